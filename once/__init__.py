@@ -1,0 +1,1 @@
+"""The `once` command: runs template.yaml on this machine and operates a deployed stack."""

@@ -1,0 +1,168 @@
+"""One ministack on a loopback port of its own: started, watched and ended with all it started."""
+
+import json
+import os
+import shutil
+import socket
+import tempfile
+import time
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+from urllib.error import URLError
+from urllib.request import ProxyHandler, build_opener
+
+import boto3
+from botocore.config import Config
+
+from once.embedded import leash
+from once.errors import OnceError
+
+LOOPBACK = "127.0.0.1"
+REGION = "eu-central-1"
+ACCOUNT = "000000000000"
+START_SECONDS = 30
+
+# What our own processes need of the caller's environment. All else stays outside: a profile, an
+# endpoint or a ministack setting of the caller's would change where the run goes.
+_INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "TZ", "VIRTUAL_ENV")
+
+
+class EmbeddedAws:
+    """A running ministack. Use it as a context manager, or call `stop`."""
+
+    def __init__(self, root: Path, port: int, process: Popen[bytes]) -> None:
+        self.root = root
+        self.port = port
+        self.endpoint = f"http://{LOOPBACK}:{port}"
+        self._process = process
+        self._clients: dict[str, Any] = {}
+        # A busy machine is slow, not broken; and the standard retries would hide what happened.
+        self._config = Config(
+            proxies={},
+            inject_host_prefix=False,
+            connect_timeout=10,
+            read_timeout=310,
+            retries={"mode": "standard", "total_max_attempts": 2},
+            max_pool_connections=64,
+        )
+
+    @classmethod
+    def start(cls, port: int | None = None) -> "EmbeddedAws":
+        root = Path(tempfile.mkdtemp(prefix="once-"))
+        try:
+            # Between finding a free port and binding it somebody else may take it.
+            for attempt in range(3):
+                chosen = port or _free_port()
+                aws = cls(root, chosen, _spawn(root, chosen))
+                if aws._wait_until_ready():
+                    return aws
+                leash.stop(aws._process)
+                if port is not None or attempt == 2:
+                    raise OnceError(
+                        f"The embedded AWS did not start on {LOOPBACK}:{chosen}.\n{aws.log_tail()}"
+                    )
+            raise AssertionError("unreachable")
+        except BaseException:
+            shutil.rmtree(root, ignore_errors=True)
+            raise
+
+    def client(self, service: str) -> Any:
+        """A boto3 client of this AWS; one per service, safe to share between threads."""
+        if service not in self._clients:
+            session: Any = boto3.session.Session()  # the stubs know only literal names
+            self._clients[service] = session.client(
+                service,
+                endpoint_url=self.endpoint,
+                region_name=REGION,
+                aws_access_key_id=ACCOUNT,
+                aws_secret_access_key="embedded",  # noqa: S106 - ministack checks none
+                config=self._config,
+            )
+        return self._clients[service]
+
+    def environment(self) -> dict[str, str]:
+        """What a command line tool needs to talk to this AWS and to nothing else."""
+        nowhere = str(self.root / "no-such-file")
+        return inherited_environment() | {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": ACCOUNT,
+            "AWS_SECRET_ACCESS_KEY": "embedded",
+            "AWS_CONFIG_FILE": nowhere,
+            "AWS_SHARED_CREDENTIALS_FILE": nowhere,
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def log_tail(self, lines: int = 15) -> str:
+        text = (self.root / "aws.log").read_text(errors="replace")
+        return "\n".join(text.splitlines()[-lines:])
+
+    def stop(self) -> None:
+        for client in self._clients.values():
+            client.close()
+        self._clients.clear()
+        leash.stop(self._process)
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def __enter__(self) -> "EmbeddedAws":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _wait_until_ready(self) -> bool:
+        opener = build_opener(ProxyHandler({}))
+        deadline = time.monotonic() + START_SECONDS
+        while self.alive() and time.monotonic() < deadline:
+            try:
+                with opener.open(f"{self.endpoint}/_ministack/health", timeout=2) as answer:
+                    # Another ministack may have taken the port before ours came to bind it.
+                    return bool(json.load(answer).get("edition") == self.root.name)
+            except (URLError, OSError, ValueError):
+                time.sleep(0.05)
+        return False
+
+
+def inherited_environment() -> dict[str, str]:
+    return {name: os.environ[name] for name in _INHERITED if name in os.environ}
+
+
+def _spawn(root: Path, port: int) -> Popen[bytes]:
+    temporary = root / "tmp"
+    temporary.mkdir(exist_ok=True)
+    environment = inherited_environment() | {
+        "BIND_HOST": LOOPBACK,
+        "MINISTACK_HOST": LOOPBACK,
+        "MINISTACK_EDITION": root.name,
+        "GATEWAY_PORT": str(port),
+        "MINISTACK_REGION": REGION,
+        "MINISTACK_ACCOUNT_ID": ACCOUNT,
+        "TMPDIR": str(temporary),
+        "S3_DATA_DIR": str(root / "s3"),
+        "STATE_DIR": str(root / "state"),
+        "LOG_LEVEL": "WARNING",
+        "IOT_MTLS_ENABLED": "0",
+        "SFTP_ENABLED": "0",
+        # It removes containers it thinks are its own; it must not find a Docker to do so.
+        "DOCKER_HOST": f"unix://{root}/no-docker.sock",
+        "AWS_ENDPOINT_URL": f"http://{LOOPBACK}:{port}",
+        "AWS_ACCESS_KEY_ID": ACCOUNT,
+        "AWS_SECRET_ACCESS_KEY": "embedded",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "NO_PROXY": LOOPBACK,
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    server = Path(__file__).with_name("server.py")
+    return leash.start(str(server), env=environment, log=root / "aws.log", cwd=root, remove=root)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,155 @@
+"""The real `sam build` and `sam deploy`, run against an embedded AWS."""
+
+import json
+import os
+import platform
+import sys
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from once.embedded import leash
+from once.embedded.aws import EmbeddedAws, inherited_environment
+from once.errors import OnceError
+
+STACK_NAME = "once"
+_BUCKET = "once-artifacts"
+# sam's log says these of every failure, or draws with them; neither helps the reader.
+_NOISE = ("Initiating deployment", "=====", "-----", "Waiting for", "Uploading")
+_USEFUL_LINES = 25
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A deployed stack: its name, its outputs and how long each step took."""
+
+    name: str
+    outputs: Mapping[str, str]
+    build_seconds: float
+    deploy_seconds: float
+
+
+def deploy(
+    aws: EmbeddedAws,
+    template: Path,
+    parameters: Mapping[str, str],
+    step: Callable[[str], None] = lambda _: None,
+) -> Stack:
+    """Build and deploy `template` with Timing=fast and this Python; `parameters` win over both."""
+    overrides = {**local_parameters(), **parameters}
+    arguments = ["--parameter-overrides", *(_override(k, v) for k, v in overrides.items())]
+    sam = _Sam(aws)
+    build_folder = aws.root / "build"
+
+    step("building (sam build)")
+    started = time.monotonic()
+    sam(
+        "build",
+        *("--template-file", str(template), "--build-dir", str(build_folder)),
+        *("--base-dir", str(template.parent), "--parallel"),
+        *arguments,
+    )
+    built = time.monotonic()
+
+    step("deploying (sam deploy)")
+    aws.client("s3").create_bucket(
+        Bucket=_BUCKET,
+        CreateBucketConfiguration={"LocationConstraint": aws.client("s3").meta.region_name},
+    )
+    sam(
+        "deploy",
+        *("--template-file", str(build_folder / "template.yaml"), "--stack-name", STACK_NAME),
+        *("--s3-bucket", _BUCKET, "--capabilities", "CAPABILITY_IAM", "--no-progressbar"),
+        *("--no-confirm-changeset", "--on-failure", "DO_NOTHING"),
+        *arguments,
+    )
+    described = aws.client("cloudformation").describe_stacks(StackName=STACK_NAME)["Stacks"][0]
+    return Stack(
+        name=STACK_NAME,
+        outputs={o["OutputKey"]: o["OutputValue"] for o in described.get("Outputs", [])},
+        build_seconds=built - started,
+        deploy_seconds=time.monotonic() - built,
+    )
+
+
+def local_parameters() -> dict[str, str]:
+    """The template's parameters that must fit this machine rather than AWS."""
+    machine = platform.machine().lower()
+    return {
+        "Timing": "fast",
+        "PythonRuntime": f"python{sys.version_info.major}.{sys.version_info.minor}",
+        "Architecture": "arm64" if machine in ("arm64", "aarch64") else "x86_64",
+    }
+
+
+class _Sam:
+    def __init__(self, aws: EmbeddedAws) -> None:
+        self._folder = aws.root / "sam"
+        self._folder.mkdir()
+        for tool in ("samcli", "pip"):
+            if find_spec(tool) is None:
+                raise OnceError(
+                    f"{tool} is not installed in the Python that runs `once` ({sys.executable}).\n"
+                    "Run `make setup`, or install the project with its dependencies again."
+                )
+        # Without a recent check sam asks the package index for a newer version of itself.
+        (self._folder / "metadata.json").write_text(
+            json.dumps(
+                {
+                    "installationId": str(uuid.uuid4()),
+                    "telemetryEnabled": False,
+                    "lastVersionCheck": time.time(),
+                }
+            )
+        )
+        # The user's samconfig.toml names the stack and bucket of a real deployment.
+        self._config = self._folder / "samconfig.toml"
+        self._config.write_text("version = 0.1\n")
+        self._environment = {
+            **_settings_of_pip(),
+            **aws.environment(),
+            "PATH": f"{Path(sys.executable).parent}:{inherited_environment().get('PATH', '')}",
+            "TMPDIR": str(self._folder),
+            "SAM_CLI_TELEMETRY": "0",
+            "SAM_CLI_POLL_DELAY": "0.2",
+            "__SAM_CLI_APP_DIR": str(self._folder),
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "NO_PROXY": "127.0.0.1,localhost",
+            "COLUMNS": "160",
+        }
+
+    def __call__(self, command: str, *arguments: str) -> None:
+        log = self._folder / f"{command}.log"
+        process = leash.start(
+            "samcli",
+            *(command, "--config-file", str(self._config), *arguments),
+            env=self._environment,
+            log=log,
+        )
+        try:
+            code = process.wait()
+        finally:
+            leash.stop(process)
+        if code != 0:
+            raise OnceError(f"sam {command} failed (exit code {code}):\n{_useful_part(log)}")
+
+
+def _settings_of_pip() -> dict[str, str]:
+    names = ("PIP_", "SSL_", "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY")
+    return {k: v for k, v in os.environ.items() if k.upper().startswith(names)}
+
+
+def _override(name: str, value: str) -> str:
+    if "\\" in value:
+        raise OnceError(f"--set {name}: sam cannot pass a value with a backslash in it.")
+    escaped = value.replace('"', '\\"')
+    return f'{name}="{escaped}"'
+
+
+def _useful_part(log: Path) -> str:
+    lines = [line.rstrip() for line in log.read_text(errors="replace").splitlines()]
+    useful = [line for line in lines if line and not line.lstrip().startswith(_NOISE)]
+    return "\n".join(useful[-_USEFUL_LINES:])

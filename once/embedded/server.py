@@ -1,0 +1,90 @@
+"""Starts ministack with three answers put right, to be what AWS would say: the name of a Lambda's
+error, its throttling, and the description of a pipe.
+"""
+
+import threading
+from typing import Any
+
+from ministack import app  # type: ignore[import-untyped]
+from ministack.core import lambda_runtime  # type: ignore[import-untyped]
+from ministack.services import lambda_svc, pipes  # type: ignore[import-untyped]
+from ministack.services.cloudformation import provisioners  # type: ignore[import-untyped]
+
+_Answer = dict[str, Any]
+_RAISED = "__raised__"
+_CRASHES = {"Worker process died", "Worker returned no response"}
+# Every environment is a Python process: with one per concurrent event, as on AWS, a burst would
+# spend its first seconds starting interpreters.
+_ENVIRONMENTS_PER_FUNCTION = 16
+
+
+def _name_lambda_errors() -> None:
+    """ministack calls every error `Runtime.HandlerError` and starts the function anew after it.
+
+    On AWS the error has the name of its class, and the environment lives on with what it cached.
+    """
+    script = lambda_runtime._PYTHON_WORKER_SCRIPT
+    theirs = '{"status": "error", "error": str(e), "trace": traceback.format_exc()}'
+    ours = f"""{{"status": "ok", "result": {{"{_RAISED}": {{
+                "errorMessage": str(e), "errorType": type(e).__name__,
+                "requestId": _ms_ctx.get("request_id", ""),
+                "stackTrace": traceback.format_tb(e.__traceback__)}}}}}}"""
+    if script.count(theirs) != 1:
+        raise SystemExit("This ministack runs Python functions in another way than 1.5.33.")
+    lambda_runtime._PYTHON_WORKER_SCRIPT = script.replace(
+        theirs, f"(traceback.print_exc(), {ours})[1]"
+    )
+
+    execute = lambda_svc._execute_function_warm
+    throttle = lambda_svc._throttle_response
+    slots: dict[str, threading.Semaphore] = {}
+
+    def execute_and_name(function: _Answer, event: Any, request_id: str) -> _Answer:
+        name = (function.get("config") or function).get("FunctionName", "")
+        with slots.setdefault(name, threading.Semaphore(_ENVIRONMENTS_PER_FUNCTION)):
+            answer: _Answer = execute(function, event, request_id)
+        body = answer.get("body")
+        if isinstance(body, dict) and _RAISED in body:
+            return answer | {"body": body[_RAISED], "error": True}
+        if isinstance(body, dict) and body.get("errorMessage") in _CRASHES:
+            body["errorType"] = "Runtime.ExitError"
+        return answer
+
+    def throttle_and_name(*args: Any, **kwargs: Any) -> _Answer:
+        answer: _Answer = throttle(*args, **kwargs)
+        answer["body"]["errorType"] = "Lambda.TooManyRequestsException"
+        return answer
+
+    lambda_svc._execute_function_warm = execute_and_name
+    lambda_svc._throttle_response = throttle_and_name
+
+
+def _remember_whole_pipes() -> None:
+    """ministack keeps neither a pipe's enrichment nor its parameters."""
+    kept = ("Enrichment", "EnrichmentParameters", "SourceParameters", "TargetParameters")
+    handlers = provisioners._RESOURCE_HANDLERS["AWS::Pipes::Pipe"]
+    create, update, describe = handlers["create"], handlers["update"], pipes._describe_response
+
+    def remember(created: tuple[str, Any], properties: _Answer) -> tuple[str, Any]:
+        pipes._pipes[created[0]].update({k: properties[k] for k in kept if k in properties})
+        return created
+
+    def create_whole(logical_id: str, properties: _Answer, stack: str) -> tuple[str, Any]:
+        return remember(create(logical_id, properties, stack), properties)
+
+    def update_whole(
+        physical_id: str, old: _Answer, new: _Answer, stack: str, logical_id: str | None = None
+    ) -> tuple[str, Any]:
+        return remember(update(physical_id, old, new, stack, logical_id), new)
+
+    def describe_whole(pipe: _Answer) -> _Answer:
+        return {**describe(pipe), **{k: pipe[k] for k in kept if k in pipe}}
+
+    handlers.update(create=create_whole, update=update_whole)
+    pipes._describe_response = describe_whole
+
+
+if __name__ == "__main__":
+    _name_lambda_errors()
+    _remember_whole_pipes()
+    app.main()
