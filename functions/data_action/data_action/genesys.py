@@ -1,0 +1,198 @@
+"""Target `genesys`: executes a data action of Genesys Cloud with a client-credentials token."""
+
+import json
+import re
+import threading
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from .bodies import Bodies
+from .errors import ActionError, NotAuthorised, NotConfigured, Rejected, Transient, Uncertain
+from .mapping import OBSERVE, Action, Mapping, inputs_for, needs_body
+from .outbound import Poster, Reply
+from .replies import error_of
+from .request import ActionRequest, Budget
+from .secret import Secret
+
+FIELDS = ("clientId", "clientSecret")
+
+# A token is not used in its last minute: it must outlive the call.
+_TOKEN_MARGIN_SECONDS = 60
+
+# What may be repeated of a Genesys answer. Its userMessage may quote the remote system's, so never.
+_CODE = re.compile(r"[A-Za-z][A-Za-z._]{0,63}")
+_CORRELATION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True)
+class _Token:
+    value: str
+    ends_ms: int
+
+
+class Tokens:
+    """The token of this environment: one at a time, fetched by one caller at a time."""
+
+    def __init__(self, login: str, secret: Secret, http: Poster, now_ms: Callable[[], int]) -> None:
+        self._url = f"{login}/oauth/token"
+        self._secret = secret
+        self._http = http
+        self._now_ms = now_ms
+        self._lock = threading.Lock()
+        self._token: _Token | None = None
+
+    def get(self, budget: Budget, refused: str | None = None) -> str:
+        """A token that still lives and is not the refused one."""
+        if not self._lock.acquire(timeout=budget.seconds_for_a_call()):
+            raise Transient("waited in vain for a token that another call was fetching")
+        try:
+            token = self._token
+            if token is None or token.ends_ms <= self._now_ms() or token.value == refused:
+                self._token = token = self._fetch(budget)
+            return token.value
+        finally:
+            self._lock.release()
+
+    def _fetch(self, budget: Budget) -> _Token:
+        reply = self._ask(budget)
+        if reply.status in (400, 401) and self._secret.changed():
+            reply = self._ask(budget)
+        if not reply.ok:
+            raise _login_error(reply)
+        try:
+            answer = json.loads(reply.body)
+            value, seconds = answer["access_token"], float(answer["expires_in"])
+        except (ValueError, KeyError, TypeError):
+            raise Transient("the login answered without a token") from None
+        # A token that lives for less than two margins is still worth half its life.
+        usable = max(seconds - _TOKEN_MARGIN_SECONDS, seconds / 2)
+        return _Token(str(value), self._now_ms() + int(usable * 1000))
+
+    def _ask(self, budget: Budget) -> Reply:
+        credentials = self._secret.values()
+        pair = f"{credentials['clientId']}:{credentials['clientSecret']}"
+        headers = {
+            "Authorization": f"Basic {b64encode(pair.encode()).decode()}",
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+        return self._http.post(self._url, headers, b"grant_type=client_credentials", budget)
+
+
+def _login_error(reply: Reply) -> ActionError:
+    said = _said(reply)
+    if reply.status in (400, 401, 403):
+        return NotAuthorised(
+            f"the Genesys login answered {reply.status}{said}: check the OAuth client "
+            "(grant type client credentials) and its secret",
+            status=reply.status,
+        )
+    error = error_of(reply.status, reply.headers.get("Retry-After"), f" at the login{said}")
+    if isinstance(error, Rejected):  # it says nothing about the event
+        return NotConfigured(
+            f"the Genesys login answered {reply.status}{said}: check GenesysHost",
+            status=reply.status,
+        )
+    return error
+
+
+class Genesys:
+    def __init__(
+        self, api: str, tokens: Tokens, mapping: Mapping, bodies: Bodies, http: Poster
+    ) -> None:
+        self._api = api
+        self._tokens = tokens
+        self._mapping = mapping
+        self._bodies = bodies
+        self._http = http
+
+    def act(self, request: ActionRequest, headers: dict[str, str], budget: Budget) -> Reply | None:
+        """The answer, or None where the mapping says that the family is only observed."""
+        action = self._mapping.action_for(request.event["family"])
+        if action.id == OBSERVE:
+            return None
+        body = self._bodies.of(request.event) if needs_body(action) else None
+        inputs = inputs_for(action, request.event, request.idempotency_key, body)
+        content = json.dumps(inputs, separators=(",", ":")).encode()
+
+        token = self._tokens.get(budget)
+        reply = self._execute(action, token, headers, content, budget)
+        if reply.status == 401:
+            token = self._tokens.get(budget, refused=token)
+            reply = self._execute(action, token, headers, content, budget)
+        if not reply.ok:
+            raise self._error(reply, action)
+        return reply
+
+    def _execute(
+        self, action: Action, token: str, headers: dict[str, str], content: bytes, budget: Budget
+    ) -> Reply:
+        url = f"{self._api}/api/v2/integrations/actions/{quote(action.id)}/execute"
+        return self._http.post(
+            url, {**headers, "Authorization": f"Bearer {token}"}, content, budget
+        )
+
+    def _error(self, reply: Reply, action: Action) -> ActionError:
+        said = _said(reply)
+        codes = _action_codes(_json(reply))
+        if reply.status == 404:
+            return NotConfigured(
+                f"{self._mapping.where(action)}: Genesys has no data action {action.id}{said}",
+                status=404,
+            )
+        if reply.status not in (401, 403, 429):
+            # Most cautious first, should there be several.
+            if "ACTION.PROCESSING" in codes:
+                return Uncertain(
+                    f"Genesys failed while it processed the action{said}: it may have acted; "
+                    "look in the remote system before you replay it",
+                    status=reply.status,
+                )
+            if "ACTION.AUTHENTICATION" in codes:
+                return NotAuthorised(
+                    f"the remote system refused the credentials of the Genesys integration{said}: "
+                    "renew them in the integration's configuration",
+                    status=reply.status,
+                )
+            if "ACTION.REMOTE_ENDPOINT" in codes:
+                return Transient(
+                    f"the remote system behind the data action failed{said}", status=reply.status
+                )
+        return error_of(reply.status, reply.headers.get("Retry-After"), said)
+
+
+def _json(reply: Reply) -> dict[str, Any]:
+    try:
+        found = json.loads(reply.body)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _action_codes(body: dict[str, Any]) -> set[str]:
+    """The errorCodes of the details, of the body and of the errors within it."""
+    nested = body.get("errors")
+    bodies = [body, *(nested if isinstance(nested, list) else [])]
+    codes = set()
+    for one in bodies:
+        details = one.get("details") if isinstance(one, dict) else None
+        for detail in details if isinstance(details, list) else []:
+            code = detail.get("errorCode") if isinstance(detail, dict) else None
+            if isinstance(code, str):
+                codes.add(code)
+    return codes
+
+
+def _said(reply: Reply) -> str:
+    """The code and the correlation id of Genesys' answer, for its support; nothing else of it."""
+    body = _json(reply)
+    code = next((body[name] for name in ("errorCode", "code", "error") if name in body), None)
+    number = next((body[name] for name in ("correlationId", "contextId") if name in body), None)
+    parts = [
+        text
+        for text, allowed in ((code, _CODE), (number, _CORRELATION))
+        if isinstance(text, str) and allowed.fullmatch(text)
+    ]
+    return f" ({', '.join(parts)})" if parts else ""

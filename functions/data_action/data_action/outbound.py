@@ -1,0 +1,106 @@
+"""One POST to the destination: kept-alive, bounded in time and size, and its failures typed."""
+
+import ssl
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+import urllib3
+
+from .errors import NotConfigured, Transient
+from .request import Budget
+
+_CONNECT_SECONDS = 3.0
+_BODY_BYTES = 65_536
+# A success needs no body; waiting for it only keeps the connection usable.
+_SUCCESS_BODY_SECONDS = 1.0
+# Lambda freezes between calls, and a peer that hung up meanwhile is noticed too late.
+_IDLE_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    duration_ms: int
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status < 300
+
+
+class Poster(Protocol):
+    def post(self, url: str, headers: Mapping[str, str], body: bytes, budget: Budget) -> Reply: ...
+
+
+class Outbound:
+    """The connections of this environment. TLS is verified against the system's authorities."""
+
+    def __init__(self) -> None:
+        self._pool = urllib3.PoolManager(num_pools=4, maxsize=4)
+        self._used_at = time.time()
+
+    def post(self, url: str, headers: Mapping[str, str], body: bytes, budget: Budget) -> Reply:
+        seconds = budget.seconds_for_a_call()
+        if time.time() - self._used_at > _IDLE_SECONDS:
+            self._pool.clear()
+        started = time.perf_counter()
+        try:
+            response = self._pool.request(
+                "POST",
+                url,
+                body=body,
+                headers=headers,
+                timeout=urllib3.Timeout(connect=min(_CONNECT_SECONDS, seconds), total=seconds),
+                retries=False,
+                redirect=False,
+                preload_content=False,
+            )
+            content = _read(response, budget)
+        except urllib3.exceptions.SSLError as error:
+            if any(isinstance(arg, ssl.SSLCertVerificationError) for arg in error.args):
+                raise NotConfigured(
+                    "the destination's TLS certificate is not valid for its address; "
+                    "renew it there or correct the address"
+                ) from None
+            raise Transient("the TLS connection to the destination failed") from None
+        except urllib3.exceptions.NewConnectionError:
+            raise Transient("no connection to the destination: refused or not found") from None
+        except urllib3.exceptions.TimeoutError:
+            raise Transient(f"the destination did not answer within {seconds:.1f} s") from None
+        except urllib3.exceptions.HTTPError:
+            raise Transient("the connection to the destination broke before its answer") from None
+        finally:
+            self._used_at = time.time()
+        duration_ms = round((time.perf_counter() - started) * 1000)
+        return Reply(response.status, response.headers, content, duration_ms)
+
+
+def _read(response: urllib3.BaseHTTPResponse, budget: Budget) -> bytes:
+    """The body as far as time and size allow; the connection is kept only if it was read whole."""
+    success = 200 <= response.status < 300
+    until = time.perf_counter() + min(
+        budget.seconds_left(), _SUCCESS_BODY_SECONDS if success else budget.seconds_left()
+    )
+    content = bytearray()
+    whole = False
+    try:
+        with suppress(*((urllib3.exceptions.HTTPError,) if success else ())):
+            while len(content) < _BODY_BYTES and (left := until - time.perf_counter()) > 0:
+                sock = getattr(response.connection, "sock", None)
+                if sock is not None:
+                    sock.settimeout(left)
+                chunk = response.read1(_BODY_BYTES)
+                if not chunk:
+                    whole = True
+                    break
+                content += chunk
+    finally:
+        if whole:
+            response.release_conn()
+        else:
+            response.close()
+    return bytes(content)

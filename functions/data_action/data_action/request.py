@@ -1,0 +1,123 @@
+"""What the state machine asks for, how long it may take, and what is said to a webhook."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+from .errors import NotConfigured, TooLate
+
+VERSION = "1"
+
+# Less than this is not enough for an answer: the call would only become one more unknown.
+_SHORTEST_CALL_SECONDS = 0.1
+# What the function needs to hand its answer back before Lambda stops it.
+_ANSWER_MARGIN_MS = 500
+
+_KEY = re.compile(r"[0-9a-f]{64}(\.[0-9]{1,16})?")
+_EVENT_FIELDS = ("family", "topic", "subject", "occurredAt", "occurredAtMs", "ids", "key")
+
+
+@dataclass(frozen=True)
+class ActionRequest:
+    """The payload of the state machine's task, checked."""
+
+    event: Mapping[str, Any]
+    idempotency_key: str
+    deadline_ms: int
+    execution: str
+
+    @classmethod
+    def read(cls, payload: Any) -> "ActionRequest":
+        try:
+            version, event = payload["version"], payload["event"]
+            key, deadline_ms = payload["idempotencyKey"], payload["deadlineMs"]
+            execution = payload["execution"]
+            complete = all(name in event for name in _EVENT_FIELDS)
+        except (KeyError, TypeError):
+            raise _not_understood("a field is missing") from None
+        if version != VERSION:
+            raise _not_understood(f"its version is not {VERSION}")
+        if not complete or not ("body" in event or "bodyRef" in event):
+            raise _not_understood("its event is not complete")
+        if not isinstance(key, str) or not _KEY.fullmatch(key):
+            raise _not_understood("its idempotencyKey is not 64 hex digits and an occurrence")
+        # JSONata writes a whole number as it likes: 1.7e12 is one too.
+        if isinstance(deadline_ms, bool) or not isinstance(deadline_ms, int | float):
+            raise _not_understood("its deadlineMs is not a number")
+        return cls(event, key, int(deadline_ms), str(execution))
+
+
+def _not_understood(why: str) -> NotConfigured:
+    return NotConfigured(
+        f"the request is not version {VERSION} of the contract: {why}; "
+        "deploy the state machine and this function from the same release"
+    )
+
+
+class Context(Protocol):
+    """What is used of Lambda's context."""
+
+    def get_remaining_time_in_millis(self) -> int: ...
+
+
+class Budget:
+    """The time left for calls: up to the deadline, and to what Lambda leaves."""
+
+    def __init__(self, deadline_ms: int, remaining_ms: int, now_ms: Callable[[], int]) -> None:
+        self._now_ms = now_ms
+        self._ends_ms = min(deadline_ms, now_ms() + remaining_ms - _ANSWER_MARGIN_MS)
+
+    def seconds_left(self) -> float:
+        return (self._ends_ms - self._now_ms()) / 1000
+
+    def seconds_for_a_call(self) -> float:
+        left = self.seconds_left()
+        if left < _SHORTEST_CALL_SECONDS:
+            raise TooLate("no time was left to wait for an answer: nothing was sent")
+        return left
+
+
+@dataclass(frozen=True)
+class Subject:
+    type: str
+    id: str
+
+
+@dataclass(frozen=True)
+class Key:
+    pk: str
+    sk: str
+
+
+@dataclass(frozen=True)
+class WebhookRequest:
+    """The JSON a webhook receives. What an event does not have is left out."""
+
+    version: str
+    idempotencyKey: str  # noqa: N815 — the names on the wire
+    family: str
+    topic: str
+    subject: Subject
+    occurredAt: str  # noqa: N815
+    occurredAtMs: int  # noqa: N815
+    ids: dict[str, str]
+    key: Key
+    body: Any
+    organizationId: str | None = None  # noqa: N815
+    state: str | None = None
+    publishedAt: str | None = None  # noqa: N815
+    trace: dict[str, str] | None = None
+
+
+_WEBHOOK_FIELDS = tuple(field.name for field in fields(WebhookRequest))
+
+
+def webhook_request(request: ActionRequest, body: Any) -> dict[str, Any]:
+    """A WebhookRequest as it is written: the event's own fields under the same names."""
+    event = request.event
+    message = {name: event[name] for name in _WEBHOOK_FIELDS if event.get(name) is not None}
+    message["version"] = VERSION
+    message["idempotencyKey"] = request.idempotency_key
+    message["body"] = body
+    return message

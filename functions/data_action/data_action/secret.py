@@ -1,0 +1,64 @@
+"""The destination's credentials: read once per environment, and again when they are refused."""
+
+import json
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from .errors import NotConfigured, Transient
+
+if TYPE_CHECKING:
+    from mypy_boto3_secretsmanager import SecretsManagerClient
+
+_PASSING = {"InternalServiceError", "InternalServiceErrorException", "ThrottlingException"}
+
+
+class Secret:
+    """A JSON object of texts in Secrets Manager."""
+
+    def __init__(self, arn: str, fields: tuple[str, ...], client: "SecretsManagerClient") -> None:
+        self._arn = arn
+        self._fields = fields
+        self._client = client
+        self._values: dict[str, str] | None = None
+
+    def values(self) -> dict[str, str]:
+        if self._values is None:
+            self._values = self._read()
+        return self._values
+
+    def changed(self) -> bool:
+        """Read it again, after `values` was refused: has somebody rotated it since?"""
+        before, self._values = self._values, self._read()
+        return self._values != before
+
+    def _read(self) -> dict[str, str]:
+        try:
+            text = self._client.get_secret_value(SecretId=self._arn)["SecretString"]
+        except ClientError as error:
+            code = error.response.get("Error", {}).get("Code", "")
+            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+            if code in _PASSING or status >= 500:
+                raise Transient("Secrets Manager could not answer") from None
+            raise NotConfigured(
+                f"the destination's secret could not be read ({code}); "
+                "check DestinationSecretArn and the function's role"
+            ) from None
+        except BotoCoreError:
+            raise Transient("Secrets Manager was not reached") from None
+        except KeyError:
+            raise self._malformed() from None
+        try:
+            found = json.loads(text)
+        except ValueError:
+            raise self._malformed() from None
+        if not isinstance(found, dict):
+            raise self._malformed()
+        values = {name: found[name] for name in self._fields if isinstance(found.get(name), str)}
+        if len(values) < len(self._fields) or not all(values.values()):
+            raise self._malformed()
+        return values
+
+    def _malformed(self) -> NotConfigured:
+        wanted = ", ".join(f'"{name}": "…"' for name in self._fields)
+        return NotConfigured(f"the destination's secret is not JSON text of the form {{{wanted}}}")

@@ -1,0 +1,136 @@
+"""A data action wired as in Lambda, to the imitation of Genesys and stand-ins for two AWS calls."""
+
+import hashlib
+import io
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from data_action import genesys, handler, mapping, webhook
+from data_action.bodies import Bodies
+from data_action.handler import DataAction
+from data_action.outbound import Outbound
+from data_action.secret import Secret
+
+from once.genesys import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
+
+BUCKET = "overflow"
+MAPPING = Path(handler.__file__).parents[1] / "actions.toml"
+
+
+def aws_error(code: str, status: int = 400) -> ClientError:
+    return ClientError(
+        {"Error": {"Code": code, "Message": "no"}, "ResponseMetadata": {"HTTPStatusCode": status}},
+        "Operation",
+    )
+
+
+class FakeSecrets:
+    """Secrets Manager with one secret; counts its reads."""
+
+    def __init__(self, **values: str) -> None:
+        self.text: str | None = json.dumps(values)
+        self.error: Exception | None = None
+        self.reads = 0
+
+    def get_secret_value(self, SecretId: str) -> dict[str, Any]:  # noqa: N803, ARG002
+        self.reads += 1
+        if self.error:
+            raise self.error
+        return {} if self.text is None else {"SecretString": self.text}
+
+
+class FakeBucket:
+    def __init__(self) -> None:
+        self.objects: dict[str, bytes] = {}
+        self.error: Exception | None = None
+        self.reads = 0
+
+    def get_object(self, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
+        assert Bucket == BUCKET
+        self.reads += 1
+        if self.error:
+            raise self.error
+        if Key not in self.objects:
+            raise aws_error("NoSuchKey", 404)
+        return {"Body": io.BytesIO(self.objects[Key])}
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.ahead_ms = 0
+
+    def __call__(self) -> int:
+        return time.time_ns() // 1_000_000 + self.ahead_ms
+
+
+class Bench:
+    """One data action and the things around it that a test turns."""
+
+    def __init__(self, server: GenesysServer, target: str, mapping_text: str) -> None:
+        self.server = server
+        self.clock = Clock()
+        self.bucket = FakeBucket()
+        bodies = Bodies(BUCKET, lambda: self.bucket)  # type: ignore[arg-type, return-value]
+        http = Outbound()
+        if target == "webhook":
+            self.secrets = FakeSecrets(signingSecret=SIGNING_SECRET)
+            secret = Secret("arn", webhook.FIELDS, self.secrets)  # type: ignore[arg-type]
+            act: Any = webhook.Webhook(server.webhook_url, secret, bodies, http, self.clock)
+        else:
+            self.secrets = FakeSecrets(clientId=CLIENT_ID, clientSecret=CLIENT_SECRET)
+            secret = Secret("arn", genesys.FIELDS, self.secrets)  # type: ignore[arg-type]
+            tokens = genesys.Tokens(server.url, secret, http, self.clock)
+            actions = mapping.read("actions.toml", mapping_text)
+            act = genesys.Genesys(server.url, tokens, actions, bodies, http)
+        self.action = DataAction(act, self.clock)
+
+    def call(
+        self, number: int = 1, *, remaining_ms: int = 20_000, **changes: Any
+    ) -> dict[str, Any]:
+        return self.action(payload(number, **changes), remaining_ms)
+
+    def fails(self, number: int = 1, **changes: Any) -> tuple[str, dict[str, Any]]:
+        """The name and the message of the error that the state machine would see."""
+        with pytest.raises(Exception) as raised:  # noqa: PT011
+            self.call(number, **changes)
+        return type(raised.value).__name__, json.loads(str(raised.value))
+
+
+def event(number: int = 1) -> dict[str, Any]:
+    pk = f"org/conversation/c{number}"
+    sk = "v1/conversation.user.end/x"
+    return {
+        "messageId": f"m{number}",
+        "kind": "event",
+        "lane": pk,
+        "version": "1",
+        "family": "conversation.user.end",
+        "topic": f"v2.detail.events.conversation.c{number}.user.end",
+        "organizationId": "org",
+        "subject": {"type": "conversation", "id": f"c{number}"},
+        "state": "end",
+        "occurredAt": "2026-05-04T10:00:00.123Z",
+        "occurredAtMs": 1_777_888_800_123,
+        "ids": {"conversationId": f"c{number}", "participantId": "p", "queueId": "q"},
+        "key": {"pk": pk, "sk": sk},
+        "idempotencyKey": hashlib.sha256(f"{pk}\n{sk}".encode()).hexdigest(),
+        "policy": {"windowMs": 0, "order": "none"},
+        "body": {"conversationId": f"c{number}", "disconnectType": "PEER"},
+        "trace": {"envelopeId": "e", "correlationId": "k", "source": "s"},
+    }
+
+
+def payload(number: int = 1, **changes: Any) -> dict[str, Any]:
+    one = event(number)
+    return {
+        "version": "1",
+        "event": one,
+        "idempotencyKey": one["idempotencyKey"],
+        "deadlineMs": time.time_ns() // 1_000_000 + 10_000,
+        "execution": f"0f0f:1#m{number}",
+        **changes,
+    }
