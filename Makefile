@@ -1,0 +1,71 @@
+# The only door: `make` alone lists what it can do.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+export SAM_CLI_TELEMETRY := 0
+export AWS_DEFAULT_REGION ?= us-east-1
+
+.PHONY: help setup run test test-fast check format build deploy bench clean
+
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@/ { printf "\n\033[1m%s\033[0m\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  \033[36m%-12s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+##@ Try it, with nothing but Python and make
+
+setup: $(READY) ## Create .venv with everything pinned in requirements.lock
+
+run: $(READY) ## Send the example stream through the real template on an embedded AWS
+	$(BIN)/once run once/examples/story.jsonl
+
+##@ Work on it
+
+test: $(READY) ## Run every test
+	$(BIN)/pytest
+
+test-fast: $(READY) ## Run the tests that need no embedded AWS (under 2 minutes)
+	$(BIN)/pytest -m "not embedded"
+
+check: $(READY) ## Lint and type-check code, template and state machine
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/sam validate --lint
+	$(BIN)/python -m tests.statemachine.lint
+
+format: $(READY) ## Format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY) ## Measure what the README claims
+	$(BIN)/python -m bench
+
+##@ Put it on AWS
+
+build: $(READY) ## Build both functions for the runtime named in samconfig.toml
+	$(BIN)/sam build
+
+deploy: build ## Deploy to your AWS account; asks before it changes anything
+	$(BIN)/sam deploy
+
+##@ Tidy up
+
+clean: ## Remove what was built and installed
+	rm -rf $(VENV) .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \
+		echo "genesys-once needs Python 3.11, 3.12 or 3.13, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1)."; \
+		echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@if command -v uv >/dev/null && uv --version >/dev/null 2>&1; then \
+		uv venv --quiet --clear --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV) && \
+		VIRTUAL_ENV=$(VENV) uv pip install --quiet --no-deps -r requirements.lock -e .; \
+	else \
+		$(PYTHON) -m venv --clear $(VENV) && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock -e .; \
+	fi
+	@touch $(READY)

@@ -1,0 +1,58 @@
+"""The state machine's definition as data: read once, placeholders filled in, states flattened."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+ASL_PATH = ROOT / "statemachine" / "dedupe.asl.json"
+
+# What the template fills in, with production's numbers.
+SUBSTITUTIONS: Mapping[str, str] = {
+    "ClaimTable": "claims",
+    "ParkingQueueUrl": "https://sqs.us-east-1.amazonaws.com/123456789012/parking",
+    "DataActionFunction": "arn:aws:lambda:us-east-1:123456789012:function:data-action",
+    "OutcomeLogGroup": "outcomes",
+    "OutcomeLogStream": "outcomes",
+    "StackName": "genesys-once",
+    "ClaimDays": "30",
+    "ActionSeconds": "20",
+    "AttemptSeconds": "30",
+    "MachineSeconds": "240",
+    "LeaseSeconds": "310",
+}
+
+
+def definition_text(substitutions: Mapping[str, str] = SUBSTITUTIONS) -> str:
+    return re.sub(r"\$\{(\w+)\}", lambda name: substitutions[name[1]], ASL_PATH.read_text())
+
+
+def definition(substitutions: Mapping[str, str] = SUBSTITUTIONS) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(definition_text(substitutions))
+    return loaded
+
+
+def states(machine: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+    """Every state by name, those inside Maps too."""
+    return dict(_walk((machine or definition())["States"]))
+
+
+def _walk(level: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, state in level.items():
+        yield name, state
+        if "ItemProcessor" in state:
+            yield from _walk(state["ItemProcessor"]["States"])
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every string anywhere inside a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from strings(inner)
