@@ -1,0 +1,42 @@
+"""Collapses the copies inside one batch: the earliest is kept and the others point to it."""
+
+from typing import Any
+
+Element = dict[str, Any]
+
+
+def collapse(elements: list[Element]) -> list[Element]:
+    """The elements in their order, each copy replaced by a pointer to the one that was kept."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for at, element in enumerate(elements):
+        if element["kind"] == "event":
+            key = element["key"]
+            groups.setdefault((key["pk"], key["sk"]), []).append(at)
+    if len(groups) == len(elements):
+        return elements
+    answer = list(elements)
+    for group in groups.values():
+        if len(group) > 1:
+            _collapse_group(answer, group)
+    return answer
+
+
+def _collapse_group(elements: list[Element], group: list[int]) -> None:
+    group.sort(key=lambda at: elements[at]["occurredAtMs"])
+    kept = elements[group[0]]
+    event_ids = {kept["trace"].get("eventId")}
+    for at in group[1:]:
+        other = elements[at]
+        event_id = other["trace"].get("eventId")
+        window_ms = max(kept["policy"]["windowMs"], other["policy"]["windowMs"])
+        apart = other["occurredAtMs"] - kept["occurredAtMs"]
+        if window_ms == 0 or apart <= window_ms or (event_id and event_id in event_ids):
+            event_ids.add(event_id)
+            elements[at] = {
+                "messageId": other["messageId"],
+                "kind": "copy",
+                "lane": other["lane"],
+                "copyOf": kept["messageId"],
+            }
+        else:
+            kept, event_ids = other, {event_id}

@@ -1,0 +1,157 @@
+"""What the enrichment answers: one element for each queue message, and the words it may use."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+VERSION = "1"
+KEY_VERSION = "v1"
+
+
+class ParkedReason(StrEnum):
+    """Why a message holds no event that could be decided on."""
+
+    BODY_MISSING = "BODY_MISSING"
+    NOT_JSON = "NOT_JSON"
+    TOO_DEEP = "TOO_DEEP"
+    NUMBER_OUT_OF_RANGE = "NUMBER_OUT_OF_RANGE"
+    NOT_AN_OBJECT = "NOT_AN_OBJECT"
+    NOT_AN_EVENT = "NOT_AN_EVENT"
+    UNKNOWN_SHAPE = "UNKNOWN_SHAPE"
+    NO_SUBJECT = "NO_SUBJECT"
+    NO_TIME = "NO_TIME"
+    INVALID_REPLAY = "INVALID_REPLAY"
+    UNEXPECTED = "UNEXPECTED"
+
+
+class DeferredReason(StrEnum):
+    """Why an event could not be prepared now; its message goes back to the queue."""
+
+    OVERFLOW_NOT_CONFIGURED = "OVERFLOW_NOT_CONFIGURED"
+    OVERFLOW_FAILED = "OVERFLOW_FAILED"
+    BATCH_TOO_LARGE = "BATCH_TOO_LARGE"
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        defer_build=True,
+        use_attribute_docstrings=True,
+    )
+
+
+EpochMs = Annotated[int, Field(gt=0, le=253_402_300_799_999)]
+IsoTime = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]
+MessageId = Annotated[str, Field(description="The messageId of the queue message.")]
+
+
+class Subject(_Model):
+    """What the event is about."""
+
+    type: str = Field(examples=["conversation", "user", "queue"])
+    id: str
+
+
+class Key(_Model):
+    """The identity of the logical event: copies share it, other events never do."""
+
+    pk: str = Field(examples=["5a0d2b3c/conversation/7f3e"])
+    """Organisation, subject type and subject id."""
+    sk: str
+    """Key version, family and identity parts."""
+
+
+class Policy(_Model):
+    """How the claim treats events of the same key."""
+
+    window_ms: int = Field(ge=0)
+    """0: the key alone decides. Otherwise copies lie at most this far apart."""
+    order: Literal["none", "latest"]
+    """`latest`: an event older than the latest settled one of its lane is stale."""
+    latest: str | None = Field(None, pattern="^latest/")
+    """Sort key of the row that holds the latest event; only with `order: latest`."""
+
+
+class Reference(_Model):
+    """Where a part too large for the state machine is kept."""
+
+    bucket: str
+    key: str
+
+
+class Trace(_Model):
+    """How the message travelled. Copies differ in it, so it is never identity."""
+
+    event_id: str | None = None
+    """The id that the publisher itself gave the event."""
+    envelope_id: str | None = None
+    correlation_id: str | None = None
+    replay_name: str | None = None
+    source: str | None = None
+
+
+class Event(_Model):
+    """One normalised event."""
+
+    message_id: MessageId
+    kind: Literal["event"]
+    lane: str
+    """Events of one lane are settled one after the other."""
+    version: Literal["1"]
+    family: str
+    topic: str
+    organization_id: str | None = None
+    subject: Subject
+    state: str | None = None
+    occurred_at: IsoTime
+    occurred_at_ms: EpochMs
+    published_at: IsoTime | None = None
+    ids: dict[str, str]
+    key: Key
+    idempotency_key: str = Field(pattern="^[0-9a-f]{64}$")
+    policy: Policy
+    body: dict[str, Any] | None = None
+    body_ref: Reference | None = None
+    trace: Trace
+    note: str | None = None
+    """Says where identity or time had to fall back."""
+
+
+class Copy(_Model):
+    """A message that carries the same logical event as another message of its batch."""
+
+    message_id: MessageId
+    kind: Literal["copy"]
+    lane: str
+    copy_of: str
+    """The messageId of the one that was kept, whose verdict it shares."""
+
+
+class Parked(_Model):
+    """A message that holds no event, with its text and the reason."""
+
+    message_id: MessageId
+    kind: Literal["parked"]
+    lane: str
+    reason: ParkedReason
+    detail: str
+    raw: str | None = None
+    raw_ref: Reference | None = None
+
+
+class Deferred(_Model):
+    """An event that could not be prepared this time; its message returns to the queue."""
+
+    message_id: MessageId
+    kind: Literal["deferred"]
+    lane: str
+    reason: DeferredReason
+    detail: str
+
+
+Element = Annotated[Event | Copy | Parked | Deferred, Field(discriminator="kind")]

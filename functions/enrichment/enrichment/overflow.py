@@ -1,0 +1,85 @@
+"""Keeps a batch below what Step Functions takes, by moving the largest parts to the bucket."""
+
+from collections.abc import Callable
+from typing import Any
+
+from pydantic_core import to_json
+
+from enrichment.elements import DeferredReason
+
+Element = dict[str, Any]
+Write = Callable[[str, bytes], dict[str, str]]  # object key, content; answers where it is
+
+LIMIT_BYTES = 200 * 1024  # of 256 KiB: the machine adds lanes and verdicts of its own
+_MOVABLE_BYTES = 1024  # a smaller part gains nothing by being replaced with its reference
+
+
+class WriteError(Exception):
+    """The bucket did not take an object."""
+
+    def __init__(self, reason: DeferredReason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+
+def size(value: Any) -> int:
+    """The most bytes that `value` can take as JSON text, however it is spaced and escaped."""
+    text = to_json(value)
+    spaces = text.count(b",") + text.count(b":")
+    if text.isascii():
+        return len(text) + spaces
+    return len(text.decode().encode("ascii", "backslashreplace")) * 6 + spaces
+
+
+def fit(elements: list[Element], write: Write, limit: int = LIMIT_BYTES) -> list[Element]:
+    """The elements, with as many bodies and raw texts in the bucket as it takes to fit."""
+    total = size(elements)
+    if total <= limit:
+        return elements
+    answer = list(elements)
+    sizes = [size(element) for element in answer]
+    movable = [(size(_heavy(element)), at) for at, element in enumerate(answer)]
+    for heavy, at in sorted(movable, key=lambda entry: (-entry[0], entry[1])):
+        if sum(sizes) <= limit or heavy <= _MOVABLE_BYTES:
+            break
+        answer[at] = _moved(answer[at], write)
+        sizes[at] = size(answer[at])
+    for at in reversed(range(len(answer))):
+        if sum(sizes) <= limit:
+            break
+        answer[at] = _deferred(
+            answer[at],
+            DeferredReason.BATCH_TOO_LARGE,
+            "The batch is too large for the state machine even without bodies: lower BatchSize.",
+        )
+        sizes[at] = size(answer[at])
+    return answer
+
+
+def _heavy(element: Element) -> Any:
+    return element.get("body", element.get("raw", ""))
+
+
+def _moved(element: Element, write: Write) -> Element:
+    rest = dict(element)
+    try:
+        if "body" in rest:
+            key = f"events/{rest['idempotencyKey']}/{rest['messageId']}.json"
+            rest["bodyRef"] = write(key, to_json(rest.pop("body")))
+        else:
+            rest["rawRef"] = write(f"parked/{rest['messageId']}.txt", rest.pop("raw").encode())
+    except WriteError as error:
+        return _deferred(element, error.reason, error.detail)
+    return rest
+
+
+def _deferred(element: Element, reason: DeferredReason, detail: str) -> Element:
+    message_id = element["messageId"]
+    return {
+        "messageId": message_id,
+        "kind": "deferred",
+        "lane": message_id,
+        "reason": reason.value,
+        "detail": detail,
+    }
