@@ -102,11 +102,15 @@ class EmbeddedAws:
         text = (self.root / "aws.log").read_text(errors="replace")
         return "\n".join(text.splitlines()[-lines:])
 
+    def kill(self) -> None:
+        """End the process; callers that wait for an answer get an error."""
+        leash.stop(self._process)
+
     def stop(self) -> None:
+        self.kill()
         for client in self._clients.values():
             client.close()
         self._clients.clear()
-        leash.stop(self._process)
         shutil.rmtree(self.root, ignore_errors=True)
 
     def __enter__(self) -> "EmbeddedAws":

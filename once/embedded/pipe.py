@@ -105,9 +105,13 @@ class PipeRunner:
         self._poller.start()
         return self
 
+    def close(self) -> None:
+        """Take no more messages."""
+        self._stopping.set()
+
     def stop(self) -> None:
         """Take no more messages and wait for the batches in flight."""
-        self._stopping.set()
+        self.close()
         if self._poller.ident is not None:
             self._poller.join()
         self._pool.shutdown(wait=True)
@@ -152,7 +156,8 @@ class PipeRunner:
                 elif self._slots.acquire(timeout=DESCRIBE_SECONDS):
                     self._take_one_batch()
             except (ClientError, BotoCoreError) as error:
-                log.warning("the pipe cannot read its source: %s", error)
+                if not self._stopping.is_set():
+                    log.warning("the pipe cannot read its source: %s", error)
                 self._stopping.wait(BACK_OFF_SECONDS)
 
     def _take_one_batch(self) -> None:
@@ -179,8 +184,11 @@ class PipeRunner:
     def _run_in_slot(self, messages: list[dict[str, Any]]) -> None:
         try:
             self.run_batch(messages)
+        except (ClientError, BotoCoreError) as error:
+            if not self._stopping.is_set():
+                log.warning("the pipe cannot delete what it delivered: %s", error)
         except Exception:
-            log.exception("a batch of the pipe ended in an error of the stand-in itself")
+            log.exception("a batch ended in an error of the stand-in itself")
         finally:
             self._slots.release()
 

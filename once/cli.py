@@ -1,0 +1,93 @@
+"""The `once` command line."""
+
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+from once.errors import OnceError
+from once.genesys import genesys
+from once.report import Via
+from once.run import Plan, run
+from once.terminal import Terminal
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Each Genesys Cloud event acts once: try it on this machine, operate it on AWS.",
+)
+app.command("genesys")(genesys)
+
+
+@app.callback()
+def _main() -> None:
+    # So that TERM, too, unwinds what was started.
+    signal.signal(signal.SIGTERM, _terminated)
+
+
+def _terminated(*_: object) -> NoReturn:
+    raise SystemExit(128 + signal.SIGTERM)
+
+
+def _parameter(given: str) -> tuple[str, str]:
+    name, equals, value = given.partition("=")
+    if not equals or not name:
+        raise typer.BadParameter(f"{given!r} is not Parameter=Value")
+    return name, value
+
+
+@app.command("run", epilog="Example: once run once/examples/story.jsonl --report report.json")
+def run_command(
+    events: Annotated[
+        Path, typer.Argument(metavar="EVENTS.jsonl", help="One event per line, in any known shape.")
+    ],
+    report: Annotated[
+        Path | None, typer.Option(help="Write what became of each line here.")
+    ] = None,
+    via: Annotated[
+        Via, typer.Option(help="Into the queue as the rule would deliver, or through a bus.")
+    ] = "queue",
+    step: Annotated[
+        bool, typer.Option("--step", help="Send a line only when the one before is settled.")
+    ] = False,
+    destination: Annotated[
+        Path | None,
+        typer.Option(
+            help="How the destination behaves (see `once genesys`). "
+            "Default: EVENTS.destination.json, where it exists."
+        ),
+    ] = None,
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PARAMETER=VALUE", help="Set a parameter of template.yaml."),
+    ] = None,
+) -> None:
+    """Send events through the real template on an embedded AWS and show what became of them."""
+    chosen = dict(_parameter(given) for given in parameters or [])
+    plan = Plan(events, via, step, chosen, destination)
+    console = Console()
+    try:
+        with Terminal(console) as terminal:
+            result, received = run(plan, terminal)
+        if report is not None:
+            _write(report, result.to_json())
+    except OnceError as error:
+        typer.secho(f"once: {error}", fg=typer.colors.RED, err=True)
+        raise typer.Exit(1) from None
+    terminal.summary(result, received)
+    raise typer.Exit(0 if result.settled else 1)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise OnceError(f"Cannot write the report to {path}: {error.strerror}.") from error
+
+
+if __name__ == "__main__":
+    sys.exit(app())

@@ -1,0 +1,138 @@
+"""One run: a file of events through the real template on an embedded AWS, and a report of it."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from botocore.exceptions import BotoCoreError
+
+from once.embedded.aws import EmbeddedAws
+from once.embedded.stack import EmbeddedStack, create_secret
+from once.errors import OnceError
+from once.genesys import GenesysServer
+from once.lines import Line, bus_entry, read_lines, source_prefix
+from once.report import ActionReport, Report, Via
+from once.sending import Sender
+from once.tracker import Standing, Tracker
+
+_BUS = "default"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run, and how."""
+
+    events: Path
+    via: Via = "queue"
+    step: bool = False
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    destination: Path | None = None
+
+
+class Display(Protocol):
+    """What the person at the terminal sees meanwhile."""
+
+    def step(self, what: str) -> None: ...
+
+    def progress(self, standing: Standing, total: int) -> None: ...
+
+
+def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
+    """The report, and the destination (stopped) with all it received."""
+    lines = read_lines(plan.events)
+    script = plan.destination or _script_beside(plan.events)
+    tracker = Tracker()
+    with (
+        GenesysServer(script=script) as destination,
+        EmbeddedStack.start(
+            lambda aws: _parameters(plan, lines, aws, destination),
+            observer=tracker,
+            step=display.step,
+        ) as stack,
+    ):
+        display.step("sending")
+        started = time.monotonic()
+        try:
+            _send_and_wait(plan, lines, stack, tracker, display)
+        except BotoCoreError as error:
+            raise OnceError(
+                f"The embedded AWS stopped answering: {error}\n{stack.aws.log_tail()}"
+            ) from error
+        seconds = time.monotonic() - started
+    events = tracker.reports()
+    report = Report(
+        received=len(lines),
+        outcomes=dict(Counter(event.outcome for event in events)),
+        events=events,
+        actions=_actions(destination, tracker),
+        dead_letters=tracker.dead_letters,
+        seconds=round(seconds, 3),
+    )
+    return report, destination
+
+
+def _script_beside(events: Path) -> Path | None:
+    beside = events.with_suffix(".destination.json")
+    return beside if beside.is_file() else None
+
+
+def _parameters(
+    plan: Plan, lines: Sequence[Line], aws: EmbeddedAws, destination: GenesysServer
+) -> dict[str, str]:
+    secret = {
+        "clientId": destination.client_id,
+        "clientSecret": destination.client_secret,
+        "signingSecret": destination.signing_secret,
+    }
+    chosen = {
+        "ActionTarget": "genesys",
+        "GenesysHost": destination.url,
+        "WebhookUrl": destination.webhook_url,
+        "DestinationSecretArn": create_secret(aws, "once/destination", json.dumps(secret)),
+        "EventBusName": _BUS,
+    }
+    if plan.via == "bus":
+        chosen["SourcePrefix"] = _source_prefix(plan, lines)
+    return {**chosen, **plan.parameters}
+
+
+def _source_prefix(plan: Plan, lines: Sequence[Line]) -> str:
+    """What the rule looks for, unless told: whatever takes most of these lines off the bus."""
+    sources = [entry["Source"] for line in lines if (entry := bus_entry(line.text))]
+    return plan.parameters.get("SourcePrefix") or source_prefix(sources) or "aws.partner"
+
+
+def _send_and_wait(
+    plan: Plan, lines: Sequence[Line], stack: EmbeddedStack, tracker: Tracker, display: Display
+) -> None:
+    tracker.watch(stack.client, stack.outputs)
+    sender = Sender(stack.client("sqs"), stack.client("events"), stack.outputs, tracker)
+    groups = [[line] for line in lines] if plan.step else [lines]
+    for group in groups:
+        if plan.via == "bus":
+            sender.to_bus(group, _source_prefix(plan, lines))
+        else:
+            sender.to_queue(group)
+        tracker.wait(group, lambda standing: display.progress(standing, len(lines)))
+
+
+def _actions(destination: GenesysServer, tracker: Tracker) -> list[ActionReport]:
+    actions = []
+    for key, record in destination.keys.items():
+        requests = [entry for entry in destination.log if entry.facts.get("idempotencyKey") == key]
+        acts = [entry for entry in requests if entry.acted]
+        # The execution's id ends with the message that holds the claim.
+        execution = (acts or requests[-1:])[0].headers.get("x-once-execution", "")
+        actions.append(
+            ActionReport(
+                idempotency_key=key,
+                line=tracker.line_of(execution.rpartition("#")[2]),
+                calls=record.calls,
+                effects=record.effects,
+            )
+        )
+    return sorted(actions, key=lambda action: action.line or 0)

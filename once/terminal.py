@@ -1,0 +1,144 @@
+"""What a run shows at the terminal: its steps while they last, and at the end what happened."""
+
+import time
+from collections import Counter
+from http import HTTPStatus
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.status import Status
+from rich.table import Table
+
+from once.genesys import GenesysServer, Received
+from once.report import MEANING, LineReport, Outcome, Report
+from once.tracker import Standing
+
+_LISTED_LINES = 100
+_REASONS = {
+    "SAME_KEY": "a copy of what had acted",
+    "SAME_EVENT_ID": "the publisher gave it the id of what had acted",
+    "COLLAPSED": "a copy of another message in its batch",
+    "SETTLED_BEFORE": "its verdict from an earlier delivery",
+    "NEWER_STATE": "a newer state had already passed",
+    "NEWER_OCCURRENCE": "a newer occurrence had already passed",
+    "REJECTED": "the destination refused it for good",
+    "UNCERTAIN": "the destination may have acted: a person decides",
+}
+
+
+class Terminal:
+    """A context manager: the line that moves is gone when it ends."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status = Status("", console=console)
+        self._doing: str | None = None
+        self._since = 0.0
+
+    def __enter__(self) -> Self:
+        self._status.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._status.stop()
+        if error is None:
+            self._done()
+
+    def step(self, what: str) -> None:
+        self._done()
+        self._doing, self._since = what, time.monotonic()
+        self._status.update(f"{what} …")
+
+    def progress(self, standing: Standing, total: int) -> None:
+        waiting = ""
+        if standing.handed_back:
+            waiting = f", {standing.handed_back} handed back to the queue for a later attempt"
+        self._status.update(
+            f"{standing.sent} of {total} sent, {standing.settled} settled{waiting} …"
+        )
+
+    def summary(self, report: Report, destination: GenesysServer) -> None:
+        self._console.print(_outcomes(report))
+        if set(report.outcomes) != {Outcome.PROCESSED} and len(report.events) <= _LISTED_LINES:
+            self._console.print(_skipped(report))
+        self._console.print(_received(report, destination))
+        self._console.print(_verdict(report), style="bold green" if report.settled else "bold red")
+
+    def _done(self) -> None:
+        if self._doing is not None:
+            seconds = time.monotonic() - self._since
+            self._console.print(
+                f"[green]✓[/] {self._doing} [dim]{seconds:.1f} s[/]", highlight=False
+            )
+
+
+def _outcomes(report: Report) -> Table:
+    table = Table(title=f"{report.received} events in {report.seconds:.1f} s", title_justify="left")
+    table.add_column("Outcome")
+    table.add_column("Events", justify="right")
+    table.add_column("What it means")
+    for outcome in Outcome:
+        if count := report.outcomes.get(outcome, 0):
+            table.add_row(outcome, str(count), MEANING[outcome])
+    return table
+
+
+def _skipped(report: Report) -> Table:
+    table = Table(title="Why events did not act", title_justify="left")
+    table.add_column("Line", justify="right")
+    table.add_column("Outcome")
+    table.add_column("Why")
+    for event in report.events:
+        if event.outcome != Outcome.PROCESSED:
+            table.add_row(str(event.line), event.outcome, _why(event))
+    return table
+
+
+def _why(event: LineReport) -> str:
+    reason = event.reason or "no reason on record"
+    if event.reason in _REASONS:
+        reason = _REASONS[event.reason]
+    if event.because_of_line is None:
+        return escape(reason)
+    return escape(f"{reason}: line {event.because_of_line}")
+
+
+def _received(report: Report, destination: GenesysServer) -> Table:
+    table = Table(title="What the destination received", title_justify="left")
+    table.add_column("Answer")
+    table.add_column("Requests", justify="right")
+    requests = [entry for entry in destination.log if entry.facts]
+    for answer, count in sorted(Counter(map(_answer, requests)).items()):
+        table.add_row(answer, str(count))
+    table.add_section()
+    table.add_row("events that acted", str(sum(action.effects for action in report.actions)))
+    table.add_row("of them asked more than once", str(_repeated(report)))
+    return table
+
+
+def _answer(entry: Received) -> str:
+    if entry.status is None:
+        return "no answer" + (", after it had acted" if entry.acted else "")
+    name = HTTPStatus(entry.status).phrase
+    return f"{entry.status} {name}" + (", already done before" if entry.repeated else "")
+
+
+def _repeated(report: Report) -> int:
+    return sum(action.effects > 0 and action.calls > 1 for action in report.actions)
+
+
+def _verdict(report: Report) -> str:
+    if not report.settled:
+        count = report.outcomes[Outcome.RETRY]
+        where = f", {report.dead_letters} of them in a dead letter queue" * bool(
+            report.dead_letters
+        )
+        return f"{count} of {report.received} events were never settled{where}."
+    return f"All {report.received} events are accounted for."

@@ -1,0 +1,208 @@
+"""Follows every line of a run to its end: outcome log, dead letter queues, and what got lost."""
+
+import json
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from once.embedded.pipe import Batch, Record
+from once.lines import Line
+from once.outcomes import OutcomeLog, OutcomeRecord
+from once.report import SETTLED, Key, LineReport, Outcome, Via
+
+_POLL_SECONDS = 0.15
+_QUEUE_SECONDS = 1.0
+# Between the delete of a message and the sight of its outcome lies only the polling of the log.
+_LOST_AFTER_SECONDS = 10.0
+_DEPTHS = (
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesNotVisible",
+    "ApproximateNumberOfMessagesDelayed",
+)
+
+
+@dataclass
+class _Course:
+    """What is known of one line."""
+
+    line: Line
+    via: Via
+    record: OutcomeRecord | None = None
+    handed_back: int = 0
+    dead: bool = False
+    lost: bool = False
+
+    @property
+    def outcome(self) -> Outcome:
+        return Outcome(self.record.outcome) if self.record else Outcome.RETRY
+
+    @property
+    def settled(self) -> bool:
+        return self.dead or self.lost or self.outcome in SETTLED
+
+
+@dataclass
+class Standing:
+    """How far a run is; what the progress display shows."""
+
+    sent: int
+    settled: int
+    handed_back: int
+
+
+class Tracker:
+    """Told what was sent, it finds out what became of it. Observes the pipe as well."""
+
+    def __init__(self) -> None:
+        self._courses: dict[int, _Course] = {}
+        self._line_of_message: dict[str, int] = {}
+        self._line_of_envelope: dict[str, int] = {}
+        self._messages_of_envelope: dict[str, list[str]] = defaultdict(list)
+        self._in_flight = 0
+        # Records can overtake the answer of the send that names their message.
+        self._unclaimed: list[OutcomeRecord] = []
+        self._lock = threading.Lock()
+        self._queues_read_at = 0.0
+        self._quiet_since: float | None = None
+
+    def watch(self, client: Callable[[str], Any], outputs: Mapping[str, str]) -> None:
+        """Name the stack to ask. It observes the pipe from before that is known."""
+        self._log = OutcomeLog(client("logs"), outputs["OutcomeLogGroupName"])
+        self._sqs = client("sqs")
+        self._outputs = outputs
+
+    def sent_to_queue(self, line: Line, message_id: str) -> None:
+        with self._lock:
+            self._courses[line.number] = _Course(line, "queue")
+            self._line_of_message[message_id] = line.number
+
+    def sent_to_bus(self, line: Line, envelope_id: str) -> None:
+        with self._lock:
+            self._courses[line.number] = _Course(line, "bus")
+            self._line_of_envelope[envelope_id] = line.number
+            for message_id in self._messages_of_envelope[envelope_id]:
+                self._line_of_message[message_id] = line.number
+
+    def received(self, records: Sequence[Record]) -> None:
+        """Learns which message carries which envelope, as the bus does not say."""
+        with self._lock:
+            self._in_flight += 1
+            for record in records:
+                envelope_id, message_id = _envelope_id(record["body"]), record["messageId"]
+                self._messages_of_envelope[envelope_id].append(message_id)
+                if envelope_id in self._line_of_envelope:
+                    self._line_of_message[message_id] = self._line_of_envelope[envelope_id]
+
+    def ended(self, batch: Batch) -> None:  # noqa: ARG002 - the observer's form
+        with self._lock:
+            self._in_flight -= 1
+
+    def wait(self, lines: Iterable[Line], show: Callable[[Standing], None]) -> None:
+        """Until each of these lines is settled, or is known to have got lost."""
+        numbers = [line.number for line in lines]
+        while True:
+            self._refresh()
+            show(self.standing())
+            if all(self._courses[number].settled for number in numbers):
+                return
+            time.sleep(_POLL_SECONDS)
+
+    def standing(self) -> Standing:
+        courses = self._courses.values()
+        return Standing(
+            sent=len(courses),
+            settled=sum(course.settled for course in courses),
+            handed_back=sum(c.handed_back > 0 and not c.settled for c in courses),
+        )
+
+    def line_of(self, message_id: str) -> int | None:
+        return self._line_of_message.get(message_id)
+
+    def reports(self) -> list[LineReport]:
+        return [self._report(self._courses[number]) for number in sorted(self._courses)]
+
+    @property
+    def dead_letters(self) -> int:
+        return sum(course.dead for course in self._courses.values())
+
+    def _report(self, course: _Course) -> LineReport:
+        record = course.record
+        reason = record.reason if record else None
+        if course.lost:
+            reason = "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME"
+        elif course.dead and record is None:
+            reason = "DEAD_LETTER"
+        because = record.because.rpartition("#")[2] if record and record.because else None
+        earlier = self.line_of(because) if because else None
+        return LineReport(
+            line=course.line.number,
+            outcome=course.outcome,
+            key=Key(pk=record.pk, sk=record.sk) if record and record.pk and record.sk else None,
+            reason=reason,
+            via=course.via,
+            because_of_line=earlier if earlier != course.line.number else None,
+        )
+
+    def _refresh(self) -> None:
+        new = list(self._log.new())
+        with self._lock:
+            self._unclaimed = [r for r in [*self._unclaimed, *new] if not self._take(r)]
+        if time.monotonic() - self._queues_read_at >= _QUEUE_SECONDS:
+            self._queues_read_at = time.monotonic()
+            self._look_for_dead_letters()
+            self._look_for_lost_lines()
+
+    def _take(self, record: OutcomeRecord) -> bool:
+        number = self._line_of_message.get(record.message_id)
+        if number is None:
+            return False
+        course = self._courses[number]
+        # A message delivered twice may be judged twice; the first verdict that settled it stands.
+        if course.outcome not in SETTLED:
+            course.record = record
+            course.handed_back += course.outcome is Outcome.RETRY
+        return True
+
+    def _look_for_dead_letters(self) -> None:
+        for name in ("EventDeadLettersUrl", "RuleDeadLettersUrl"):
+            while messages := self._receive(self._outputs[name]):
+                for message in messages:
+                    number = self._line_of_message.get(
+                        message["MessageId"],
+                        self._line_of_envelope.get(_envelope_id(message["Body"])),
+                    )
+                    if number is not None:
+                        self._courses[number].dead = True
+
+    def _receive(self, url: str) -> list[dict[str, Any]]:
+        # Hidden from the next look, not deleted: it is still what the run left behind.
+        answer = self._sqs.receive_message(
+            QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=3600
+        )
+        messages: list[dict[str, Any]] = answer.get("Messages", [])
+        return messages
+
+    def _look_for_lost_lines(self) -> None:
+        attributes = self._sqs.get_queue_attributes(
+            QueueUrl=self._outputs["EventQueueUrl"], AttributeNames=list(_DEPTHS)
+        )["Attributes"]
+        if self._in_flight or any(int(attributes[name]) for name in _DEPTHS):
+            self._quiet_since = None
+            return
+        now = time.monotonic()
+        self._quiet_since = self._quiet_since or now
+        if now - self._quiet_since >= _LOST_AFTER_SECONDS:
+            for course in self._courses.values():
+                course.lost = not course.settled
+
+
+def _envelope_id(body: str) -> str:
+    try:
+        event = json.loads(body)
+    except ValueError:
+        return ""
+    found = event.get("id") if isinstance(event, dict) else None
+    return found if isinstance(found, str) else ""
