@@ -1,4 +1,4 @@
-"""Lints the state machine the way AWS will see it: placeholders filled in, wrapped in a template."""
+"""Lints the state machine as AWS will see it: placeholders filled in, wrapped in a template."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ from tests.statemachine.asl import definition_text
 
 # What statelint says and we disagree with, each with the reason.
 STATELINT_EXCEPTIONS = {
-    # A JSONata state may compute its wait; statelint knows that of no field but this one's siblings.
+    # A JSONata state may compute its wait. statelint does not know.
     'WaitAsTold.Seconds is "{% $waitSeconds %}" but should be an Integer',
 }
 

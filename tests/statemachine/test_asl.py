@@ -155,7 +155,7 @@ def test_every_file_that_the_template_names_is_there() -> None:
 
 
 def test_expressions_do_not_depend_on_the_order_of_their_siblings() -> None:
-    """AWS evaluates all of an Assign against the old variables; other interpreters go one by one."""
+    """AWS evaluates all of an Assign against the old variables, ministack one after the other."""
     for name, state in STATES.items():
         assigns = [state.get("Assign", {})]
         assigns += [rule.get("Assign", {}) for rule in state.get("Catch", [])]
