@@ -37,6 +37,7 @@ class Received:
     facts: dict[str, str]
     headers: dict[str, str]
     body: Any
+    raw: bytes
     status: int | None = None  # None: no answer was given
     acted: bool = False
     repeated: bool = False
@@ -106,29 +107,36 @@ class GenesysServer:
         with self._lock:
             return [entry for entry in self.log if entry.endpoint == endpoint]
 
+    @property
+    def connections(self) -> int:
+        """How many were opened so far."""
+        return self._server.ever_opened
+
     def expire_tokens(self) -> None:
         """From now on no token that was given out is accepted."""
         with self._lock:
             self._tokens.clear()
 
-    def answer(self, entry: Received, raw: bytes) -> Reply:
+    def answer(self, entry: Received) -> Reply:
         """What to reply; also enters the request in the log and the key's record."""
         with self._lock:
             self.log.append(entry)
         if entry.endpoint == "token":
-            return self.script.next_reply(entry.endpoint, entry.facts) or self._login(entry)
+            reply = self.script.next_reply(entry.endpoint, entry.facts) or Reply()
+            self._server.closing.wait(reply.delay_seconds)
+            return self._login(entry) if reply.plain else reply
         if entry.endpoint == "unknown":
             return Reply(404, error_body(404))
         key = entry.facts.get("idempotencyKey", "")
         with self._lock:
             record = self.keys.setdefault(key, KeyRecord(facts=entry.facts))
             record.calls += 1
-            refused = self._refusal(entry, raw)
+            refused = self._refusal(entry)
             if refused:
                 return refused
             self._running += 1
         try:
-            reply = self.script.next_reply(entry.endpoint, entry.facts) or Reply(200)
+            reply = self.script.next_reply(entry.endpoint, entry.facts) or Reply()
             self._server.closing.wait(reply.delay_seconds)
         finally:
             with self._lock:
@@ -138,7 +146,7 @@ class GenesysServer:
                 record.acts += 1
                 entry.acted, entry.repeated = True, record.effects > 0
                 record.effects = 1
-        if reply.body is None and reply.status == 200:
+        if reply.plain:
             reply = reply.with_body({"acted": True, "repeated": entry.repeated})
         return reply
 
@@ -164,10 +172,10 @@ class GenesysServer:
             200, {"access_token": value, "token_type": "bearer", "expires_in": int(seconds)}
         )
 
-    def _refusal(self, entry: Received, raw: bytes) -> Reply | None:
+    def _refusal(self, entry: Received) -> Reply | None:
         """The gate before the script, as at the real one: credentials, then limits."""
         if entry.endpoint == "webhook":
-            if not signature_holds(self.signing_secret, entry.headers, raw):
+            if not signature_holds(self.signing_secret, entry.headers, entry.raw):
                 return Reply(401)
             return None
         scheme, _, value = entry.headers.get("authorization", "").partition(" ")
@@ -203,11 +211,13 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
         super().__init__(address, handler)
         self.closing = threading.Event()
+        self.ever_opened = 0
         self._open: set[socket.socket] = set()
         self._none_open = threading.Condition()
 
     def opened(self, connection: socket.socket) -> None:
         with self._none_open:
+            self.ever_opened += 1
             self._open.add(connection)
 
     def closed(self, connection: socket.socket) -> None:
@@ -260,9 +270,9 @@ class _Handler(BaseHTTPRequestHandler):
         endpoint, action = _endpoint(path)
         body = parse_qs(raw.decode()) if endpoint == "token" else _json_or_text(raw)
         facts = _facts(body, headers, action) if endpoint in ("execute", "webhook") else {}
-        entry = Received(time.time_ns() // 1_000_000, endpoint, facts, headers, body)
+        entry = Received(time.time_ns() // 1_000_000, endpoint, facts, headers, body, raw)
         owner = self.server.owner
-        reply = owner.answer(entry, raw)
+        reply = owner.answer(entry)
         if reply.answer == "none":
             self.server.closing.wait(reply.hold_seconds)
         if reply.answer in ("none", "reset"):

@@ -99,6 +99,11 @@ class Reply:
             acts = self.answer == "send" and 200 <= self.status < 300
             object.__setattr__(self, "act", acts)
 
+    @property
+    def plain(self) -> bool:
+        """A success whose content is left to the server."""
+        return self.status == 200 and self.body is None and self.answer == "send"
+
     def with_body(self, body: Any) -> "Reply":
         return replace(self, body=body)
 

@@ -59,12 +59,16 @@ class FakeBucket:
         return {"Body": io.BytesIO(self.objects[Key])}
 
 
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
 class Clock:
     def __init__(self) -> None:
         self.ahead_ms = 0
 
     def __call__(self) -> int:
-        return time.time_ns() // 1_000_000 + self.ahead_ms
+        return now_ms() + self.ahead_ms
 
 
 class Bench:
@@ -75,7 +79,7 @@ class Bench:
         self.clock = Clock()
         self.bucket = FakeBucket()
         bodies = Bodies(BUCKET, lambda: self.bucket)  # type: ignore[arg-type, return-value]
-        http = Outbound()
+        self.http = http = Outbound(self.clock)
         if target == "webhook":
             self.secrets = FakeSecrets(signingSecret=SIGNING_SECRET)
             secret = Secret("arn", webhook.FIELDS, self.secrets)  # type: ignore[arg-type]
@@ -91,6 +95,7 @@ class Bench:
     def call(
         self, number: int = 1, *, remaining_ms: int = 20_000, **changes: Any
     ) -> dict[str, Any]:
+        changes.setdefault("deadlineMs", self.clock() + 10_000)
         return self.action(payload(number, **changes), remaining_ms)
 
     def fails(self, number: int = 1, **changes: Any) -> tuple[str, dict[str, Any]]:
@@ -130,7 +135,6 @@ def payload(number: int = 1, **changes: Any) -> dict[str, Any]:
         "version": "1",
         "event": one,
         "idempotencyKey": one["idempotencyKey"],
-        "deadlineMs": time.time_ns() // 1_000_000 + 10_000,
         "execution": f"0f0f:1#m{number}",
         **changes,
     }

@@ -1,6 +1,12 @@
-"""What is sent, and what comes of each answer, over real HTTP."""
+"""What is sent, and what becomes of each answer, over real HTTP."""
 
-from tests.data_action.support import Bench
+import json
+import time
+
+import pytest
+
+from once.genesys import GenesysServer
+from tests.data_action.support import BUCKET, Bench, aws_error, event
 
 
 def test_an_event_acts_and_the_answer_is_small(either: Bench) -> None:
@@ -14,3 +20,226 @@ def test_a_repeated_call_has_one_effect(either: Bench) -> None:
     either.call()
     (record,) = either.server.keys.values()
     assert (record.calls, record.effects) == (2, 1)
+
+
+def test_the_key_of_the_request_is_sent_unchanged(either: Bench) -> None:
+    key = f"{'0a' * 32}.1777888800123"
+    either.call(idempotencyKey=key)
+    entry = either.server.log[-1]
+    assert entry.headers["idempotency-key"] == key
+    assert entry.body["idempotencyKey"] == key
+    assert entry.body["occurredAtMs"] == 1_777_888_800_123
+
+
+def test_the_row_of_an_event_is_found_from_the_destinations_log(either: Bench) -> None:
+    either.call(7)
+    assert either.server.log[-1].headers["x-once-execution"] == "0f0f:1#m7"
+
+
+def test_a_genesys_action_gets_the_inputs_of_the_default_mapping(genesys_action: Bench) -> None:
+    genesys_action.call(3)
+    (entry,) = genesys_action.server.received("execute")
+    assert entry.facts["action"] == "custom_-_00000000-0000-0000-0000-000000000000"
+    assert entry.body == {
+        "idempotencyKey": event(3)["idempotencyKey"],
+        "occurredAtMs": 1_777_888_800_123,
+        "occurredAt": "2026-05-04T10:00:00.123Z",
+        "family": "conversation.user.end",
+        "state": "end",
+        "subjectType": "conversation",
+        "subjectId": "c3",
+        "conversationId": "c3",
+        "participantId": "p",
+        "queueId": "q",
+    }
+
+
+def test_a_webhook_gets_the_event_under_its_own_names(webhook_action: Bench) -> None:
+    webhook_action.call()
+    sent = webhook_action.server.log[-1].body
+    one = event()
+    for name in ("family", "topic", "subject", "state", "occurredAt", "ids", "key", "trace"):
+        assert sent[name] == one[name]
+    assert sent["body"] == one["body"]
+    assert sent["version"] == "1"
+    assert not {"messageId", "lane", "policy", "kind", "publishedAt"} & sent.keys()
+
+
+def test_a_body_that_overflowed_is_fetched(webhook_action: Bench) -> None:
+    webhook_action.bucket.objects["events/1"] = json.dumps({"large": "x" * 300_000}).encode()
+    webhook_action.call(event=overflowed())
+    assert len(webhook_action.server.log[-1].body["body"]["large"]) == 300_000
+
+
+def test_a_body_is_fetched_only_for_a_mapping_that_uses_it(make, server: GenesysServer) -> None:
+    ignoring = make("genesys")
+    ignoring.bucket.objects["events/1"] = b'{"disconnectType": "PEER"}'
+    ignoring.call(event=overflowed())
+    assert ignoring.bucket.reads == 0
+
+    using = make("genesys", '[actions]\n"*" = "a"\n[inputs]\nwhy = "body.disconnectType"\n')
+    using.bucket.objects = ignoring.bucket.objects
+    using.call(event=overflowed())
+    assert server.log[-1].body == {"why": "PEER"}
+
+
+@pytest.mark.parametrize(
+    ("prepare", "wanted"),
+    [
+        ({}, "Rejected"),
+        ({"text": b"not JSON"}, "Rejected"),
+        ({"error": aws_error("AccessDenied", 403)}, "NotConfigured"),
+        ({"error": aws_error("SlowDown", 503)}, "Transient"),
+    ],
+)
+def test_a_body_that_cannot_be_had_is_not_called_for(
+    webhook_action: Bench, prepare: dict[str, object], wanted: str
+) -> None:
+    if "text" in prepare:
+        webhook_action.bucket.objects["events/1"] = prepare["text"]
+    webhook_action.bucket.error = prepare.get("error")
+    assert webhook_action.fails(event=overflowed())[0] == wanted
+    assert webhook_action.server.log == []
+
+
+def test_a_body_is_read_from_the_stacks_own_bucket_only(webhook_action: Bench) -> None:
+    elsewhere = overflowed() | {"bodyRef": {"bucket": "another", "key": "events/1"}}
+    assert webhook_action.fails(event=elsewhere)[0] == "NotConfigured"
+    assert webhook_action.bucket.reads == 0
+
+
+def overflowed() -> dict[str, object]:
+    one = event()
+    del one["body"]
+    return one | {"bodyRef": {"bucket": BUCKET, "key": "events/1"}}
+
+
+@pytest.mark.parametrize(
+    ("status", "wanted"),
+    [
+        (301, "NotConfigured"),
+        (400, "Rejected"),
+        (402, "Rejected"),
+        (403, "NotAuthorised"),
+        (404, "NotConfigured"),
+        (405, "NotConfigured"),
+        (408, "Transient"),
+        (409, "Transient"),
+        (410, "NotConfigured"),
+        (413, "Rejected"),
+        (422, "Rejected"),
+        (423, "Transient"),
+        (425, "Transient"),
+        (429, "RateLimited"),
+        (500, "Transient"),
+        (502, "Transient"),
+        (503, "Transient"),
+        (504, "Transient"),
+        (599, "Transient"),
+    ],
+)
+def test_each_status_is_one_error(either: Bench, status: int, wanted: str) -> None:
+    either.server.script.add({"replies": [status]})
+    name, message = either.fails()
+    assert (name, message["status"]) == (wanted, status)
+    assert ("retryAfterSeconds" in message) == (wanted == "RateLimited")
+    assert len(either.server.received("execute") + either.server.received("webhook")) == 1
+
+
+def test_a_redirect_is_not_followed(webhook_action: Bench) -> None:
+    elsewhere = {"Location": f"{webhook_action.server.url}/webhook?moved"}
+    webhook_action.server.script.add({"replies": [{"status": 307, "headers": elsewhere}]})
+    assert webhook_action.fails()[0] == "NotConfigured"
+    assert len(webhook_action.server.log) == 1
+
+
+def test_a_reset_connection_is_transient(either: Bench) -> None:
+    either.server.script.add({"replies": ["reset"]})
+    assert either.fails()[0] == "Transient"
+
+
+def test_an_act_whose_answer_is_lost_is_asked_again_with_the_same_key(either: Bench) -> None:
+    either.server.script.add({"replies": ["lose"]})
+    assert either.fails()[0] == "Transient"
+    either.call()
+    (record,) = either.server.keys.values()
+    assert (record.calls, record.acts, record.effects) == (2, 2, 1)
+
+
+def test_no_answer_is_waited_for_beyond_the_deadline(either: Bench) -> None:
+    either.server.script.add({"replies": ["timeout"]})
+    started = time.monotonic()
+    name, message = either.fails(deadlineMs=either.clock() + 400)
+    assert name == "Transient"
+    assert "did not answer within" in message["detail"]
+    assert 0.3 < time.monotonic() - started < 2
+
+
+def test_an_answer_is_given_before_lambda_ends_the_function(either: Bench) -> None:
+    either.server.script.add({"replies": ["timeout"]})
+    started = time.monotonic()
+    assert either.fails(remaining_ms=900)[0] == "Transient"
+    assert time.monotonic() - started < 0.9
+
+
+@pytest.mark.parametrize("late", [{"deadlineMs": 1_777_888_800_000}, {"remaining_ms": 500}])
+def test_after_the_deadline_nothing_is_sent(either: Bench, late: dict[str, int]) -> None:
+    assert either.fails(**late)[0] == "TooLate"
+    assert either.server.log == []
+
+
+def test_a_deadline_that_passes_during_the_login_stops_the_call(genesys_action: Bench) -> None:
+    post = genesys_action.http.post
+
+    def jump(*args, **kwargs):
+        reply = post(*args, **kwargs)
+        genesys_action.clock.ahead_ms += 60_000
+        return reply
+
+    genesys_action.http.post = jump
+    assert genesys_action.fails()[0] == "TooLate"
+    assert genesys_action.server.received("execute") == []
+
+
+def test_connections_are_kept(either: Bench) -> None:
+    for number in range(5):
+        either.call(number)
+    assert either.server.connections == 1
+
+
+def test_a_connection_that_was_idle_for_long_is_not_trusted(either: Bench) -> None:
+    either.call()
+    either.clock.ahead_ms += 31_000
+    either.call()
+    assert either.server.connections == 2
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        None,
+        [],
+        {},
+        {"version": "2"},
+        {"event": {}},
+        {"event": None},
+        {"idempotencyKey": "short"},
+        {"idempotencyKey": f"{'a' * 64}\r\nX-Evil: 1"},
+        {"deadlineMs": "soon"},
+        {"deadlineMs": True},
+    ],
+)
+def test_a_request_of_another_form_is_a_fault_of_the_set_up(either: Bench, broken: object) -> None:
+    if isinstance(broken, dict) and broken:
+        name, message = either.fails(**broken)
+    else:
+        with pytest.raises(Exception, match="contract") as raised:
+            either.action(broken, 20_000)
+        name, message = type(raised.value).__name__, json.loads(str(raised.value))
+    assert name == "NotConfigured"
+    assert "same release" in message["detail"]
+    assert either.server.log == []
+
+
+def test_a_whole_number_may_be_written_as_a_float(either: Bench) -> None:
+    assert either.call(deadlineMs=float(either.clock() + 5_000))["result"] == "ACTED"

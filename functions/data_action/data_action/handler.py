@@ -28,7 +28,7 @@ for _library in ("botocore", "urllib3"):
 _GENESYS_HOST = re.compile(
     r"mypurecloud\.(com|ie|com\.au|jp|de)|[a-z0-9]+\.pure\.cloud|[a-z0-9]+\.us-gov-pure\.cloud"
 )
-_LOOPBACK = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?")
+_LOOPBACK = re.compile(r"http://(127\.0\.0\.1|localhost)(:\d{1,5})?")
 _MAPPINGS = Path(__file__).resolve().parents[1]
 
 
@@ -59,7 +59,9 @@ class DataAction:
         request = ActionRequest.read(payload)
         budget = Budget(request.deadline_ms, remaining_ms, self.now_ms)
         headers = {
+            "Accept": "application/json",
             "Content-Type": "application/json",
+            "User-Agent": "genesys-once",
             "Idempotency-Key": request.idempotency_key,
             "X-Once-Execution": re.sub(r"[^!-~]", "?", request.execution)[:256],
         }
@@ -94,7 +96,7 @@ def build(environment: Mapping[str, str]) -> DataAction:
         environment.get("OVERFLOW_BUCKET", ""), cache(lambda: boto3.client("s3", config=aws))
     )
     secrets = boto3.client("secretsmanager", config=aws)
-    http = Outbound()
+    http = Outbound(now_ms)
     if target == "webhook":
         url = environment.get("WEBHOOK_URL", "")
         _check_url(url)

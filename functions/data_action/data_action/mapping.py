@@ -59,9 +59,10 @@ class Mapping:
     def __init__(self, name: str, text: str, actions: list[Action]) -> None:
         self._name = name
         self._text = text
-        # Longest first; "*" last. An exact name is longer than any pattern that matches it
-        # but one of equal length, which cannot be: the pattern ends in a star.
-        self._actions = sorted(actions, key=lambda action: len(action.pattern), reverse=True)
+        # Exact names first, then the longest pattern.
+        self._actions = sorted(
+            actions, key=lambda action: (action.pattern.endswith("*"), -len(action.pattern))
+        )
 
     def action_for(self, family: str) -> Action:
         for action in self._actions:

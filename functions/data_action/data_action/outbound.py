@@ -2,8 +2,7 @@
 
 import ssl
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,7 +16,7 @@ _BODY_BYTES = 65_536
 # A success needs no body; waiting for it only keeps the connection usable.
 _SUCCESS_BODY_SECONDS = 1.0
 # Lambda freezes between calls, and a peer that hung up meanwhile is noticed too late.
-_IDLE_SECONDS = 30.0
+_IDLE_MS = 30_000
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,14 @@ class Poster(Protocol):
 class Outbound:
     """The connections of this environment. TLS is verified against the system's authorities."""
 
-    def __init__(self) -> None:
+    def __init__(self, now_ms: Callable[[], int]) -> None:
         self._pool = urllib3.PoolManager(num_pools=4, maxsize=4)
-        self._used_at = time.time()
+        self._now_ms = now_ms
+        self._used_at_ms = now_ms()
 
     def post(self, url: str, headers: Mapping[str, str], body: bytes, budget: Budget) -> Reply:
         seconds = budget.seconds_for_a_call()
-        if time.time() - self._used_at > _IDLE_SECONDS:
+        if self._now_ms() - self._used_at_ms > _IDLE_MS:
             self._pool.clear()
         started = time.perf_counter()
         try:
@@ -59,7 +59,7 @@ class Outbound:
                 redirect=False,
                 preload_content=False,
             )
-            content = _read(response, budget)
+            content = _content(response, budget.seconds_left())
         except urllib3.exceptions.SSLError as error:
             if any(isinstance(arg, ssl.SSLCertVerificationError) for arg in error.args):
                 raise NotConfigured(
@@ -74,30 +74,37 @@ class Outbound:
         except urllib3.exceptions.HTTPError:
             raise Transient("the connection to the destination broke before its answer") from None
         finally:
-            self._used_at = time.time()
+            self._used_at_ms = self._now_ms()
         duration_ms = round((time.perf_counter() - started) * 1000)
         return Reply(response.status, response.headers, content, duration_ms)
 
 
-def _read(response: urllib3.BaseHTTPResponse, budget: Budget) -> bytes:
-    """The body as far as time and size allow; the connection is kept only if it was read whole."""
-    success = 200 <= response.status < 300
-    until = time.perf_counter() + min(
-        budget.seconds_left(), _SUCCESS_BODY_SECONDS if success else budget.seconds_left()
-    )
+def _content(response: urllib3.BaseHTTPResponse, seconds: float) -> bytes:
+    """The body. What breaks off after a success is still a success."""
+    if not 200 <= response.status < 300:
+        return _read(response, seconds)
+    try:
+        return _read(response, min(seconds, _SUCCESS_BODY_SECONDS))
+    except urllib3.exceptions.HTTPError:
+        return b""
+
+
+def _read(response: urllib3.BaseHTTPResponse, seconds: float) -> bytes:
+    """Up to the limit of size; the connection is kept only if the body was read whole."""
+    until = time.perf_counter() + seconds
     content = bytearray()
     whole = False
     try:
-        with suppress(*((urllib3.exceptions.HTTPError,) if success else ())):
-            while len(content) < _BODY_BYTES and (left := until - time.perf_counter()) > 0:
-                sock = getattr(response.connection, "sock", None)
-                if sock is not None:
-                    sock.settimeout(left)
-                chunk = response.read1(_BODY_BYTES)
-                if not chunk:
-                    whole = True
-                    break
-                content += chunk
+        while not whole and len(content) < _BODY_BYTES:
+            left = until - time.perf_counter()
+            if left <= 0:
+                raise urllib3.exceptions.TimeoutError
+            sock = getattr(response.connection, "sock", None)
+            if sock is not None:
+                sock.settimeout(left)  # the pool's own timeout starts anew with every piece
+            chunk = response.read1(_BODY_BYTES)
+            whole = not chunk
+            content += chunk
     finally:
         if whole:
             response.release_conn()

@@ -1,0 +1,170 @@
+"""The life of a token: fetched, kept, renewed, refused."""
+
+import json
+import threading
+
+import pytest
+
+from once.genesys import CLIENT_ID, GenesysServer
+from tests.data_action.support import Bench, aws_error
+
+LOGIN = {"endpoint": "token"}
+
+
+def statuses(server: GenesysServer, endpoint: str) -> list[int | None]:
+    return [entry.status for entry in server.received(endpoint)]
+
+
+def test_one_token_serves_many_calls(genesys_action: Bench) -> None:
+    for number in range(4):
+        genesys_action.call(number)
+    assert genesys_action.server.tokens_issued == 1
+    assert genesys_action.secrets.reads == 1
+
+
+def test_a_token_is_renewed_shortly_before_its_end(genesys_action: Bench) -> None:
+    genesys_action.server.script.token_seconds = 3_600
+    genesys_action.call()
+    genesys_action.clock.ahead_ms += 3_530_000
+    genesys_action.call()
+    assert genesys_action.server.tokens_issued == 1
+    genesys_action.clock.ahead_ms += 20_000
+    genesys_action.call()
+    assert genesys_action.server.tokens_issued == 2
+    assert statuses(genesys_action.server, "execute") == [200, 200, 200]
+
+
+def test_a_short_token_is_kept_for_half_its_life(genesys_action: Bench) -> None:
+    genesys_action.server.script.token_seconds = 60
+    genesys_action.call()
+    genesys_action.clock.ahead_ms += 25_000
+    genesys_action.call()
+    assert genesys_action.server.tokens_issued == 1
+    genesys_action.clock.ahead_ms += 10_000
+    genesys_action.call()
+    assert genesys_action.server.tokens_issued == 2
+
+
+def test_a_refused_token_is_renewed_once_within_the_call(genesys_action: Bench) -> None:
+    genesys_action.call(1)
+    genesys_action.server.expire_tokens()
+    genesys_action.call(2)
+    assert statuses(genesys_action.server, "execute") == [200, 401, 200]
+    assert genesys_action.server.tokens_issued == 2
+
+
+def test_a_token_that_ended_before_it_said_is_renewed(genesys_action: Bench) -> None:
+    genesys_action.server.script.token_calls = 2
+    for number in range(5):
+        genesys_action.call(number)
+    assert statuses(genesys_action.server, "execute") == [200, 200, 401, 200, 200, 401, 200]
+
+
+def test_a_new_token_that_is_refused_too_is_a_fault_of_the_set_up(genesys_action: Bench) -> None:
+    genesys_action.server.script.token_calls = 0
+    name, message = genesys_action.fails()
+    assert (name, message["status"]) == ("NotAuthorised", 401)
+    assert statuses(genesys_action.server, "execute") == [401, 401]
+    assert genesys_action.server.keys[next(iter(genesys_action.server.keys))].acts == 0
+
+
+def test_wrong_credentials_are_read_again_and_not_tried_again(genesys_action: Bench) -> None:
+    genesys_action.server.client_secret = "another"
+    name, message = genesys_action.fails()
+    assert (name, message["status"]) == ("NotAuthorised", 401)
+    assert "invalid_client" in message["detail"]
+    assert genesys_action.secrets.reads == 2
+    assert statuses(genesys_action.server, "token") == [401]
+
+
+def test_rotated_credentials_are_taken_up_within_the_call(genesys_action: Bench) -> None:
+    genesys_action.call(1)
+    genesys_action.server.client_secret = "rotated"
+    genesys_action.server.expire_tokens()
+    genesys_action.secrets.text = json.dumps({"clientId": CLIENT_ID, "clientSecret": "rotated"})
+    genesys_action.call(2)
+    assert statuses(genesys_action.server, "token") == [200, 401, 200]
+    genesys_action.call(3)
+    assert genesys_action.secrets.reads == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("invalid-scope", "NotAuthorised"),
+        (400, "NotAuthorised"),
+        (403, "NotAuthorised"),
+        (404, "NotConfigured"),
+        (415, "NotConfigured"),
+        (302, "NotConfigured"),
+        ({"status": 429, "retryAfter": 5}, "RateLimited"),
+        (500, "Transient"),
+        (503, "Transient"),
+        ("reset", "Transient"),
+        ({"status": 200, "body": {"token_type": "bearer"}}, "Transient"),
+        ({"status": 200, "body": "not an object"}, "Transient"),
+        ({"status": 200, "body": {"access_token": "t", "expires_in": None}}, "Transient"),
+    ],
+)
+def test_each_failure_of_the_login_is_one_error(
+    genesys_action: Bench, reply: object, wanted: str
+) -> None:
+    genesys_action.server.script.add({"match": LOGIN, "replies": [reply]})
+    name, message = genesys_action.fails()
+    assert name == wanted
+    assert message.get("retryAfterSeconds") == (5 if wanted == "RateLimited" else None)
+    assert genesys_action.server.received("execute") == []
+
+
+def test_a_login_without_an_answer_is_left_in_time(genesys_action: Bench) -> None:
+    genesys_action.server.script.add({"match": LOGIN, "replies": ["timeout"]})
+    assert genesys_action.fails(deadlineMs=genesys_action.clock() + 400)[0] == "Transient"
+
+
+def test_one_refresh_at_a_time(genesys_action: Bench) -> None:
+    genesys_action.call(0)
+    genesys_action.server.script.add({"match": LOGIN, "then": {"delayMs": 50}})
+    genesys_action.server.expire_tokens()
+    answers: list[str] = []
+    gate = threading.Barrier(8)
+
+    def one(number: int) -> None:
+        gate.wait()
+        answers.append(genesys_action.call(number)["result"])
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(1, 9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == ["ACTED"] * 8
+    assert genesys_action.server.tokens_issued == 2
+
+
+def test_the_secret_is_read_once_per_environment(either: Bench) -> None:
+    for number in range(3):
+        either.call(number)
+    assert either.secrets.reads == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "wanted"),
+    [
+        ("not JSON", None, "NotConfigured"),
+        ("[]", None, "NotConfigured"),
+        ("{}", None, "NotConfigured"),
+        ('{"clientId": "a", "clientSecret": "", "signingSecret": ""}', None, "NotConfigured"),
+        ('{"clientId": "a", "clientSecret": 5, "signingSecret": 5}', None, "NotConfigured"),
+        (None, None, "NotConfigured"),
+        ("{}", aws_error("ResourceNotFoundException"), "NotConfigured"),
+        ("{}", aws_error("AccessDeniedException"), "NotConfigured"),
+        ("{}", aws_error("ThrottlingException"), "Transient"),
+        ("{}", aws_error("InternalServiceError", 500), "Transient"),
+    ],
+)
+def test_a_secret_that_cannot_be_read(
+    either: Bench, text: str | None, error: Exception | None, wanted: str
+) -> None:
+    either.secrets.text, either.secrets.error = text, error
+    assert either.fails()[0] == wanted
+    assert either.server.log == []

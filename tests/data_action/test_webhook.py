@@ -1,0 +1,100 @@
+"""The signature, as a receiver checks it with the library of the specification."""
+
+import base64
+import json
+
+import pytest
+from data_action import webhook
+from data_action.errors import NotConfigured
+from data_action.request import WebhookRequest
+from pydantic import TypeAdapter
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from once.genesys import SIGNING_SECRET, Received
+from tests.data_action.support import Bench, event
+
+NEW_SECRET = "whsec_" + base64.b64encode(b"n" * 32).decode()
+
+
+def verify(entry: Received, secret: str = SIGNING_SECRET) -> dict[str, object]:
+    message: dict[str, object] = Webhook(secret).verify(entry.raw, entry.headers)
+    return message
+
+
+def test_a_receiver_verifies_it_with_an_existing_library(webhook_action: Bench) -> None:
+    webhook_action.call()
+    entry = webhook_action.server.log[-1]
+    assert verify(entry)["family"] == "conversation.user.end"
+
+
+def test_another_body_or_secret_does_not_verify(webhook_action: Bench) -> None:
+    webhook_action.call()
+    entry = webhook_action.server.log[-1]
+    with pytest.raises(WebhookVerificationError):
+        verify(entry, NEW_SECRET)
+    entry.raw = entry.raw.replace(b"PEER", b"ELSE")
+    with pytest.raises(WebhookVerificationError):
+        verify(entry)
+
+
+def test_text_of_any_language_verifies(webhook_action: Bench) -> None:
+    body = {"name": "Ünï → 通话 😀", "odd": "\ud800"}
+    webhook_action.call(event=event() | {"body": body})
+    assert verify(webhook_action.server.log[-1])["body"] == body
+
+
+def test_every_attempt_has_the_same_id_and_its_own_time(webhook_action: Bench) -> None:
+    webhook_action.server.script.add({"replies": [500]})
+    key = f"{'0a' * 32}.1777888800123"
+    webhook_action.fails(idempotencyKey=key)
+    webhook_action.clock.ahead_ms += 2_000
+    webhook_action.call(idempotencyKey=key)
+    first, second = webhook_action.server.log
+    # A full stop in the id could move the borders of what is signed.
+    assert first.headers["webhook-id"] == second.headers["webhook-id"] == key.replace(".", "_")
+    assert first.headers["webhook-timestamp"] < second.headers["webhook-timestamp"]
+    verify(first)
+    verify(second)
+
+
+def test_a_rotated_secret_is_taken_up_within_the_call(webhook_action: Bench) -> None:
+    webhook_action.call(1)
+    webhook_action.server.signing_secret = NEW_SECRET
+    webhook_action.secrets.text = json.dumps({"signingSecret": NEW_SECRET})
+    webhook_action.call(2)
+    assert [entry.status for entry in webhook_action.server.log] == [200, 401, 200]
+    assert webhook_action.secrets.reads == 2
+
+
+def test_a_signature_that_stays_refused_is_a_fault_of_the_set_up(webhook_action: Bench) -> None:
+    webhook_action.server.signing_secret = NEW_SECRET
+    assert webhook_action.fails()[0] == "NotAuthorised"
+    assert len(webhook_action.server.log) == 1
+
+
+@pytest.mark.parametrize(
+    "secret",
+    ["plain", "whsec_", "whsec_***", "whsec_dG9vIHNob3J0", base64.b64encode(b"n" * 32).decode()],
+)
+def test_a_secret_of_another_form_is_not_used(webhook_action: Bench, secret: str) -> None:
+    webhook_action.secrets.text = json.dumps({"signingSecret": secret})
+    name, message = webhook_action.fails()
+    assert name == "NotConfigured"
+    assert "whsec_" in message["detail"]
+    assert webhook_action.server.log == []
+
+
+def test_the_shape_in_code_is_the_shape_that_is_sent(webhook_action: Bench) -> None:
+    webhook_action.call()
+    sent = webhook_action.server.log[-1].body
+    adapter = TypeAdapter(WebhookRequest)
+    adapter.validate_python(sent)
+    assert sent.keys() <= adapter.json_schema()["properties"].keys()
+
+
+def test_the_signature_of_a_known_message() -> None:
+    signed = webhook.sign(SIGNING_SECRET, "a" * 64, 1_777_888_800, b"{}")
+    wanted = base64.b64decode(signed["webhook-signature"].removeprefix("v1,"))
+    assert len(wanted) == 32
+    with pytest.raises(NotConfigured):
+        webhook.sign("whsec_", "a" * 64, 1_777_888_800, b"{}")
