@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# On the command line parameters replace those of samconfig.toml, so these two come along.
+BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
 export SAM_CLI_TELEMETRY := 0
 export AWS_DEFAULT_REGION ?= us-east-1
 
@@ -49,8 +51,8 @@ bench: $(READY) ## Measure what the README claims
 build: $(READY) ## Build both functions for the runtime named in samconfig.toml
 	$(BIN)/sam build
 
-deploy: build ## Deploy to your AWS account; asks before it changes anything
-	$(BIN)/sam deploy
+deploy: build ## Deploy to your AWS account; asks first. PARAMETERS="Name=value ..." sets parameters
+	$(BIN)/sam deploy $(if $(PARAMETERS),--parameter-overrides "$(BUILD_PARAMETERS) $(PARAMETERS)")
 
 ##@ Tidy up
 
