@@ -8,7 +8,6 @@ READY := $(VENV)/.ready
 # On the command line parameters replace those of samconfig.toml, so these two come along.
 BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
 export SAM_CLI_TELEMETRY := 0
-export AWS_DEFAULT_REGION ?= us-east-1
 
 .PHONY: help setup run test test-fast check format build deploy bench clean
 
@@ -32,6 +31,7 @@ test: $(READY) ## Run every test
 test-fast: $(READY) ## Run the tests that need no embedded AWS (under 2 minutes)
 	$(BIN)/pytest -m "not embedded"
 
+check: export AWS_DEFAULT_REGION ?= us-east-1
 check: $(READY) ## Lint and type-check code, template and state machine
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
