@@ -21,6 +21,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import typer
 
+from once.errors import OnceError
 from once.genesys_script import Reply, Script, error_body, signature_holds
 
 CLIENT_ID = "once-client"
@@ -81,7 +82,10 @@ class GenesysServer:
         self._recent: deque[float] = deque()
         self._running = 0
         self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", port), _Handler)
+        try:
+            self._server = _Server(("127.0.0.1", port), _Handler)
+        except OSError as error:
+            raise OnceError(f"Cannot listen on port {port}: {error.strerror}.") from None
         self._server.owner = self
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
@@ -351,9 +355,14 @@ def genesys(
         verdict = "again" if entry.repeated else "acted" if entry.acted else "-"
         typer.echo(f"{entry.status or 'hung up'}  {entry.endpoint:8} {verdict:6} {told}")
 
-    with GenesysServer(port, script, show) as server:
-        typer.echo(f"GENESYS_HOST={server.url}  WEBHOOK_URL={server.webhook_url}  (Ctrl-C ends it)")
-        try:
+    try:
+        with GenesysServer(port, script, show) as server:
+            typer.echo(f"GENESYS_HOST={server.url}")
+            typer.echo(f"WEBHOOK_URL={server.webhook_url}")
+            typer.echo("Ctrl-C ends it.")
             threading.Event().wait()
-        except KeyboardInterrupt:
-            return
+    except KeyboardInterrupt:
+        return
+    except OnceError as error:
+        typer.secho(f"once: {error}", fg=typer.colors.RED, err=True)
+        raise typer.Exit(1) from None

@@ -221,6 +221,8 @@ def _read_reply(reply: Any, where: str) -> Reply:
         headers["Retry-After"] = str(reply["retryAfter"])
     body = reply.get("body")
     if body is None and "action" in reply:
+        if reply["action"] not in _ACTION_ERRORS:
+            raise OnceError(f"{where}: action is one of {', '.join(_ACTION_ERRORS)}")
         body = action_error_body(reply["action"], status)
     elif body is None and status >= 400:
         body = error_body(status)
