@@ -71,6 +71,8 @@ def run_command(
     plan = Plan(events, via, step, chosen, destination)
     console = Console()
     try:
+        if report is not None and not report.absolute().parent.is_dir():
+            raise OnceError(f"Cannot write the report to {report}: its folder does not exist.")
         with Terminal(console) as terminal:
             result, received = run(plan, terminal)
         if report is not None:

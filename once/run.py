@@ -45,6 +45,8 @@ def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
     """The report, and the destination (stopped) with all it received."""
     lines = read_lines(plan.events)
     script = plan.destination or _script_beside(plan.events)
+    if script is not None and not script.is_file():
+        raise OnceError(f"Cannot read {script}: there is no such file.")
     tracker = Tracker()
     with (
         GenesysServer(script=script) as destination,

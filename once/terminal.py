@@ -103,7 +103,9 @@ def _skipped(report: Report) -> Table:
 
 def _why(event: LineReport) -> str:
     reason = event.reason or "no reason on record"
-    if event.reason in _REASONS:
+    if event.reason == "COLLAPSED" and event.outcome != Outcome.DUPLICATE:
+        reason = "shares the verdict of its copy"
+    elif event.reason in _REASONS:
         reason = _REASONS[event.reason]
     if event.because_of_line is None:
         return escape(reason)

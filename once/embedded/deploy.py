@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 import sys
 import time
 import uuid
@@ -17,9 +18,9 @@ from once.errors import OnceError
 
 STACK_NAME = "once"
 _BUCKET = "once-artifacts"
-# sam's log says these of every failure, or draws with them; neither helps the reader.
-_NOISE = ("Initiating deployment", "=====", "-----", "Waiting for", "Uploading")
 _USEFUL_LINES = 25
+# Where sam's log comes to the point.
+_FAILURE = re.compile(r"^(Error\b|Build Failed|Traceback)|_FAILED\b")
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ def deploy(
     step: Callable[[str], None] = lambda _: None,
 ) -> Stack:
     """Build and deploy `template` with Timing=fast and this Python; `parameters` win over both."""
+    _check_names(aws, template, parameters)
     overrides = {**local_parameters(), **parameters}
     arguments = ["--parameter-overrides", *(_override(k, v) for k, v in overrides.items())]
     sam = _Sam(aws)
@@ -73,6 +75,15 @@ def deploy(
         build_seconds=built - started,
         deploy_seconds=time.monotonic() - built,
     )
+
+
+def _check_names(aws: EmbeddedAws, template: Path, parameters: Mapping[str, str]) -> None:
+    """sam itself passes over a parameter that the template does not have."""
+    summary = aws.client("cloudformation").get_template_summary(TemplateBody=template.read_text())
+    known = sorted(parameter["ParameterKey"] for parameter in summary["Parameters"])
+    for name in parameters:
+        if name not in known:
+            raise OnceError(f"{template.name} has no parameter {name}. It has {', '.join(known)}.")
 
 
 def local_parameters() -> dict[str, str]:
@@ -150,6 +161,7 @@ def _override(name: str, value: str) -> str:
 
 
 def _useful_part(log: Path) -> str:
-    lines = [line.rstrip() for line in log.read_text(errors="replace").splitlines()]
-    useful = [line for line in lines if line and not line.lstrip().startswith(_NOISE)]
-    return "\n".join(useful[-_USEFUL_LINES:])
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    lines = [line for line in lines if line.strip("-=")]
+    first = next((at for at, line in enumerate(lines) if _FAILURE.search(line)), 0)
+    return "\n".join(lines[first:][-_USEFUL_LINES:])
