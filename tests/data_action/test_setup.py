@@ -1,6 +1,7 @@
 """The function as Lambda starts it: from the environment alone, with AWS behind it."""
 
 import json
+import logging
 from collections.abc import Iterator
 
 import boto3
@@ -86,6 +87,17 @@ def test_a_fault_of_the_environment_is_told_on_every_call(
     for _ in range(2):
         with pytest.raises(NotConfigured, match="DestinationSecretArn"):
             call()
+
+
+def test_no_library_logs_the_secret_even_at_debug(
+    environment: pytest.MonkeyPatch, server: GenesysServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    store_secret(environment, clientId=CLIENT_ID, clientSecret=CLIENT_SECRET)
+    environment.setenv("ACTION_TARGET", "genesys")
+    environment.setenv("GENESYS_HOST", server.url)
+    with caplog.at_level(logging.DEBUG):
+        call()
+    assert CLIENT_SECRET not in caplog.text
 
 
 GENESYS = {
