@@ -11,15 +11,13 @@ from typing import Protocol
 from botocore.exceptions import BotoCoreError
 
 from once.embedded.aws import EmbeddedAws
-from once.embedded.stack import EmbeddedStack, create_secret
+from once.embedded.stack import EmbeddedStack
 from once.errors import OnceError
 from once.genesys import GenesysServer
 from once.lines import Line, bus_entry, read_lines, source_prefix
 from once.report import ActionReport, Report, Via
 from once.sending import Sender
 from once.tracker import Standing, Tracker
-
-_BUS = "default"
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
                 f"The embedded AWS stopped answering: {error}\n{stack.aws.log_tail()}"
             ) from error
         seconds = time.monotonic() - started
-    events = tracker.reports()
+    events = [tracker.report(line) for line in lines]
     report = Report(
         received=len(lines),
         outcomes=dict(Counter(event.outcome for event in events)),
@@ -82,21 +80,28 @@ def _script_beside(events: Path) -> Path | None:
     return beside if beside.is_file() else None
 
 
-def _parameters(
-    plan: Plan, lines: Sequence[Line], aws: EmbeddedAws, destination: GenesysServer
-) -> dict[str, str]:
+def destination_parameters(aws: EmbeddedAws, destination: GenesysServer) -> dict[str, str]:
+    """What makes a stack call this destination, with a secret that it can read."""
     secret = {
         "clientId": destination.client_id,
         "clientSecret": destination.client_secret,
         "signingSecret": destination.signing_secret,
     }
-    chosen = {
+    created = aws.client("secretsmanager").create_secret(
+        Name="once/destination", SecretString=json.dumps(secret)
+    )
+    return {
         "ActionTarget": "genesys",
         "GenesysHost": destination.url,
         "WebhookUrl": destination.webhook_url,
-        "DestinationSecretArn": create_secret(aws, "once/destination", json.dumps(secret)),
-        "EventBusName": _BUS,
+        "DestinationSecretArn": created["ARN"],
     }
+
+
+def _parameters(
+    plan: Plan, lines: Sequence[Line], aws: EmbeddedAws, destination: GenesysServer
+) -> dict[str, str]:
+    chosen = destination_parameters(aws, destination)
     if plan.via == "bus":
         chosen["SourcePrefix"] = _source_prefix(plan, lines)
     return {**chosen, **plan.parameters}

@@ -121,8 +121,8 @@ class Tracker:
     def line_of(self, message_id: str) -> int | None:
         return self._line_of_message.get(message_id)
 
-    def reports(self) -> list[LineReport]:
-        return [self._report(self._courses[number]) for number in sorted(self._courses)]
+    def report(self, line: Line) -> LineReport:
+        return self._report(self._courses[line.number])
 
     @property
     def dead_letters(self) -> int:

@@ -67,8 +67,3 @@ def project_template() -> Path:
             "`once` runs the files of a clone: clone the repository and run `make setup` in it."
         )
     return template
-
-
-def create_secret(aws: EmbeddedAws, name: str, value: str) -> str:
-    arn: str = aws.client("secretsmanager").create_secret(Name=name, SecretString=value)["ARN"]
-    return arn

@@ -1,0 +1,67 @@
+"""What `once run` says when it cannot run: one message, what to do, and nothing started."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from once.cli import app
+from once.embedded import aws
+
+EVENT = '{"detail-type": "x", "detail": {"conversationId": "c", "status": "on_hold"}}\n'
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Path:
+    path = tmp_path / "events.jsonl"
+    path.write_text(EVENT)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(*_: object) -> None:
+        raise AssertionError("it should have refused before it started anything")
+
+    monkeypatch.setattr(aws.EmbeddedAws, "start", start)
+
+
+def refusal(*arguments: str | Path) -> str:
+    result = CliRunner().invoke(app, ["run", *map(str, arguments)])
+    assert result.exit_code != 0
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert "Traceback" not in result.output
+    return " ".join(result.output.split())
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    said = refusal(tmp_path / "nowhere.jsonl")
+    assert "nowhere.jsonl" in said
+    assert "No such file" in said
+    assert "once/examples/story.jsonl" in said
+
+
+def test_a_folder_in_place_of_a_file(tmp_path: Path) -> None:
+    assert "Is a directory" in refusal(tmp_path)
+
+
+def test_a_report_into_a_folder_that_is_not_there(events: Path, tmp_path: Path) -> None:
+    said = refusal(events, "--report", tmp_path / "missing" / "report.json")
+    assert "its folder does not exist" in said
+
+
+def test_a_parameter_without_a_value(events: Path) -> None:
+    assert "Parameter=Value" in refusal(events, "--set", "Timing")
+
+
+def test_another_way_than_queue_or_bus(events: Path) -> None:
+    assert "queue" in refusal(events, "--via", "pigeon")
+
+
+def test_a_destination_script_that_is_not_there(events: Path, tmp_path: Path) -> None:
+    assert "no such file" in refusal(events, "--destination", tmp_path / "none.json")
+
+
+def test_a_destination_script_with_a_mistake(events: Path) -> None:
+    events.with_suffix(".destination.json").write_text('{"rules": [{"replies": ["explode"]}]}')
+    assert "no reply is called explode" in refusal(events)

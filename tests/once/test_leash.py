@@ -1,0 +1,114 @@
+"""A leashed program ends with its parent, and takes along whatever it started itself."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from once.embedded import leash
+
+# Starts a child that sleeps, says both pids, and never ends by itself.
+STUBBORN = """
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+print(os.getpid(), child.pid, flush=True)
+time.sleep(600)
+"""
+
+PARENT = """
+import os, sys, time
+from pathlib import Path
+from once.embedded import leash
+program, log, removed = map(Path, sys.argv[1:])
+leash.start(str(program), env=os.environ, log=log, remove=removed)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "stubborn.py"
+    path.write_text(STUBBORN)
+    return path
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "log"
+    yield path
+    for pid in map(int, path.read_text().split()):  # only if the test failed
+        if lives(pid):
+            os.kill(pid, signal.SIGKILL)
+
+
+def lives(pid: int) -> bool:
+    """A zombie does not: who inherited it may take a while to collect it."""
+    found = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
+    return bool(found.stdout.strip()) and not found.stdout.strip().startswith("Z")
+
+
+def pids(log: Path) -> list[int]:
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        if log.is_file() and (said := log.read_text()).endswith("\n"):
+            return [int(pid) for pid in said.split()]
+        time.sleep(0.02)
+    raise AssertionError("the program did not start")
+
+
+def gone(found: list[int]) -> bool:
+    until = time.monotonic() + 5
+    while any(map(lives, found)) and time.monotonic() < until:
+        time.sleep(0.02)
+    return not any(map(lives, found))
+
+
+def test_stop_ends_a_program_that_ignores_term_and_its_child(
+    program: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leash, "TERMINATE_SECONDS", 0.2)
+    process = leash.start(str(program), env=os.environ, log=log)
+    started = pids(log)
+    assert all(map(lives, started))
+    leash.stop(process)
+    assert gone(started)
+
+
+def test_a_killed_parent_takes_all_of_it_along_and_its_files(
+    program: Path, log: Path, tmp_path: Path
+) -> None:
+    scratch = tmp_path / "scratch"
+    (scratch / "deep").mkdir(parents=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(program), str(log), str(scratch)],
+        cwd=Path(leash.__file__).parents[2],
+    )
+    started = pids(log)
+    assert all(map(lives, started))
+    parent.kill()
+    parent.wait()
+    assert gone(started)
+    assert not scratch.exists()
+
+
+def test_a_module_runs_as_well_as_a_file(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    process = leash.start("this", env=os.environ, log=log)
+    assert process.wait(10) == 0
+    leash.stop(process)
+    assert "Beautiful is better than ugly" in log.read_text()
+
+
+def test_the_program_finds_its_input_empty(tmp_path: Path) -> None:
+    program, log = tmp_path / "reads.py", tmp_path / "log"
+    program.write_text("import sys; print(sys.stdin.read() == '')")
+    process = leash.start(str(program), env=os.environ, log=log)
+    assert process.wait(10) == 0
+    leash.stop(process)
+    assert log.read_text() == "True\n"

@@ -1,0 +1,398 @@
+"""The stand-in for Pipes follows AWS's rules; each rule is a test of its name."""
+
+import io
+import json
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from once.embedded.pipe import Batch, Ending, PipeRunner, Record
+from once.errors import OnceError
+
+ACCOUNT = "eu-central-1:123456789012"
+QUEUE_ARN = f"arn:aws:sqs:{ACCOUNT}:events"
+PIPE = {
+    "Source": QUEUE_ARN,
+    "Enrichment": f"arn:aws:lambda:{ACCOUNT}:function:enrich",
+    "Target": f"arn:aws:states:{ACCOUNT}:stateMachine:dedupe",
+    "CurrentState": "RUNNING",
+    "SourceParameters": {"SqsQueueParameters": {"BatchSize": 10}},
+}
+
+
+def message(number: int, body: str = "{}") -> dict[str, Any]:
+    """As ReceiveMessage gives it."""
+    return {
+        "MessageId": f"m{number}",
+        "ReceiptHandle": f"r{number}",
+        "Body": body,
+        "MD5OfBody": "99914b932bd37a50b983c5e7c90ae93b",
+        "Attributes": {
+            "ApproximateReceiveCount": "1",
+            "SentTimestamp": "1741770000000",
+            "SenderId": "AIDA",
+            "ApproximateFirstReceiveTimestamp": "1741770000100",
+            "AWSTraceHeader": "Root=1-5f84c7a1",
+        },
+        "MessageAttributes": {"colour": {"StringValue": "red", "DataType": "String"}},
+    }
+
+
+class FakeAws:
+    """The four services a pipe talks to, with answers that a test chooses."""
+
+    def __init__(self, pipe: dict[str, Any] | None = None) -> None:
+        self.pipe = pipe or PIPE
+        self.waiting: list[dict[str, Any]] = []
+        self.deleted: list[str] = []
+        self.receives: list[int] = []
+        self.enrichments: list[Any] = []
+        self.executions: list[str] = []
+        self.enrich: Callable[[Any], Any] = lambda records: records
+        self.execute: Callable[[str], dict[str, Any]] = lambda _: succeeded({})
+        self.function_error: str | None = None
+        self.arrived = threading.Condition()
+
+    def client(self, _: str) -> "FakeAws":
+        return self
+
+    def describe_pipe(self, Name: str) -> dict[str, Any]:  # noqa: N803
+        return {"Name": Name, **self.pipe}
+
+    def get_queue_url(self, QueueName: str) -> dict[str, str]:  # noqa: N803
+        return {"QueueUrl": f"http://127.0.0.1/{QueueName}"}
+
+    def receive_message(self, **asked: Any) -> dict[str, Any]:
+        with self.arrived:
+            if asked["WaitTimeSeconds"] and not self.waiting:
+                self.arrived.wait(0.01)
+            count = asked["MaxNumberOfMessages"]
+            taken, self.waiting = self.waiting[:count], self.waiting[count:]
+            if taken:
+                self.receives.append(count)
+        return {"Messages": taken} if taken else {}
+
+    def delete_message_batch(self, QueueUrl: str, Entries: list[dict[str, str]]) -> Any:  # noqa: N803, ARG002
+        assert len(Entries) <= 10
+        self.deleted += [entry["ReceiptHandle"] for entry in Entries]
+        return {}
+
+    def invoke(self, FunctionName: str, Payload: bytes) -> dict[str, Any]:  # noqa: N803
+        assert FunctionName == self.pipe["Enrichment"]
+        records = json.loads(Payload)
+        self.enrichments.append(records)
+        answer: dict[str, Any] = {"Payload": io.BytesIO(json.dumps(self.enrich(records)).encode())}
+        return answer | ({"FunctionError": self.function_error} if self.function_error else {})
+
+    def start_sync_execution(self, stateMachineArn: str, input: str) -> dict[str, Any]:  # noqa: N803, A002
+        assert stateMachineArn == self.pipe["Target"]
+        self.executions.append(input)
+        return self.execute(input)
+
+
+def succeeded(output: Any) -> dict[str, Any]:
+    return {"status": "SUCCEEDED", "output": json.dumps(output)}
+
+
+def report(*ids: Any) -> dict[str, Any]:
+    return succeeded({"batchItemFailures": [{"itemIdentifier": one} for one in ids]})
+
+
+@pytest.fixture
+def aws() -> FakeAws:
+    return FakeAws()
+
+
+def run_one(aws: FakeAws, count: int = 3, **options: Any) -> Batch:
+    return PipeRunner(aws.client, "pipe", **options).run_batch([message(n) for n in range(count)])
+
+
+# What enrichment and target receive.
+
+
+def test_enrichment_receives_a_bare_array_even_for_one_message(aws: FakeAws) -> None:
+    run_one(aws, 1)
+    assert isinstance(aws.enrichments[0], list)
+    assert [record["messageId"] for record in aws.enrichments[0]] == ["m0"]
+
+
+def test_a_record_has_the_fields_that_aws_documents(aws: FakeAws) -> None:
+    run_one(aws, 1)
+    assert aws.enrichments[0][0] == {
+        "messageId": "m0",
+        "receiptHandle": "r0",
+        "body": "{}",
+        "attributes": {
+            "ApproximateReceiveCount": "1",
+            "SentTimestamp": "1741770000000",
+            "SenderId": "AIDA",
+            "ApproximateFirstReceiveTimestamp": "1741770000100",
+        },
+        "messageAttributes": {"colour": {"stringValue": "red", "dataType": "String"}},
+        "md5OfBody": "99914b932bd37a50b983c5e7c90ae93b",
+        "eventSource": "aws:sqs",
+        "eventSourceARN": QUEUE_ARN,
+        "awsRegion": "eu-central-1",
+    }
+
+
+def test_the_body_stays_a_string(aws: FakeAws) -> None:
+    PipeRunner(aws.client, "pipe").run_batch([message(0, '{"detail": {}}')])
+    assert aws.enrichments[0][0]["body"] == '{"detail": {}}'
+
+
+def test_the_target_receives_what_the_enrichment_answered(aws: FakeAws) -> None:
+    aws.enrich = lambda records: [{"messageId": r["messageId"], "n": 1} for r in records]
+    run_one(aws, 2)
+    assert json.loads(aws.executions[0]) == [
+        {"messageId": "m0", "n": 1},
+        {"messageId": "m1", "n": 1},
+    ]
+
+
+# Enrichment.
+
+
+def test_an_error_of_the_enrichment_fails_the_whole_batch(aws: FakeAws) -> None:
+    aws.function_error = "Unhandled"
+    assert run_one(aws).ending is Ending.ENRICHMENT_FAILED
+    assert not aws.executions
+    assert not aws.deleted
+
+
+def test_a_throttled_enrichment_fails_the_whole_batch(aws: FakeAws) -> None:
+    def throttled(_: Any) -> Any:
+        raise ClientError({"Error": {"Code": "TooManyRequestsException"}}, "Invoke")
+
+    aws.enrich = throttled
+    assert run_one(aws).ending is Ending.ENRICHMENT_FAILED
+    assert not aws.deleted
+
+
+@pytest.mark.parametrize("nothing", [[], {}, "", None])
+def test_an_empty_answer_of_the_enrichment_skips_the_target_and_deletes(
+    aws: FakeAws, nothing: Any
+) -> None:
+    aws.enrich = lambda _: nothing
+    assert run_one(aws).ending is Ending.SKIPPED_TARGET
+    assert not aws.executions
+    assert aws.deleted == ["r0", "r1", "r2"]
+
+
+def test_an_array_of_one_empty_object_is_not_empty(aws: FakeAws) -> None:
+    aws.enrich = lambda _: [{}]
+    assert run_one(aws).ending is Ending.SUCCEEDED
+    assert json.loads(aws.executions[0]) == [{}]
+
+
+# Partial failure.
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        {"batchItemFailures": []},
+        {"batchItemFailures": None},
+        {},
+        None,
+        "",
+        {"some": "other output"},
+        ["an", "array"],
+    ],
+)
+def test_an_output_that_names_no_failure_is_complete_success(aws: FakeAws, output: Any) -> None:
+    aws.execute = lambda _: succeeded(output)
+    assert run_one(aws).ending is Ending.SUCCEEDED
+    assert aws.deleted == ["r0", "r1", "r2"]
+
+
+def test_an_execution_without_any_output_is_complete_success(aws: FakeAws) -> None:
+    aws.execute = lambda _: {"status": "SUCCEEDED"}
+    assert run_one(aws).ending is Ending.SUCCEEDED
+    assert aws.deleted == ["r0", "r1", "r2"]
+
+
+def test_only_the_failed_items_stay_on_the_queue(aws: FakeAws) -> None:
+    aws.execute = lambda _: report("m1")
+    batch = run_one(aws)
+    assert batch.ending is Ending.PARTIALLY_FAILED
+    assert batch.deleted == {"m0", "m2"}
+    assert aws.deleted == ["r0", "r2"]
+
+
+def test_an_item_may_be_named_twice(aws: FakeAws) -> None:
+    aws.execute = lambda _: report("m1", "m1")
+    assert run_one(aws).deleted == {"m0", "m2"}
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        {"batchItemFailures": [{"itemIdentifier": ""}]},
+        {"batchItemFailures": [{"itemIdentifier": None}]},
+        {"batchItemFailures": [{"itemIdentifier": "m0"}, {"itemIdentifier": None}]},
+        {"batchItemFailures": [{"messageId": "m0"}]},
+        {"batchItemFailures": ["m0"]},
+        {"batchItemFailures": {"itemIdentifier": "m0"}},
+        {"batchItemFailures": [{"itemIdentifier": "of another batch"}]},
+    ],
+    ids=["empty", "null", "one null", "bad key name", "bare id", "no list", "unknown id"],
+)
+def test_a_report_that_cannot_be_read_fails_the_whole_batch(aws: FakeAws, output: Any) -> None:
+    aws.execute = lambda _: succeeded(output)
+    assert run_one(aws).ending is Ending.TARGET_FAILED
+    assert not aws.deleted
+
+
+# The target.
+
+
+@pytest.mark.parametrize("status", ["FAILED", "TIMED_OUT", "ABORTED"])
+def test_an_execution_that_did_not_succeed_deletes_nothing(aws: FakeAws, status: str) -> None:
+    aws.execute = lambda _: {"status": status, "error": "States.Runtime", "cause": "why"}
+    batch = run_one(aws)
+    assert batch.ending is Ending.TARGET_FAILED
+    assert "States.Runtime: why" in batch.detail
+    assert not aws.deleted
+
+
+def test_a_target_that_cannot_be_called_deletes_nothing(aws: FakeAws) -> None:
+    def refused(_: str) -> dict[str, Any]:
+        raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "StartSyncExecution")
+
+    aws.execute = refused
+    assert run_one(aws).ending is Ending.TARGET_FAILED
+    assert not aws.deleted
+
+
+@pytest.mark.parametrize(("extra_bytes", "ending"), [(0, Ending.SUCCEEDED), (1, Ending.TOO_LARGE)])
+def test_an_input_over_256_kib_is_refused(aws: FakeAws, extra_bytes: int, ending: Ending) -> None:
+    brackets = len(json.dumps([""]))
+    aws.enrich = lambda _: ["x" * (262_144 - brackets + extra_bytes)]
+    assert run_one(aws).ending is ending
+    assert bool(aws.executions) is bool(aws.deleted) is (ending is Ending.SUCCEEDED)
+
+
+def test_256_kib_are_counted_in_bytes_as_sent(aws: FakeAws) -> None:
+    aws.enrich = lambda _: ["é" * 50_000]  # escaped by the function: six bytes each
+    assert run_one(aws).ending is Ending.TOO_LARGE
+
+
+def test_five_minutes_end_the_batch_even_if_the_target_succeeded_later(aws: FakeAws) -> None:
+    times = iter([0.0, 300.1, 300.1])
+    batch = run_one(aws, clock=lambda: next(times))
+    assert batch.ending is Ending.TIMED_OUT
+    assert not aws.deleted
+
+
+# Polling.
+
+
+class Seen:
+    def __init__(self, wanted: int) -> None:
+        self.batches: list[Batch] = []
+        self._wanted = wanted
+        self.complete = threading.Event()
+
+    def received(self, records: Sequence[Record]) -> None:
+        """Nothing to note: the test looks at what ended."""
+
+    def ended(self, batch: Batch) -> None:
+        self.batches.append(batch)
+        if sum(len(b.records) for b in self.batches) >= self._wanted:
+            self.complete.set()
+
+
+def poll(aws: FakeAws, wanted: int, **options: Any) -> Seen:
+    seen = Seen(wanted)
+    with PipeRunner(aws.client, "pipe", observer=seen, **options):
+        assert seen.complete.wait(10)
+    return seen
+
+
+def test_it_takes_batches_of_the_size_the_pipe_says() -> None:
+    aws = FakeAws({**PIPE, "SourceParameters": {"SqsQueueParameters": {"BatchSize": 4}}})
+    aws.waiting = [message(n) for n in range(10)]
+    seen = poll(aws, 10)
+    assert sorted(len(b.records) for b in seen.batches) == [2, 4, 4]
+    assert sorted(aws.deleted) == sorted(f"r{n}" for n in range(10))
+
+
+def test_a_batch_beyond_one_receive_call_is_gathered_from_several() -> None:
+    aws = FakeAws({**PIPE, "SourceParameters": {"SqsQueueParameters": {"BatchSize": 25}}})
+    aws.waiting = [message(n) for n in range(25)]
+    seen = poll(aws, 25)
+    assert [len(b.records) for b in seen.batches] == [25]
+    assert aws.receives == [10, 10, 5]
+
+
+def test_without_a_batch_size_it_takes_ten() -> None:
+    aws = FakeAws({**PIPE, "SourceParameters": {}})
+    aws.waiting = [message(n) for n in range(11)]
+    assert sorted(len(b.records) for b in poll(aws, 11).batches) == [1, 10]
+
+
+def test_batches_run_side_by_side_up_to_its_concurrency(aws: FakeAws) -> None:
+    together = threading.Barrier(3, timeout=10)
+
+    def meet(_: str) -> dict[str, Any]:
+        together.wait()
+        return succeeded({})
+
+    aws.execute = meet
+    aws.waiting = [message(n) for n in range(30)]
+    assert {b.ending for b in poll(aws, 30, concurrency=3).batches} == {Ending.SUCCEEDED}
+
+
+def test_a_stopped_pipe_takes_messages_only_when_it_is_started(
+    aws: FakeAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("once.embedded.pipe.DESCRIBE_SECONDS", 0.01)
+    told = []
+
+    def describe(Name: str) -> dict[str, Any]:  # noqa: N803
+        assert not aws.receives
+        told.append("STOPPED" if len(told) < 5 else "RUNNING")
+        return {"Name": Name, **PIPE, "CurrentState": told[-1]}
+
+    monkeypatch.setattr(aws, "describe_pipe", describe)
+    aws.waiting = [message(0)]
+    poll(aws, 1)
+    assert told == ["STOPPED"] * 5 + ["RUNNING"]
+
+
+def test_stopping_waits_for_the_batches_in_flight(aws: FakeAws) -> None:
+    started, may_end = threading.Event(), threading.Event()
+
+    def slow(_: str) -> dict[str, Any]:
+        started.set()
+        assert may_end.wait(10)
+        return succeeded({})
+
+    aws.execute = slow
+    aws.waiting = [message(0)]
+    runner = PipeRunner(aws.client, "pipe").start()
+    assert started.wait(10)
+    runner.close()
+    may_end.set()
+    runner.stop()
+    assert aws.deleted == ["r0"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"SourceParameters": {"FilterCriteria": {"Filters": []}}}, "FilterCriteria"),
+        (
+            {"SourceParameters": {"SqsQueueParameters": {"MaximumBatchingWindowInSeconds": 5}}},
+            "MaximumBatchingWindowInSeconds",
+        ),
+        ({"TargetParameters": {"InputTemplate": "<$.body>"}}, "TargetParameters"),
+    ],
+)
+def test_a_pipe_with_a_feature_it_lacks_is_refused(parameters: dict[str, Any], named: str) -> None:
+    with pytest.raises(OnceError, match=named):
+        PipeRunner(FakeAws({**PIPE, **parameters}).client, "pipe")

@@ -1,0 +1,190 @@
+"""Every line of a run is followed to its end: outcome, dead letter, or loss."""
+
+import json
+from typing import Any
+
+import pytest
+
+from once.lines import Line
+from once.outcomes import OutcomeLog
+from once.report import Outcome
+from once.tracker import Standing, Tracker
+
+OUTPUTS = {
+    "OutcomeLogGroupName": "outcomes",
+    "EventQueueUrl": "queue",
+    "EventDeadLettersUrl": "dead",
+    "RuleDeadLettersUrl": "rule-dead",
+}
+FIRST, SECOND = Line(1, "{}"), Line(2, "{}")
+
+
+class FakeAws:
+    """The outcome log and the queues of a stack."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.dead: dict[str, list[dict[str, Any]]] = {"dead": [], "rule-dead": []}
+        self.waiting = 0
+
+    def client(self, _: str) -> "FakeAws":
+        return self
+
+    def get_paginator(self, _: str) -> "FakeAws":
+        return self
+
+    def paginate(self, logGroupName: str, startTime: int) -> list[dict[str, Any]]:  # noqa: N803
+        assert logGroupName == "outcomes"
+        return [{"events": [e]} for e in self.events if e["timestamp"] >= startTime]
+
+    def record(self, message_id: str, outcome: str, at: int = 1_000_000, **more: Any) -> None:
+        said = {"messageId": message_id, "outcome": outcome, **more}
+        event = {"eventId": str(len(self.events)), "timestamp": at, "message": json.dumps(said)}
+        self.events.append(event)
+
+    def receive_message(self, QueueUrl: str, **_: Any) -> dict[str, Any]:  # noqa: N803
+        messages, self.dead[QueueUrl] = self.dead[QueueUrl], []
+        return {"Messages": messages} if messages else {}
+
+    def get_queue_attributes(self, **_: Any) -> dict[str, Any]:
+        waiting = str(self.waiting)
+        return {
+            "Attributes": {
+                "ApproximateNumberOfMessages": "0",
+                "ApproximateNumberOfMessagesNotVisible": waiting,
+                "ApproximateNumberOfMessagesDelayed": "0",
+            }
+        }
+
+
+@pytest.fixture
+def aws() -> FakeAws:
+    return FakeAws()
+
+
+@pytest.fixture
+def tracker(aws: FakeAws) -> Tracker:
+    tracker = Tracker()
+    tracker.watch(aws.client, OUTPUTS)
+    return tracker
+
+
+def wait(tracker: Tracker, *lines: Line) -> list[Standing]:
+    seen: list[Standing] = []
+    tracker.wait(lines, seen.append)
+    return seen
+
+
+def test_a_line_is_settled_by_the_record_of_its_message(aws: FakeAws, tracker: Tracker) -> None:
+    tracker.sent_to_queue(FIRST, "m1")
+    aws.record("m1", "PROCESSED", pk="p", sk="s", reason="ACTED")
+    wait(tracker, FIRST)
+    report = tracker.report(FIRST)
+    assert (report.outcome, report.reason, report.via) == (Outcome.PROCESSED, "ACTED", "queue")
+    assert report.key is not None
+    assert (report.key.pk, report.key.sk) == ("p", "s")
+
+
+def test_a_record_may_come_before_the_answer_to_the_send(aws: FakeAws, tracker: Tracker) -> None:
+    aws.record("m1", "PROCESSED")
+    aws.record("m2", "PROCESSED")
+    tracker.sent_to_queue(FIRST, "m1")
+    wait(tracker, FIRST)
+    tracker.sent_to_queue(SECOND, "m2")
+    wait(tracker, SECOND)
+    assert tracker.report(SECOND).outcome == Outcome.PROCESSED
+
+
+def test_handed_back_is_not_settled(aws: FakeAws, tracker: Tracker) -> None:
+    tracker.sent_to_queue(FIRST, "m1")
+    aws.waiting = 1
+    aws.record("m1", "RETRY", reason="HELD")
+    seen: list[Standing] = []
+
+    def later(standing: Standing) -> None:
+        seen.append(standing)
+        if len(seen) == 1:
+            aws.record("m1", "DUPLICATE", reason="SAME_KEY")
+
+    tracker.wait([FIRST], later)
+    assert [(s.settled, s.handed_back) for s in seen] == [(0, 1), (1, 0)]
+    assert tracker.report(FIRST).outcome == Outcome.DUPLICATE
+
+
+def test_the_first_verdict_that_settles_stands(aws: FakeAws, tracker: Tracker) -> None:
+    tracker.sent_to_queue(FIRST, "m1")
+    aws.record("m1", "PROCESSED", reason="ACTED")
+    aws.record("m1", "DUPLICATE", reason="SAME_KEY")
+    wait(tracker, FIRST)
+    assert tracker.report(FIRST).outcome == Outcome.PROCESSED
+
+
+def test_a_skipped_line_names_the_line_it_met(aws: FakeAws, tracker: Tracker) -> None:
+    tracker.sent_to_queue(FIRST, "m1")
+    tracker.sent_to_queue(SECOND, "m2")
+    aws.record("m1", "PROCESSED")
+    aws.record("m2", "DUPLICATE", because="run#m1")
+    wait(tracker, FIRST, SECOND)
+    assert tracker.report(FIRST).because_of_line is None
+    assert tracker.report(SECOND).because_of_line == 1
+
+
+@pytest.mark.parametrize("known_first", ["sent", "received"])
+def test_a_line_on_the_bus_is_found_by_its_envelope(
+    aws: FakeAws, tracker: Tracker, known_first: str
+) -> None:
+    delivered = [{"messageId": "m1", "body": '{"id": "envelope"}'}]
+    if known_first == "sent":
+        tracker.sent_to_bus(FIRST, "envelope")
+        tracker.received(delivered)
+    else:
+        tracker.received(delivered)
+        tracker.sent_to_bus(FIRST, "envelope")
+    aws.record("m1", "PROCESSED")
+    wait(tracker, FIRST)
+    assert tracker.report(FIRST).via == "bus"
+
+
+@pytest.mark.parametrize(
+    ("queue", "message"),
+    [
+        ("dead", {"MessageId": "m1", "Body": "not json"}),
+        ("rule-dead", {"MessageId": "of its own", "Body": '{"id": "envelope"}'}),
+    ],
+)
+def test_a_dead_letter_keeps_retry_and_its_last_reason(
+    aws: FakeAws, tracker: Tracker, queue: str, message: dict[str, str]
+) -> None:
+    if queue == "dead":
+        tracker.sent_to_queue(FIRST, "m1")
+        aws.record("m1", "RETRY", reason="SETUP_FAULT")
+    else:
+        tracker.sent_to_bus(FIRST, "envelope")
+    aws.dead[queue] = [message]
+    wait(tracker, FIRST)
+    report = tracker.report(FIRST)
+    assert report.outcome == Outcome.RETRY
+    assert report.reason == ("SETUP_FAULT" if queue == "dead" else "DEAD_LETTER")
+    assert tracker.dead_letters == 1
+
+
+def test_a_line_that_left_every_queue_without_an_outcome_is_lost(
+    tracker: Tracker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("once.tracker._LOST_AFTER_SECONDS", 0.0)
+    tracker.sent_to_queue(FIRST, "m1")
+    wait(tracker, FIRST)
+    report = tracker.report(FIRST)
+    assert report.outcome == Outcome.RETRY
+    assert report.reason == "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME"
+    assert tracker.dead_letters == 0
+
+
+def test_the_log_yields_each_record_once_and_late_ones_too(aws: FakeAws) -> None:
+    log = OutcomeLog(aws, "outcomes")
+    aws.events.append({"eventId": "metrics", "timestamp": 9_000_000, "message": '{"_aws": {}}'})
+    aws.record("m1", "RETRY", at=9_000_000)
+    assert [record.message_id for record in log.new()] == ["m1"]
+    aws.record("m2", "PROCESSED", at=8_995_000, copyOf="m1")
+    assert [(record.message_id, record.copy_of) for record in log.new()] == [("m2", "m1")]
+    assert list(log.new()) == []
