@@ -13,6 +13,7 @@ from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
 import boto3
+import botocore.session
 from botocore.config import Config
 
 from once.embedded import leash
@@ -37,6 +38,7 @@ class EmbeddedAws:
         self.endpoint = f"http://{LOOPBACK}:{port}"
         self._process = process
         self._clients: dict[str, Any] = {}
+        self._session = _session_of_nobody(root)
         # A busy machine is slow, not broken; and the standard retries would hide what happened.
         self._config = Config(
             proxies={},
@@ -70,8 +72,7 @@ class EmbeddedAws:
     def client(self, service: str) -> Any:
         """A boto3 client of this AWS; one per service, safe to share between threads."""
         if service not in self._clients:
-            session: Any = boto3.session.Session()  # the stubs know only literal names
-            self._clients[service] = session.client(
+            self._clients[service] = self._session.client(
                 service,
                 endpoint_url=self.endpoint,
                 region_name=REGION,
@@ -130,6 +131,15 @@ class EmbeddedAws:
             except (URLError, OSError, ValueError):
                 time.sleep(0.05)
         return False
+
+
+def _session_of_nobody(root: Path) -> Any:
+    """A boto3 session that reads neither the caller's profile nor their configuration."""
+    unread = (None, None, str(root / "no-such-file"), None)
+    session = botocore.session.Session(
+        {"profile": (None, None, None, None), "config_file": unread, "credentials_file": unread}
+    )
+    return boto3.session.Session(botocore_session=session)
 
 
 def inherited_environment() -> dict[str, str]:
