@@ -15,6 +15,13 @@ def test_an_event_acts_and_the_answer_is_small(either: Bench) -> None:
     assert answer == {"version": "1", "result": "ACTED", "status": 200}
 
 
+@pytest.mark.parametrize("status", [200, 201, 202, 204])
+def test_every_success_is_an_act_and_keeps_the_connection(either: Bench, status: int) -> None:
+    either.server.script.add({"then": status})
+    assert [either.call(number)["status"] for number in range(2)] == [status, status]
+    assert either.server.connections == 1
+
+
 def test_a_repeated_call_has_one_effect(either: Bench) -> None:
     either.call()
     either.call()
@@ -34,6 +41,14 @@ def test_the_key_of_the_request_is_sent_unchanged(either: Bench) -> None:
 def test_the_row_of_an_event_is_found_from_the_destinations_log(either: Bench) -> None:
     either.call(7)
     assert either.server.log[-1].headers["x-once-execution"] == "0f0f:1#m7"
+
+
+def test_no_owner_can_break_the_headers(either: Bench) -> None:
+    either.call(execution="ü\r\nX-Evil: 1" + "x" * 1_000)
+    sent = either.server.log[-1].headers
+    assert sent["x-once-execution"].startswith("???X-Evil:?1xxx")
+    assert len(sent["x-once-execution"]) == 256
+    assert "x-evil" not in sent
 
 
 def test_a_genesys_action_gets_the_inputs_of_the_default_mapping(genesys_action: Bench) -> None:
