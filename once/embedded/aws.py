@@ -38,7 +38,7 @@ class EmbeddedAws:
         self.endpoint = f"http://{LOOPBACK}:{port}"
         self._process = process
         self._clients: dict[str, Any] = {}
-        self._session = _session_of_nobody(root)
+        self._session = session_of_nobody(root)
         # A busy machine is slow, not broken; and the standard retries would hide what happened.
         self._config = Config(
             proxies={},
@@ -133,7 +133,7 @@ class EmbeddedAws:
         return False
 
 
-def _session_of_nobody(root: Path) -> Any:
+def session_of_nobody(root: Path) -> Any:
     """A boto3 session that reads neither the caller's profile nor their configuration."""
     unread = (None, None, str(root / "no-such-file"), None)
     session = botocore.session.Session(
