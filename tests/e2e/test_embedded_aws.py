@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from once.embedded.aws import EmbeddedAws
+from once.embedded.aws import EmbeddedAws, _free_port
 from once.errors import OnceError
 from tests.embedded import Embedded
 
@@ -142,14 +142,28 @@ def test_throttling_has_the_name_that_aws_gives_it(call: Caller) -> None:
         call.functions.delete_function_concurrency(FunctionName="any")
 
 
-def test_a_taken_port_is_named() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        with pytest.raises(OnceError, match=f"127.0.0.1:{port}.*in use") as refused:
-            EmbeddedAws.start(port)
-    assert "Traceback" not in str(refused.value)
+@pytest.fixture
+def taken() -> Iterator[int]:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def test_a_port_taken_meanwhile_is_left_for_another(
+    taken: int, aws: EmbeddedAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Once by a stranger, and once by another ministack, which would answer in place of ours.
+    ports = [taken, aws.port, _free_port()]
+    monkeypatch.setattr("once.embedded.aws._free_port", iter(ports).__next__)
+    with EmbeddedAws.start() as started:
+        assert started.port == ports[2]
+
+
+def test_a_port_taken_every_time_is_named(taken: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("once.embedded.aws._free_port", lambda: taken)
+    with pytest.raises(OnceError, match=f"Port {taken} .* was taken by another process"):
+        EmbeddedAws.start()
 
 
 def test_two_at_once_know_nothing_of_each_other(aws: EmbeddedAws) -> None:
