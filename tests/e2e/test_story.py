@@ -1,9 +1,11 @@
 """The example stream becomes what its story says, over the real endpoints of the embedded AWS."""
 
 import json
+import os
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,12 +21,15 @@ STORY = FOLDER / "story.jsonl"
 EXPECTED: list[dict[str, Any]] = json.loads((FOLDER / "story.expected.json").read_text())
 
 
-def once_run(events: Path, folder: Path, *options: str) -> dict[str, Any]:
+def once_run(
+    events: Path, folder: Path, *options: str, environment: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """The report of a run that ended well; the real command, as a user starts it."""
     report = folder / "report.json"
     done = subprocess.run(
         [sys.executable, "-m", "once.cli", "run", str(events), "--report", str(report), *options],
         cwd=project_template().parent,
+        env={**os.environ, **(environment or {})},
         capture_output=True,
         text=True,
         timeout=300,
@@ -109,6 +114,20 @@ def test_by_bus_and_rule_it_is_the_same_story(tmp_path: Path) -> None:
     }
     assert {e["line"] for e in report["events"] if e["via"] == "queue"} == by_queue
     assert 0 < len(by_queue) < 20
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="wheels are kept on Linux only")
+def test_a_later_run_needs_no_package_index(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    events.write_text(STORY.read_text().splitlines()[0])
+    once_run(events, tmp_path)
+    unreachable = {
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
+        "PIP_FIND_LINKS": "",
+        "PIP_RETRIES": "0",
+    }
+    assert once_run(events, tmp_path, environment=unreachable)["outcomes"] == {"PROCESSED": 1}
 
 
 def test_two_runs_at_the_same_time_do_not_disturb_each_other(tmp_path: Path) -> None:
