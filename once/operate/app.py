@@ -2,9 +2,9 @@
 
 import typer
 
-from once.operate import up
+from once.operate import explain, up
 
 
 def register(app: typer.Typer) -> None:
-    for module in (up,):
+    for module in (explain, up):
         module.register(app)
