@@ -181,19 +181,25 @@ def test_an_act_whose_answer_is_lost_is_asked_again_with_the_same_key(either: Be
     assert (record.calls, record.acts, record.effects) == (2, 2, 1)
 
 
-def test_no_answer_is_waited_for_beyond_the_deadline(either: Bench) -> None:
-    either.server.script.add({"replies": ["timeout"]})
-    started = time.monotonic()
-    name, message = either.fails(deadlineMs=either.clock() + 400)
-    assert name == "Transient"
-    assert "did not answer within" in message["detail"]
-    assert 0.3 < time.monotonic() - started < 2
+def test_a_call_that_began_before_the_deadline_may_outlast_it(either: Bench) -> None:
+    either.call(0)  # so that the login does not use the time up
+    either.server.script.add({"replies": [{"delayMs": 600}]})
+    assert either.call(deadlineMs=either.clock() + 300)["result"] == "ACTED"
+
+
+def test_where_one_call_is_allowed_a_retry_sends_nothing(either: Bench) -> None:
+    assert either.call(0, singleCall=True, attempt=0)["result"] == "ACTED"
+    assert either.fails(1, singleCall=True, attempt=1)[0] == "TooLate"
+    assert either.call(2, singleCall=False, attempt=2)["result"] == "ACTED"
+    assert len(either.server.keys) == 2
 
 
 def test_an_answer_is_given_before_lambda_ends_the_function(either: Bench) -> None:
     either.server.script.add({"replies": ["timeout"]})
     started = time.monotonic()
-    assert either.fails(remaining_ms=900)[0] == "Transient"
+    name, message = either.fails(remaining_ms=900)
+    assert name == "Transient"
+    assert "did not answer within" in message["detail"]
     assert time.monotonic() - started < 0.9
 
 
