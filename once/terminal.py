@@ -25,6 +25,8 @@ _REASONS = {
     "NEWER_OCCURRENCE": "a newer occurrence had already passed",
     "REJECTED": "the destination refused it for good",
     "UNCERTAIN": "the destination may have acted: a person decides",
+    "NO_RULE_TOOK_IT": "no rule took it from the bus: see DetailTypes and SourcePrefix",
+    "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME": "it left the queue and nothing says what became of it",
 }
 
 

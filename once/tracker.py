@@ -30,6 +30,7 @@ class _Course:
 
     line: Line
     via: Via
+    delivered: bool
     record: OutcomeRecord | None = None
     handed_back: int = 0
     dead: bool = False
@@ -76,14 +77,15 @@ class Tracker:
 
     def sent_to_queue(self, line: Line, message_id: str) -> None:
         with self._lock:
-            self._courses[line.number] = _Course(line, "queue")
+            self._courses[line.number] = _Course(line, "queue", delivered=True)
             self._line_of_message[message_id] = line.number
 
     def sent_to_bus(self, line: Line, envelope_id: str) -> None:
         with self._lock:
-            self._courses[line.number] = _Course(line, "bus")
+            messages = self._messages_of_envelope[envelope_id]
+            self._courses[line.number] = _Course(line, "bus", delivered=bool(messages))
             self._line_of_envelope[envelope_id] = line.number
-            for message_id in self._messages_of_envelope[envelope_id]:
+            for message_id in messages:
                 self._line_of_message[message_id] = line.number
 
     def received(self, records: Sequence[Record]) -> None:
@@ -93,8 +95,10 @@ class Tracker:
             for record in records:
                 envelope_id, message_id = _envelope_id(record["body"]), record["messageId"]
                 self._messages_of_envelope[envelope_id].append(message_id)
-                if envelope_id in self._line_of_envelope:
-                    self._line_of_message[message_id] = self._line_of_envelope[envelope_id]
+                number = self._line_of_envelope.get(envelope_id)
+                if number is not None:
+                    self._line_of_message[message_id] = number
+                    self._courses[number].delivered = True
 
     def ended(self, batch: Batch) -> None:  # noqa: ARG002 - the observer's form
         with self._lock:
@@ -131,7 +135,9 @@ class Tracker:
     def _report(self, course: _Course) -> LineReport:
         record = course.record
         reason = record.reason if record else None
-        if course.lost:
+        if course.lost and not course.delivered:
+            reason = "NO_RULE_TOOK_IT"
+        elif course.lost:
             reason = "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME"
         elif course.dead and record is None:
             reason = "DEAD_LETTER"

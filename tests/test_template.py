@@ -1,51 +1,14 @@
 """The template's promises: limits that end in the right order, nothing open without need."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from tests.statemachine.asl import ROOT, definition, states
+from tests.template import RESOURCES, TEMPLATE, decided, of_type, statements
 
-
-class CloudFormationLoader(yaml.SafeLoader):
-    """Reads !Ref, !GetAtt, !Sub and their like as {tag: value}."""
-
-
-def _intrinsic(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> dict[str, Any]:
-    if isinstance(node, yaml.ScalarNode):
-        return {suffix: loader.construct_scalar(node)}
-    if isinstance(node, yaml.SequenceNode):
-        return {suffix: loader.construct_sequence(node, deep=True)}
-    assert isinstance(node, yaml.MappingNode)
-    return {suffix: loader.construct_mapping(node, deep=True)}
-
-
-CloudFormationLoader.add_multi_constructor("!", _intrinsic)
-
-
-def load_template() -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.load(
-        Path(ROOT, "template.yaml").read_text(), Loader=CloudFormationLoader
-    )
-    return loaded
-
-
-TEMPLATE = load_template()
-RESOURCES: dict[str, dict[str, Any]] = TEMPLATE["Resources"]
-
-
-def of_type(kind: str) -> dict[str, dict[str, Any]]:
-    return {name: body for name, body in RESOURCES.items() if body["Type"] == kind}
-
-
-def statements() -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, role in of_type("AWS::IAM::Role").items():
-        for policy in role["Properties"]["Policies"]:
-            for statement in policy["PolicyDocument"]["Statement"]:
-                yield name, statement["If"][1] if "If" in statement else statement
+# Properties that end in Name and name something else than their resource.
+REFERENCES = {"EventSourceName", "EventBusName", "MetricName"}
 
 
 @pytest.mark.parametrize("timing", TEMPLATE["Mappings"]["Timing"])
@@ -96,17 +59,22 @@ def test_no_role_holds_a_wildcard_action() -> None:
             assert "*" not in action, role
 
 
-def test_every_queue_and_the_bucket_refuse_plain_http() -> None:
+def test_every_queue_the_bucket_and_the_topic_refuse_plain_http() -> None:
     covered = set()
-    policies = {**of_type("AWS::SQS::QueuePolicy"), **of_type("AWS::S3::BucketPolicy")}
+    policies = {
+        **of_type("AWS::SQS::QueuePolicy"),
+        **of_type("AWS::S3::BucketPolicy"),
+        **of_type("AWS::SNS::TopicPolicy"),
+    }
     for policy in policies.values():
         properties = policy["Properties"]
         for statement in properties["PolicyDocument"]["Statement"]:
             if statement.get("Condition") == {"Bool": {"aws:SecureTransport": "false"}}:
                 assert statement["Effect"] == "Deny"
-                owners = properties.get("Queues", [properties.get("Bucket")])
-                covered |= {owner["Ref"] for owner in owners}
-    assert covered == {*of_type("AWS::SQS::Queue"), *of_type("AWS::S3::Bucket")}
+                owners = properties.get("Queues") or properties.get("Topics")
+                covered |= {owner["Ref"] for owner in owners or [properties["Bucket"]]}
+    protected = ("AWS::SQS::Queue", "AWS::S3::Bucket", "AWS::SNS::Topic")
+    assert covered == {name for kind in protected for name in of_type(kind)}
 
 
 def test_only_the_rule_is_let_in_from_outside_the_account() -> None:
@@ -140,19 +108,50 @@ def test_what_remembers_outlives_the_stack(name: str) -> None:
     assert RESOURCES[name]["UpdateReplacePolicy"] == "Retain"
 
 
+def test_nothing_can_age_out_of_the_queue_while_it_is_still_tried() -> None:
+    """What was received three times is left out of the queue's age, so no alarm would tell."""
+    tries = TEMPLATE["Parameters"]["MaxReceiveCount"]["MaxValue"]
+    visibility = TEMPLATE["Mappings"]["Timing"]["production"]["Visibility"]
+    kept = RESOURCES["EventQueue"]["Properties"]["MessageRetentionPeriod"]
+    assert tries * visibility < kept - 86400
+
+
+@pytest.mark.parametrize("own_key", [True, False])
+def test_all_that_is_kept_is_encrypted_with_your_key_where_you_give_one(own_key: bool) -> None:
+    key = {"Ref": "KmsKeyArn"} if own_key else None
+    stored = decided(RESOURCES, true={"HasKey"} if own_key else ())
+    properties = {name: resource.get("Properties", {}) for name, resource in stored.items()}
+    for name in of_type("AWS::SQS::Queue"):
+        assert properties[name].get("KmsMasterKeyId") == key, name
+        assert properties[name].get("SqsManagedSseEnabled", False) is not own_key, name
+    for name in of_type("AWS::Logs::LogGroup"):
+        assert properties[name].get("KmsKeyId") == key, name
+    table = properties["ClaimTable"]["SSESpecification"]
+    assert table["SSEEnabled"] is True
+    assert table.get("KMSMasterKeyId") == key
+    bucket = properties["OverflowBucket"]["BucketEncryption"]
+    default = bucket["ServerSideEncryptionConfiguration"][0]["ServerSideEncryptionByDefault"]
+    assert default["SSEAlgorithm"] == ("aws:kms" if own_key else "AES256")
+    assert default.get("KMSMasterKeyID") == key
+
+
 def test_every_log_group_expires() -> None:
     for name, group in of_type("AWS::Logs::LogGroup").items():
         assert group["Properties"]["RetentionInDays"] == {"Ref": "LogRetentionDays"}, name
 
 
 def test_nothing_has_a_physical_name_that_a_second_stack_would_share() -> None:
-    for name, resource in RESOURCES.items():
-        properties = resource["Properties"]
-        for key in ("QueueName", "TableName", "BucketName", "FunctionName", "RoleName", "Name"):
-            if key in properties and name != "PartnerBus":
-                pytest.fail(f"{name} has a fixed {key}")
-        if "LogGroupName" in properties and resource["Type"] == "AWS::Logs::LogGroup":
-            assert "${AWS::StackName}" in properties["LogGroupName"]["Sub"]
+    """Dashboards are seen in every region, so theirs holds the region too."""
+    names = {
+        (name, key): str(value)
+        for name, resource in RESOURCES.items()
+        for key, value in resource.get("Properties", {}).items()
+        if key == "Name" or (key.endswith("Name") and key not in REFERENCES)
+    }
+    del names["PartnerBus", "Name"], names["OutcomeLogStream", "LogGroupName"]
+    for (name, key), value in names.items():
+        assert "${AWS::StackName}" in value, (name, key)
+    assert "${AWS::Region}" in names["Dashboard", "DashboardName"]
 
 
 def test_every_parameter_says_what_it_is_for_and_is_used() -> None:

@@ -180,6 +180,15 @@ def test_a_line_that_left_every_queue_without_an_outcome_is_lost(
     assert tracker.dead_letters == 0
 
 
+def test_a_line_that_no_rule_took_from_the_bus_says_so(
+    tracker: Tracker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("once.tracker._LOST_AFTER_SECONDS", 0.0)
+    tracker.sent_to_bus(FIRST, "envelope")
+    wait(tracker, FIRST)
+    assert tracker.report(FIRST).reason == "NO_RULE_TOOK_IT"
+
+
 def test_the_log_yields_each_record_once_and_late_ones_too(aws: FakeAws) -> None:
     log = OutcomeLog(aws, "outcomes")
     aws.events.append({"eventId": "metrics", "timestamp": 9_000_000, "message": '{"_aws": {}}'})
