@@ -1,42 +1,107 @@
 """What the families rely on in an event's body. Every other field passes unread.
 
-Each field may be missing: a family that misses one of its identity falls back (families.py).
+Each field may be missing: a family that misses a part of its identity falls back, and says so.
 """
 
+import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, PlainValidator, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StringConstraints
 from pydantic.alias_generators import to_camel
+from pydantic_core import to_json
+from typing_extensions import TypedDict
 
-from enrichment.times import to_ms
+from enrichment.keys import digest
+from enrichment.times import LAST_MS, to_ms
 
 Id = Annotated[str, StringConstraints(min_length=1)]
-When = Annotated[int, PlainValidator(to_ms, json_schema_input_type=int | str)]
-Word = str | bool | int
+Word = str | bool | int | float
+# Milliseconds, nearly all of what Genesys sends, never leave compiled code.
+When = Annotated[
+    Annotated[int, Field(strict=True, ge=100_000_000_000, le=LAST_MS)]
+    | Annotated[int, PlainValidator(to_ms, json_schema_input_type=int | float | str)],
+    Field(union_mode="left_to_right"),
+]
+
+_TIME_THERE = re.compile(rb'Time":[^n]').search
 
 
 class Body(BaseModel):
     model_config = ConfigDict(
-        alias_generator=to_camel,
-        extra="ignore",
-        coerce_numbers_to_str=True,
-        defer_build=True,
+        alias_generator=to_camel, extra="ignore", coerce_numbers_to_str=True, defer_build=True
     )
 
 
+class Reference(Body):
+    """What Genesys calls a UriReference: an object that is named by its id."""
+
+    id: Id | None = None
+
+
 class ConversationEvent(Body):
-    """`v2.detail.events.conversation.{id}.*`"""
+    """`v2.detail.events.conversation.{id}.*` but for attributes: one step of one session."""
 
     conversation_id: Id | None = None
     participant_id: Id | None = None
     session_id: Id | None = None
     event_time: When | None = None
-    user_id: Id | None = None
-    queue_id: Id | None = None
-    flow_id: Id | None = None
+    user_id: Word | None = None
+    queue_id: Word | None = None
+    flow_id: Word | None = None
     disconnect_type: Word | None = None
+
+
+class AcdEnd(ConversationEvent):
     acd_outcome: Word | None = None
+    answered_user_id: Word | None = None
+
+
+class FlowEnd(ConversationEvent):
+    exit_reason: Word | None = None
+    transfer_type: Word | None = None
+
+
+class FlowOutcome(ConversationEvent):
+    flow_outcome_id: Id | None = None
+    flow_outcome_value: Word | None = None
+    flow_outcome_start_time: Word | None = None
+    flow_outcome_end_time: Word | None = None
+
+
+class Wrapup(ConversationEvent):
     wrapup_code: Word | None = None
+
+
+class Contact(ConversationEvent):
+    external_contact_id: Word | None = None
+    external_organization_id: Word | None = None
+
+
+class Outbound(ConversationEvent):
+    outbound_campaign_id: Word | None = None
+    outbound_contact_list_id: Word | None = None
+    outbound_contact_id: Word | None = None
+
+
+class Attributes(Body):
+    """`….attributes`: belongs to a participant, not to one of its sessions."""
+
+    conversation_id: Id | None = None
+    participant_id: Id | None = None
+    event_time: When | None = None
+    attributes: Any = None
+    communications: Any = None
+
+
+class AgentState(Body):
+    """`v2.detail.events.agent.{id}.state`"""
+
+    user_id: Id | None = None
+    session_id: Id | None = None
+    conversation_id: Word | None = None
+    queue_id: Word | None = None
+    current_state: Id | None = None
+    current_state_start: When | None = None
 
 
 class PresenceDefinition(Body):
@@ -56,7 +121,7 @@ class Presence(Body):
 
 
 class Status(Body):
-    status: Word | None = None
+    status: Id | None = None
     start_time: When | None = None
 
 
@@ -65,3 +130,350 @@ class RoutingStatus(Body):
 
     id: Id | None = None
     routing_status: Status | None = None
+
+
+class ActivityPresence(Body):
+    presence_definition: PresenceDefinition | None = None
+    presence_message: Word | None = None
+    modified_date: When | None = None
+
+
+class OutOfOffice(Body):
+    active: bool | None = None
+    modified_date: When | None = None
+
+
+class Activity(Body):
+    """`v2.users.{id}.activity`: four states in one, each with its own time."""
+
+    id: Id | None = None
+    routing_status: Status | None = None
+    presence: ActivityPresence | None = None
+    out_of_office: OutOfOffice | None = None
+    active_queue_ids: list[str] | None = None
+    date_active_queues_changed: When | None = None
+
+    @property
+    def changed(self) -> int | None:
+        times = (
+            self.routing_status and self.routing_status.start_time,
+            self.presence and self.presence.modified_date,
+            self.out_of_office and self.out_of_office.modified_date,
+            self.date_active_queues_changed,
+        )
+        return max((time for time in times if time), default=None)
+
+    @property
+    def projection(self) -> str:
+        return projected(self)
+
+
+class OfUser(Body):
+    """Topics that name the user in the topic and rely on nothing else."""
+
+    user_id: Id | None = None
+
+
+class _Named(TypedDict, total=False):
+    id: Any
+
+
+class _Wrapup(TypedDict, total=False):
+    code: Any
+    endTime: Any
+
+
+class _Acw(TypedDict, total=False):
+    state: Any
+    startTime: Any
+    endTime: Any
+
+
+# What means state in a participant, a communication or a message of a conversation. All else
+# (attributes, addresses, settings) changes without a change of state.
+class _Part(TypedDict, total=False):
+    user: _Named | None
+    wrapup: _Wrapup | None
+    afterCallWork: _Acw | None
+    id: Any
+    messageId: Any
+    userId: Any
+    state: Any
+    messageStatus: Any
+    messagesSent: Any
+    held: Any
+    muted: Any
+    audioMuted: Any
+    videoMuted: Any
+    confined: Any
+    sharing: Any
+    sharingScreen: Any
+    securePause: Any
+    recording: Any
+    recordingState: Any
+    screenRecordingState: Any
+    flaggedReason: Any
+    disconnectType: Any
+    startTime: Any
+    connectedTime: Any
+    startHoldTime: Any
+    parkTime: Any
+    resumeTime: Any
+    disconnectedTime: Any
+    endTime: Any
+    messageTime: Any
+    startAcwTime: Any
+    endAcwTime: Any
+    wrapupSkipped: Any
+
+
+class _Communication(_Part, total=False):
+    messages: list[_Part] | None
+
+
+class _Media(TypedDict, total=False):
+    messages: list[_Communication] | None
+    calls: list[_Communication] | None
+    callbacks: list[_Communication] | None
+    chats: list[_Communication] | None
+    cobrowsesessions: list[_Communication] | None
+    emails: list[_Communication] | None
+    internalMessages: list[_Communication] | None
+    screenMonitorings: list[_Communication] | None
+    screenshares: list[_Communication] | None
+    socialExpressions: list[_Communication] | None
+    videos: list[_Communication] | None
+
+
+class _Participant(_Part, _Media, total=False):
+    pass
+
+
+class Snapshot(Body):
+    """The state of a whole conversation, sent again whenever anything in it changes."""
+
+    id: Id | None = None
+    user_id: Id | None = None
+    queue_id: Id | None = None
+    participants: list[_Participant] | None = None
+    recording_state: Word | None = None
+    secure_pause: bool | None = None
+
+    @property
+    def projection(self) -> list[Any] | None:
+        if self.participants is None:
+            return None
+        participants = sorted(self.participants, key=lambda one: str(one.get("id")))
+        return [self.recording_state, self.secure_pause, participants]
+
+    @property
+    def timed(self) -> bool | None:
+        """True where a time tells this state from an earlier one that looks the same."""
+        return _TIME_THERE(to_json(self.participants)) is not None or None
+
+
+def projected(body: Body) -> str:
+    """All that is declared of a body, as JSON in the order of the declaration."""
+    return body.model_dump_json(by_alias=True, exclude_none=True)
+
+
+class Member(Body):
+    """`v2.routing.queues.{id}.users`"""
+
+    queue_id: Id | None = None
+    id: Id | None = None
+    user: Reference | None = None
+    joined: bool | None = None
+
+    @property
+    def member(self) -> str | None:
+        return (self.user and self.user.id) or self.id
+
+
+class Utterance(Body):
+    utterance_id: Word | None = None
+    is_final: bool | None = None
+
+
+class TranscriptionStatus(Body):
+    status: Word | None = None
+    offset_ms: Word | None = None
+
+
+class Transcription(Body):
+    """`v2.conversations.{id}.transcription`: utterances, or that the session started or ended."""
+
+    conversation_id: Id | None = None
+    communication_id: Id | None = None
+    event_time: When | None = None
+    status: TranscriptionStatus | None = None
+    transcripts: list[Utterance] | None = None
+
+    @property
+    def utterances(self) -> list[tuple[Any, Any]] | None:
+        said = self.transcripts
+        return None if said is None else [(part.utterance_id, part.is_final) for part in said]
+
+
+class Audit(Body):
+    """`v2.audits.entitytype.{id}.entityid.{id}`"""
+
+    id: Id | None = None
+    entity_id: Id | None = None
+    entity_type: Word | None = None
+    entity: Reference | None = None
+    action: Word | None = None
+    event_time: When | None = None
+
+    @property
+    def about(self) -> str | None:
+        return (self.entity and self.entity.id) or self.entity_id
+
+
+class Metric(Body):
+    """`v2.analytics.conversation.{id}.metrics` and those of flows."""
+
+    conversation_id: Id | None = None
+    record_id: Id | None = None
+    session_id: Word | None = None
+    metric: Word | None = None
+    value: Word | None = None
+    metric_date: When | None = None
+
+
+class Interval(Body):
+    interval: Word | None = None
+
+
+class Counters(Body):
+    """`v2.analytics.*` aggregates and observations: numbers that overwrite one another."""
+
+    user_id: Id | None = None
+    queue_id: Id | None = None
+    flow_id: Id | None = None
+    flowoutcome_id: Id | None = None
+    wrapup_id: Id | None = None
+    campaign_id: Id | None = None
+    group: dict[str, Any] | None = None
+    data: list[Interval] | None = None
+
+    @property
+    def counter(self) -> str | None:
+        if not self.group and not self.data:
+            return None
+        return digest([self.group, [part.interval for part in self.data or ()]])
+
+
+class Operation(Body):
+    """`v2.operations.events.{id}`"""
+
+    event_id: Id | None = None
+    entity_id: Id | None = None
+    entity_type: Word | None = None
+    current_value: Word | None = None
+    previous_value: Word | None = None
+    error_code: Word | None = None
+    conversation_id: Word | None = None
+    timestamp: When | None = None
+
+
+class Evaluation(Body):
+    """`v2.quality.evaluations`"""
+
+    id: Id | None = None
+    version: Word | None = None
+    event_type: Word | None = None
+    status: Word | None = None
+    event_time: When | None = None
+    changed_date: When | None = None
+    conversation_id: Word | None = None
+
+    @property
+    def changed(self) -> int | None:
+        return self.event_time or self.changed_date
+
+
+class Workitem(Body):
+    """`v2.taskmanagement.workitems.*`"""
+
+    id: Id | None = None
+    user_id: Word | None = None
+    queue_id: Word | None = None
+    operation: Word | None = None
+    status_id: Word | None = None
+    status_category: Word | None = None
+    assignment_state: Word | None = None
+    assignee_id: Word | None = None
+    date_modified: When | None = None
+
+
+class CampaignContact(Body):
+    """`v2.outbound.*.campaigns.contact.preContact` and `postContact`"""
+
+    outbound_contact_id: Id | None = None
+    outbound_campaign_id: Id | None = None
+    outbound_contact_list_id: Word | None = None
+    conversation_id: Word | None = None
+    wrapup_code: Word | None = None
+    event_time: When | None = None
+
+
+class Recording(Body):
+    """`v2.users.{id}.conversations.{id}.recordings`"""
+
+    id: Id | None = None
+    conversation_id: Id | None = None
+    user_id: Id | None = None
+    file_state: Word | None = None
+
+
+class Voicemail(Body):
+    """`v2.users.{id}.voicemail.messages`"""
+
+    id: Id | None = None
+    user_id: Id | None = None
+    action: Word | None = None
+    read: bool | None = None
+    deleted: bool | None = None
+    modified_date: When | None = None
+
+
+class MemberState(Body):
+    id: Id | None = None
+    state: Word | None = None
+
+
+class ChatMember(Body):
+    """`v2.conversations.chats.{id}.members`"""
+
+    conversation_id: Id | None = None
+    member: MemberState | None = None
+    timestamp: When | None = None
+
+
+class ChatMessage(Body):
+    """`v2.conversations.chats.{id}.messages`: `id` is the message, not the conversation."""
+
+    id: Id | None = None
+    conversation_id: Id | None = None
+    body_type: Word | None = None
+    timestamp: When | None = None
+
+
+class CollaborateMessage(Body):
+    """`v2.detail.events.collaboratechat.*.{id}.messages`"""
+
+    chat_id: Id | None = None
+    message_id: Id | None = None
+    action_type: Word | None = None
+    created: When | None = None
+
+
+class JourneyEvent(Body):
+    """`v2.journey.sessions.{id}.*.events`"""
+
+    session_id: Id | None = None
+    id: Id | None = None
+    customer_id: Word | None = None
+    event_type: Word | None = None
+    created_date: When | None = None

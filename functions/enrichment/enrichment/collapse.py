@@ -37,6 +37,8 @@ def _collapse_group(elements: list[Element], group: list[int]) -> None:
                 "kind": "copy",
                 "lane": other["lane"],
                 "copyOf": kept["messageId"],
+                "occurredAtMs": other["occurredAtMs"],
+                "trace": other["trace"],
             }
         else:
             kept, event_ids = other, {event_id}

@@ -130,6 +130,8 @@ class Copy(_Model):
     lane: str
     copy_of: str
     """The messageId of the one that was kept, whose verdict it shares."""
+    occurred_at_ms: EpochMs
+    trace: Trace
 
 
 class Parked(_Model):

@@ -1,7 +1,6 @@
 """Finds the event inside a queue message, whatever it is wrapped in."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -24,21 +23,15 @@ class UnfitError(Exception):
         self.detail = detail
 
 
-@dataclass(slots=True)
-class Opened:
-    """An event out of its envelope. `template` is None for shapes that are not Genesys' own."""
-
-    template: str | None
-    topic: str
-    body: Mapping[str, Any]
-    detail: Mapping[str, Any]
-    envelope: Mapping[str, Any]
+Json = Mapping[str, Any]
+Opened = tuple[str | None, str, Json, Json, Json]
+"""Template (None for shapes that are not Genesys' own), topic, body, detail and envelope."""
 
 
 def parse(text: str) -> Any:
     """JSON text as an object. Duplicate names: the last one counts, as everywhere on AWS."""
     try:
-        return from_json(text, allow_inf_nan=False)
+        return from_json(text, allow_inf_nan=False, cache_strings="keys")
     except ValueError as error:
         detail = str(error)
     except UnicodeError as error:
@@ -93,7 +86,7 @@ def _genesys(
         raise UnfitError(
             ParkedReason.UNKNOWN_SHAPE, f"The topic is longer than {_TOPIC_CHARS} characters."
         )
-    return Opened(template, topic, body, detail, envelope)
+    return template, topic, body, detail, envelope
 
 
 def _template(topic: str) -> str:
@@ -122,7 +115,7 @@ def _home_made(value: Mapping[str, Any]) -> Opened:
         detail = value
     name = value.get("detail-type") or detail.get("detail-type")
     topic = name if type(name) is str else ""
-    return Opened(None, topic[:_TOPIC_CHARS], detail, detail, value)
+    return None, topic[:_TOPIC_CHARS], detail, detail, value
 
 
 def _kind(value: Any) -> str:

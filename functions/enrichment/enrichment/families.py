@@ -2,39 +2,37 @@
 
 from dataclasses import dataclass
 
-from enrichment.bodies import Body, ConversationEvent, Presence, RoutingStatus
-from enrichment.topics import family_name
+from enrichment import bodies
+from enrichment.bodies import Body
 
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """How the events of some topics are told apart. Names are fields of `body`, dotted if nested.
+    """How the events of some topics are told apart. All names are fields of `body`, or dotted.
 
-    The key is the subject, then `identity` (each must be there), `time`, `state` and `content`
-    (each where it is there). With neither `time` nor `unique` it is windowed.
+    The key is made of the subject, then `identity` and `time` (each must be there), then `state`
+    and `content` (each as far as it is there). Its name follows from the topic.
     """
 
     topics: tuple[str, ...]
     body: type[Body]
-    subject: tuple[str, str]
+    subject: tuple[str, str]  # type, and the field that holds the id
     identity: tuple[str, ...] = ()
-    time: str | None = None
-    unique: bool = False
-    state: tuple[str, ...] = ()
-    content: tuple[str, ...] = ()  # free or long: hashed
-    slots: tuple[str, ...] = ()  # what the topic's ids are called where the body lacks them
-    word: str = ""  # the state, where the topic itself says it
-    latest: bool = False
-    lane: tuple[str, ...] = ()
-
-    def name(self, topic: str) -> str:
-        return family_name(topic)
+    time: str = ""  # without one, and nothing `unique`, the family is windowed
+    unique: str = ""  # where this is there, the key is exact without a time
+    state: tuple[str, ...] = ()  # the first is shown as the event's state
+    content: tuple[str, ...] = ()  # long or free: hashed
+    whole: bool = False  # the whole body is content
+    slots: tuple[str, ...] = ()  # names of the ids that only the topic holds
+    word: str = ""  # the state, where the topic says it
+    latest: bool = False  # an event older than the latest settled one is stale
+    lane: tuple[str, ...] = ()  # what `latest` is told apart by within the subject
 
 
-def _conversation(suffix: str, *state: str) -> Family:
+def _conversation(suffix: str, body: type[Body], *state: str) -> Family:
     return Family(
         topics=(f"v2.detail.events.conversation.{{id}}.{suffix}",),
-        body=ConversationEvent,
+        body=body,
         subject=("conversation", "conversation_id"),
         identity=("participant_id", "session_id"),
         time="event_time",
@@ -43,20 +41,91 @@ def _conversation(suffix: str, *state: str) -> Family:
     )
 
 
+def _snapshots(place: str, slot: str, field: str) -> Family:
+    media = "callbacks calls chats cobrowseSessions emails messages screenshares socialexpressions"
+    stem = f"v2.{place}.{{id}}.conversations"
+    return Family(
+        topics=(stem, *(f"{stem}.{medium}" for medium in [*media.split(), "videos"])),
+        body=bodies.Snapshot,
+        slots=(slot,),
+        subject=("conversation", "id"),
+        identity=(field,),
+        unique="timed",
+        content=("projection",),
+        latest=True,
+        lane=(field,),
+    )
+
+
+def _counters(kind: str, *topics: str) -> Family:
+    return Family(
+        topics=topics,
+        body=bodies.Counters,
+        slots=(f"{kind}Id",),
+        subject=(kind, f"{kind}_id"),
+        whole=True,
+        latest=True,
+        lane=("counter",),
+    )
+
+
 FAMILIES = (
-    _conversation("customer.start"),
-    _conversation("customer.end", "disconnect_type"),
-    _conversation("user.start", "user_id", "queue_id"),
-    _conversation("user.end", "user_id", "queue_id", "disconnect_type"),
-    _conversation("acd.start", "queue_id"),
-    _conversation("acd.end", "queue_id", "acd_outcome", "disconnect_type"),
-    _conversation("flow.start", "flow_id"),
-    _conversation("flow.end", "flow_id", "disconnect_type"),
-    _conversation("acw", "user_id", "wrapup_code"),
-    _conversation("wrapup", "queue_id", "wrapup_code"),
+    _conversation("customer.start", bodies.ConversationEvent),
+    _conversation("customer.end", bodies.ConversationEvent, "disconnect_type"),
+    _conversation("user.start", bodies.ConversationEvent, "user_id", "queue_id"),
+    _conversation("user.end", bodies.ConversationEvent, "user_id", "queue_id", "disconnect_type"),
+    _conversation("acd.start", bodies.ConversationEvent, "queue_id"),
+    _conversation(
+        "acd.end", bodies.AcdEnd, "queue_id", "acd_outcome", "answered_user_id", "disconnect_type"
+    ),
+    _conversation("flow.start", bodies.ConversationEvent, "flow_id"),
+    _conversation(
+        "flow.end", bodies.FlowEnd, "flow_id", "disconnect_type", "exit_reason", "transfer_type"
+    ),
+    _conversation(
+        "flow.outcome",
+        bodies.FlowOutcome,
+        "flow_id",
+        "flow_outcome_id",
+        "flow_outcome_value",
+        "flow_outcome_start_time",
+        "flow_outcome_end_time",
+    ),
+    _conversation("acw", bodies.Wrapup, "user_id", "queue_id", "wrapup_code"),
+    _conversation("wrapup", bodies.Wrapup, "user_id", "queue_id", "wrapup_code"),
+    _conversation("voicemail.start", bodies.ConversationEvent, "user_id", "queue_id"),
+    _conversation(
+        "voicemail.end", bodies.ConversationEvent, "user_id", "queue_id", "disconnect_type"
+    ),
+    _conversation("contact", bodies.Contact, "external_contact_id", "external_organization_id"),
+    _conversation(
+        "outbound",
+        bodies.Outbound,
+        "outbound_campaign_id",
+        "outbound_contact_list_id",
+        "outbound_contact_id",
+    ),
+    Family(
+        topics=("v2.detail.events.conversation.{id}.attributes",),
+        body=bodies.Attributes,
+        subject=("conversation", "conversation_id"),
+        identity=("participant_id",),
+        time="event_time",
+        content=("attributes", "communications"),
+        word="attributes",
+    ),
+    Family(
+        topics=("v2.detail.events.agent.{id}.state",),
+        body=bodies.AgentState,
+        subject=("user", "user_id"),
+        slots=("userId",),
+        identity=("session_id",),
+        time="current_state_start",
+        state=("current_state", "conversation_id", "queue_id"),
+    ),
     Family(
         topics=("v2.users.{id}.presence",),
-        body=Presence,
+        body=bodies.Presence,
         slots=("userId",),
         subject=("user", "user_id"),
         identity=("presence_definition.id",),
@@ -68,11 +137,179 @@ FAMILIES = (
     ),
     Family(
         topics=("v2.users.{id}.routingStatus",),
-        body=RoutingStatus,
+        body=bodies.RoutingStatus,
         subject=("user", "id"),
-        identity=("routing_status.status",),
+        state=("routing_status.status",),
         time="routing_status.start_time",
         latest=True,
+    ),
+    Family(
+        topics=("v2.users.{id}.activity",),
+        body=bodies.Activity,
+        subject=("user", "id"),
+        time="changed",
+        state=("routing_status.status", "presence.presence_definition.system_presence"),
+        content=("projection",),
+        latest=True,
+    ),
+    Family(
+        topics=("v2.users.{id}.conversationsummary", "v2.users.{id}.station"),
+        body=bodies.OfUser,
+        slots=("userId",),
+        subject=("user", "user_id"),
+        whole=True,
+        latest=True,
+    ),
+    _snapshots("users", "userId", "user_id"),
+    _snapshots("routing.queues", "queueId", "queue_id"),
+    Family(
+        topics=("v2.routing.queues.{id}.users",),
+        body=bodies.Member,
+        slots=("queueId",),
+        subject=("queue", "queue_id"),
+        identity=("member",),
+        state=("joined",),
+        latest=True,
+        lane=("member",),
+    ),
+    Family(
+        topics=("v2.conversations.{id}.transcription",),
+        body=bodies.Transcription,
+        subject=("conversation", "conversation_id"),
+        identity=("communication_id",),
+        time="event_time",
+        state=("status.status", "status.offset_ms"),
+        content=("utterances",),
+    ),
+    Family(
+        topics=("v2.audits.entitytype.{id}.entityid.{id}",),
+        body=bodies.Audit,
+        slots=("entityType", "entityId"),
+        subject=("entity", "about"),
+        identity=("id",),
+        time="event_time",
+        state=("action", "entity_type"),
+    ),
+    Family(
+        topics=("v2.analytics.conversation.{id}.metrics", "v2.analytics.flow.{id}.metrics"),
+        body=bodies.Metric,
+        subject=("conversation", "conversation_id"),
+        identity=("record_id",),
+        time="metric_date",
+        state=("metric", "value", "session_id"),
+    ),
+    _counters("user", "v2.analytics.users.{id}.aggregates"),
+    _counters(
+        "queue", "v2.analytics.queues.{id}.observations", "v2.analytics.queues.{id}.activity"
+    ),
+    _counters("flow", "v2.analytics.flow.{id}.aggregates"),
+    _counters("flowoutcome", "v2.analytics.flowoutcome.{id}.aggregates"),
+    _counters("wrapup", "v2.analytics.wrapup.{id}.aggregates"),
+    _counters("campaign", "v2.outbound.campaigns.{id}.stats"),
+    Family(
+        topics=("v2.operations.events.{id}",),
+        body=bodies.Operation,
+        slots=("eventId",),
+        subject=("entity", "entity_id"),
+        identity=("event_id",),
+        time="timestamp",
+        content=("current_value", "previous_value", "error_code", "conversation_id"),
+    ),
+    Family(
+        topics=("v2.quality.evaluations",),
+        body=bodies.Evaluation,
+        subject=("evaluation", "id"),
+        time="changed",
+        state=("status", "event_type", "version", "conversation_id"),
+    ),
+    Family(
+        topics=(
+            "v2.taskmanagement.workitems.{id}",
+            "v2.taskmanagement.workitems.queues.{id}",
+            "v2.taskmanagement.workitems.users.{id}",
+        ),
+        body=bodies.Workitem,
+        subject=("workitem", "id"),
+        time="date_modified",
+        state=("operation", "status_id", "assignment_state", "assignee_id", "queue_id", "user_id"),
+    ),
+    Family(
+        topics=tuple(
+            f"v2.outbound.{medium}.campaigns.contact.{moment}Contact"
+            for medium in ("email", "messaging", "preview", "voice", "whatsapp")
+            for moment in ("pre", "post")
+        ),
+        body=bodies.CampaignContact,
+        subject=("contact", "outbound_contact_id"),
+        identity=("outbound_campaign_id",),
+        time="event_time",
+        state=("wrapup_code", "outbound_contact_list_id", "conversation_id"),
+    ),
+    Family(
+        topics=(
+            "v2.users.{id}.conversations.{id}.recordings",
+            "v2.users.{id}.conversations.{id}.recordings.{id}",
+            "v2.users.{id}.recordings",
+        ),
+        body=bodies.Recording,
+        subject=("conversation", "conversation_id"),
+        identity=("id",),
+        state=("file_state",),
+        whole=True,
+        latest=True,
+        lane=("id",),
+    ),
+    Family(
+        topics=("v2.users.{id}.voicemail.messages",),
+        body=bodies.Voicemail,
+        slots=("userId",),
+        subject=("user", "user_id"),
+        identity=("id",),
+        time="modified_date",
+        state=("action", "read", "deleted"),
+    ),
+    Family(
+        topics=("v2.conversations.chats.{id}.members",),
+        body=bodies.ChatMember,
+        slots=("conversationId",),
+        subject=("conversation", "conversation_id"),
+        identity=("member.id",),
+        time="timestamp",
+        state=("member.state",),
+    ),
+    Family(
+        topics=("v2.conversations.chats.{id}.messages",),
+        body=bodies.ChatMessage,
+        slots=("conversationId",),
+        subject=("conversation", "conversation_id"),
+        identity=("id",),
+        time="timestamp",
+        state=("body_type",),
+    ),
+    Family(
+        topics=(
+            "v2.detail.events.collaboratechat.adhoc.{id}.messages",
+            "v2.detail.events.collaboratechat.group.{id}.messages",
+        ),
+        body=bodies.CollaborateMessage,
+        slots=("chatId",),
+        subject=("chat", "chat_id"),
+        identity=("message_id",),
+        unique="created",
+        state=("action_type",),
+        whole=True,
+    ),
+    Family(
+        topics=tuple(
+            f"v2.journey.sessions.{{id}}.{kind}.events"
+            for kind in ("web", "app", "action", "outcome")
+        ),
+        body=bodies.JourneyEvent,
+        slots=("sessionId",),
+        subject=("journey", "session_id"),
+        identity=("id",),
+        time="created_date",
+        state=("event_type", "customer_id"),
     ),
 )
 

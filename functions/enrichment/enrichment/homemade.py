@@ -6,8 +6,8 @@ from typing import Any
 
 from enrichment.elements import KEY_VERSION, ParkedReason
 from enrichment.envelope import UnfitError
-from enrichment.identity import Identity
-from enrichment.keys import compose, digest
+from enrichment.identity import Identity, Kind
+from enrichment.keys import compose, digest, part
 
 _NEST = ("body", "data", "conversation")
 _SUBJECTS = (
@@ -103,15 +103,16 @@ class Shape:
         }
         parts = [f"{name}={value}" for name, value in told.items()]
         rest = {k: v for k, v in self.fields.items() if k not in _NOT_STATE and k not in _NEST}
-        return Identity(
-            family=family,
-            subject_type=subject_type,
-            subject_id=subject_id,
-            sk=compose(f"{KEY_VERSION}/{family}/", parts, digest(ids if told else rest)),
-            exact=False,
-            latest=True,
-            lane="/~" + digest(ids),
-            state=next(iter(told.values()), None),
+        return (
+            Kind(family, subject_type, False, True),
+            subject_id,
+            part(subject_id),
+            compose(f"{KEY_VERSION}/{family}/", parts, digest(ids if told else rest)),
+            None,
+            next(iter(told.values()), None),
+            "/~" + digest(ids),
+            {},
+            None,
         )
 
 

@@ -5,21 +5,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import to_json
 
+from enrichment.declared import declared
 from enrichment.elements import VERSION, Event, ParkedReason
 from enrichment.envelope import Opened, UnfitError, open_event, organization_of, parse
 from enrichment.homemade import Shape
-from enrichment.identity import Identity, identify, top_ids
-from enrichment.keys import compose, idempotency_key
-from enrichment.times import choose, iso, maybe_ms
+from enrichment.identity import Json, generic, ids_of
+from enrichment.keys import idempotency_key, part, partition
+from enrichment.times import AHEAD_MS, as_iso, choose, iso, maybe_ms, window_of
 
 Element = dict[str, Any]
 
 
 def normalise(record: Any) -> Element:
     """The element of one SQS record: an event, or parked with the reason why it is none."""
-    message_id, text, sent_ms = _record(record)
+    sent_ms: int | None
+    try:
+        message_id = record["messageId"]
+        text = record["body"]
+        sent_ms = int(record["attributes"]["SentTimestamp"])
+    except (LookupError, TypeError, ValueError):
+        message_id, text, sent_ms = _odd_record(record)
     try:
         if text is None:
             raise UnfitError(ParkedReason.BODY_MISSING, "The message has no body.")
@@ -34,18 +40,17 @@ def normalise(record: Any) -> Element:
         return _parked(message_id, text, ParkedReason.UNEXPECTED, detail)
 
 
-def _record(record: Any) -> tuple[str, Any, int | None]:
-    if not isinstance(record, Mapping):
+def _odd_record(record: Any) -> tuple[str, Any, int | None]:
+    if not isinstance(record, dict):
         return "", None, None
-    message_id = record.get("messageId")
-    attributes = record.get("attributes")
-    sent = attributes.get("SentTimestamp") if isinstance(attributes, Mapping) else None
+    message_id, attributes = record.get("messageId"), record.get("attributes")
+    sent = attributes.get("SentTimestamp") if isinstance(attributes, dict) else None
     return message_id if isinstance(message_id, str) else "", record.get("body"), maybe_ms(sent)
 
 
 def _parked(message_id: str, text: Any, reason: ParkedReason, detail: str) -> Element:
     if not isinstance(text, str):
-        text = "" if text is None else json.dumps(text, ensure_ascii=True, default=repr)
+        text = "" if text is None else json.dumps(text, default=repr)
     return {
         "messageId": message_id,
         "kind": "parked",
@@ -60,116 +65,127 @@ def _replayed(message_id: str, value: Element) -> Element:
     try:
         Event.model_validate(value)
     except ValidationError as error:
-        first = error.errors()[0]
+        first = error.errors(include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise UnfitError(
             ParkedReason.INVALID_REPLAY,
-            f"A replayed element is not one of ours: {where}: {first['msg']}.",
+            f"The element to replay is not one of ours: {where}: {first['msg']}.",
         ) from None
     return {**value, "messageId": message_id}
 
 
 def _event(message_id: str, opened: Opened, sent_ms: int | None) -> Element:
-    envelope, detail, body = opened.envelope, opened.detail, opened.body
-    source = envelope.get("source")
-    organization_id = organization_of(source) if type(source) is str else None
-    if organization_id is None:
-        own = body.get("organizationId")
-        organization_id = own if type(own) is str and own else None
-
+    template, topic, body, detail, envelope = opened
+    published = detail.get("timestamp")
     event_id = None
-    if opened.template is None:
-        shape = Shape(body, opened.topic)
+    if template is None:
+        shape = Shape(body, topic)
         identity = shape.identify()
         event_id = shape.event_id
-        published_ms = maybe_ms(shape.time)
+        published = shape.time
     else:
-        identity = identify(opened.template, opened.topic, body, organization_id)
-        published_ms = maybe_ms(detail.get("timestamp"))
+        family = declared(template)
+        identity = family.identify(body, topic) if family else generic(template, topic, body)
+    kind, subject_id, subject_part, sk, business_ms, state, lane, found, note = identity
+    family_name, subject_type, exact, latest = kind
+    source = envelope.get("source")
+    organization_id = organization_of(source) if type(source) is str else None
+    if organization_id is None or subject_id is None:
+        organization_id, subject_id = _subject(subject_type, organization_id, subject_id, body)
+        subject_part = part(subject_id)
 
-    subject_type, subject_id = identity.subject_type, identity.subject_id
-    if subject_id is None:
-        raise UnfitError(
-            ParkedReason.NO_SUBJECT,
-            f"Neither the body nor the topic says which {subject_type} the event is about.",
-        )
-    moment = choose(identity.business_ms, published_ms, envelope.get("time"), sent_ms)
-    if moment is None:
-        raise UnfitError(ParkedReason.NO_TIME, "Neither the event nor its message tells a time.")
+    if business_ms is not None and sent_ms is not None and business_ms <= sent_ms + AHEAD_MS:
+        ms, window_ms, orderable = business_ms, 0 if exact else window_of(business_ms), True
+    else:
+        moment = choose(business_ms, maybe_ms(published), envelope.get("time"), sent_ms)
+        if moment is None:
+            raise UnfitError(
+                ParkedReason.NO_TIME, "Neither the event nor its message tells a time."
+            )
+        ms, window_ms, orderable = moment
+        if business_ms is not None and ms != business_ms:
+            ahead = f"the time in the body is ahead of the queue's: {iso(business_ms)}"
+            note = f"{note}; {ahead}" if note else ahead
 
-    if not _finite(body):
-        raise UnfitError(
-            ParkedReason.NUMBER_OUT_OF_RANGE,
-            "A number in the body is too large to be written as JSON again.",
-        )
-    pk = compose("", (organization_id or "-", subject_type, subject_id))
+    pk = partition(organization_id, subject_type) + subject_part
+    policy: dict[str, Any] = {"windowMs": 0 if exact else window_ms, "order": "none"}
+    if latest and orderable:
+        policy["order"] = "latest"
+        policy["latest"] = f"latest/{family_name}{lane}"
     element: Element = {
         "messageId": message_id,
         "kind": "event",
         "lane": pk,
         "version": VERSION,
-        "family": identity.family,
-        "topic": opened.topic,
+        "family": family_name,
+        "topic": topic,
         "subject": {"type": subject_type, "id": subject_id},
-        "occurredAt": iso(moment.ms),
-        "occurredAtMs": moment.ms,
-        "ids": _ids(identity, body),
-        "key": {"pk": pk, "sk": identity.sk},
-        "idempotencyKey": idempotency_key(pk, identity.sk),
-        "policy": _policy(identity, moment.window_ms, moment.orderable),
+        "occurredAt": iso(ms),
+        "occurredAtMs": ms,
+        "ids": _ids(subject_type, subject_id, found, body),
+        "key": {"pk": pk, "sk": sk},
+        "idempotencyKey": idempotency_key(pk, sk),
+        "policy": policy,
         "body": body,
-        "trace": _trace(opened, event_id),
+        "trace": _trace(envelope, detail, event_id),
     }
     if organization_id is not None:
         element["organizationId"] = organization_id
-    if identity.state is not None:
-        element["state"] = identity.state
-    if published_ms is not None:
-        element["publishedAt"] = iso(published_ms)
-    if identity.note is not None:
-        element["note"] = identity.note
+    if state:
+        element["state"] = state
+    published_at = as_iso(published)
+    if published_at is not None:
+        element["publishedAt"] = published_at
+    if note is not None:
+        element["note"] = note
     return element
 
 
-def _finite(body: Mapping[str, Any]) -> bool:
-    """False where `1e999` was read as infinity, which no JSON writer downstream can repeat."""
-    if b"Infinity" not in to_json(body):
-        return True
-    try:
-        json.dumps(body, allow_nan=False)
-    except ValueError:
-        return False
-    return True
+def _subject(
+    subject_type: str, organization_id: str | None, subject_id: str | None, body: Json
+) -> tuple[str | None, str]:
+    """Organisation and subject, where the source tells no organisation or the event no subject."""
+    if organization_id is None:
+        own = body.get("organizationId")
+        organization_id = own if type(own) is str and own else None
+    if subject_id is None and subject_type == "organization":
+        subject_id = organization_id
+    if subject_id is None:
+        raise UnfitError(
+            ParkedReason.NO_SUBJECT,
+            f"Neither the body nor the topic says which {subject_type} the event is about.",
+        )
+    return organization_id, subject_id
 
 
-def _ids(identity: Identity, body: Mapping[str, Any]) -> dict[str, str]:
-    ids = {**identity.found, **top_ids(body)}
-    own = ids.pop("id", None)
-    ids.setdefault(f"{identity.subject_type}Id", identity.subject_id or "")
-    if own is not None and own not in ids.values():
-        ids["id"] = own
+def _ids(
+    subject_type: str, subject_id: str, found: Mapping[str, str], body: Json
+) -> dict[str, str]:
+    ids = ids_of(body)
+    if found:
+        ids = {**found, **ids}
+    if "id" in ids and ids["id"] == subject_id:
+        del ids["id"]
+    ids.setdefault(f"{subject_type}Id", subject_id)
     return ids
 
 
-def _policy(identity: Identity, window_ms: int, orderable: bool) -> dict[str, Any]:
-    policy: dict[str, Any] = {"windowMs": 0 if identity.exact else window_ms, "order": "none"}
-    if identity.latest and orderable:
-        policy["order"] = "latest"
-        policy["latest"] = f"latest/{identity.family}{identity.lane}"
-    return policy
-
-
-def _trace(opened: Opened, event_id: str | None) -> dict[str, str]:
-    envelope = opened.envelope
-    metadata = opened.detail.get("metadata")
-    correlation_id = None
+def _trace(envelope: Json, detail: Json, event_id: str | None) -> dict[str, str]:
+    trace = {}
+    if event_id:
+        trace["eventId"] = event_id
+    value = envelope.get("id")
+    if type(value) is str:
+        trace["envelopeId"] = value
+    metadata = detail.get("metadata")
     if type(metadata) is dict:
-        correlation_id = metadata.get("CorrelationId") or metadata.get("correlationId")
-    found = {
-        "eventId": event_id,
-        "envelopeId": envelope.get("id"),
-        "correlationId": correlation_id,
-        "replayName": envelope.get("replay-name"),
-        "source": envelope.get("source"),
-    }
-    return {name: value for name, value in found.items() if type(value) is str and value}
+        value = metadata.get("CorrelationId") or metadata.get("correlationId")
+        if type(value) is str:
+            trace["correlationId"] = value
+    value = envelope.get("replay-name")
+    if type(value) is str:
+        trace["replayName"] = value
+    value = envelope.get("source")
+    if type(value) is str:
+        trace["source"] = value
+    return trace

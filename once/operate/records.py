@@ -1,0 +1,48 @@
+"""The outcome record: the one line that the state machine logs for each message of a batch."""
+
+import json
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from once.report import Outcome
+
+
+class OutcomeRecord(BaseModel):
+    """What became of a message in one execution; one that was handed back has several."""
+
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, frozen=True)
+
+    message_id: str
+    outcome: Outcome
+    reason: str | None = None
+    pk: str | None = Field(None, description="Absent where the message holds no event.")
+    sk: str | None = None
+    family: str | None = None
+    because: str | None = Field(
+        None, description="Owner of the claim that it met: execution, `#`, message."
+    )
+    copy_of: str | None = Field(
+        None, description="Of a copy collapsed in its batch: the message that was kept."
+    )
+    run: str | None = Field(
+        None, description="The execution, of RETRY and PARKED only: else the claim's owner tells."
+    )
+    deferred_to: str | None = Field(
+        None, description="The fresh message that waits in place of this one."
+    )
+    occurred_at_ms: int | None = None
+    window_ms: int | None = Field(None, description="Of windowed families only.")
+    envelope_id: str | None = None
+    event_id: str | None = Field(None, description="The id that the publisher itself gave.")
+    source: str | None = Field(
+        None, description="Last segment of the source: which integration sent it."
+    )
+    recorded_at_ms: int = Field(exclude=True, description="When the line was logged.")
+
+    @classmethod
+    def read(cls, line: str, at_ms: int) -> Self | None:
+        """A line of the outcome log; None for the metrics of a batch, which share the log."""
+        said = json.loads(line)
+        return cls(recorded_at_ms=at_ms, **said) if "messageId" in said else None

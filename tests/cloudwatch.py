@@ -1,0 +1,87 @@
+"""What CloudWatch is told by the services we use, copied by hand from AWS's documentation.
+
+Only what a template may name: metric, and each set of dimensions that it is found under. The pages:
+
+- AWS/SQS: AWSSimpleQueueService, "Available CloudWatch metrics for Amazon SQS"
+- AWS/Events: eventbridge, "Monitoring Amazon EventBridge"; rules on the default bus have RuleName
+  alone, those on any other bus EventBusName too
+- AWS/EventBridge/Pipes: eventbridge, "Logging and monitoring Amazon EventBridge Pipes"; its
+  namespace: "CloudWatch metrics with resource enrichment"
+- AWS/States: step-functions, "Monitoring Step Functions metrics using Amazon CloudWatch"
+- AWS/Lambda: lambda, "Types of metrics for Lambda functions"
+- AWS/DynamoDB: amazondynamodb, "DynamoDB metrics and dimensions"
+- AWS/Logs: AmazonCloudWatch, "Monitoring with CloudWatch metrics"
+"""
+
+from collections.abc import Mapping
+
+Dimensions = frozenset[str]
+
+
+def _found_under(*names: str) -> frozenset[Dimensions]:
+    return frozenset({frozenset(names)})
+
+
+_QUEUE = _found_under("QueueName")
+_RULE = _found_under("RuleName") | _found_under("RuleName", "EventBusName")
+_PIPE = _found_under("PipeName")
+_MACHINE = _found_under("StateMachineArn")
+_FUNCTION = _found_under("FunctionName")
+_TABLE = _found_under("TableName")
+_LOG_GROUP = _found_under("LogGroupName")
+
+DOCUMENTED: Mapping[str, Mapping[str, frozenset[Dimensions]]] = {
+    "AWS/SQS": {
+        "ApproximateAgeOfOldestMessage": _QUEUE,
+        "ApproximateNumberOfMessagesNotVisible": _QUEUE,
+        "ApproximateNumberOfMessagesVisible": _QUEUE,
+        "NumberOfEmptyReceives": _QUEUE,
+        "NumberOfMessagesDeleted": _QUEUE,
+        "NumberOfMessagesReceived": _QUEUE,
+        "NumberOfMessagesSent": _QUEUE,
+    },
+    "AWS/Events": {
+        "FailedInvocations": _RULE,
+        "Invocations": _RULE,
+        "InvocationsFailedToBeSentToDlq": _RULE,
+        "InvocationsSentToDlq": _RULE,
+        "TriggeredRules": _RULE,
+    },
+    "AWS/EventBridge/Pipes": {
+        "Duration": _PIPE,
+        "EnrichmentStageFailed": _PIPE,
+        "EventCount": _PIPE,
+        "ExecutionFailed": _PIPE,
+        "ExecutionPartiallyFailed": _PIPE,
+        "ExecutionThrottled": _PIPE,
+        "ExecutionTimeout": _PIPE,
+        "Invocations": _PIPE,
+        "TargetStageFailed": _PIPE,
+    },
+    "AWS/States": {
+        "ExecutionThrottled": _MACHINE,
+        "ExecutionsFailed": _MACHINE,
+        "ExecutionsStarted": _MACHINE,
+        "ExecutionsSucceeded": _MACHINE,
+        "ExecutionsTimedOut": _MACHINE,
+        "ExpressExecutionBilledDuration": _MACHINE,
+        "ExpressExecutionBilledMemory": _MACHINE,
+    },
+    "AWS/Lambda": {
+        "ConcurrentExecutions": _FUNCTION,
+        "Duration": _FUNCTION,
+        "Errors": _FUNCTION,
+        "Invocations": _FUNCTION,
+        "Throttles": _FUNCTION,
+    },
+    "AWS/DynamoDB": {
+        "ConsumedReadCapacityUnits": _TABLE,
+        "ConsumedWriteCapacityUnits": _TABLE,
+        "ReadThrottleEvents": _TABLE,
+        "WriteThrottleEvents": _TABLE,
+    },
+    "AWS/Logs": {
+        "IncomingBytes": _LOG_GROUP,
+        "IncomingLogEvents": _LOG_GROUP,
+    },
+}

@@ -1,0 +1,164 @@
+"""Alarms and dashboard name metrics that exist, and each alarm has its page in the runbook."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import jsonata
+import pytest
+
+from tests.cloudwatch import DOCUMENTED, Dimensions
+from tests.statemachine.asl import ROOT, states
+from tests.template import RESOURCES, TEMPLATE, decided, of_type
+
+ALARMS = {name: alarm["Properties"] for name, alarm in of_type("AWS::CloudWatch::Alarm").items()}
+RUNBOOK = (ROOT / "docs/runbook.md").read_text()
+DAY = 86400
+
+
+def slug(alarm: str) -> str:
+    name: str = ALARMS[alarm]["AlarmName"]["Sub"]
+    return name.removeprefix("${AWS::StackName}-")
+
+
+def dashboard() -> list[dict[str, Any]]:
+    text, _ = RESOURCES["Dashboard"]["Properties"]["DashboardBody"]["Sub"]
+    widgets: list[dict[str, Any]] = json.loads(text)["widgets"]
+    return widgets
+
+
+def written_by_the_state_machine() -> Iterator[tuple[str, str, Dimensions]]:
+    """The metrics in what RecordOutcomes puts into the log, for records of every outcome."""
+    events = states()["RecordOutcomes"]["Arguments"]["LogEvents"]
+    expression = jsonata.Jsonata(events.removeprefix("{%").removesuffix("%}"))
+    frame = expression.create_frame()
+    outcomes = ("PROCESSED", "DUPLICATE", "STALE", "PARKED", "RETRY")
+    records = [
+        {"messageId": outcome, "family": "a.family", "outcome": outcome} for outcome in outcomes
+    ]
+    frame.bind("records", records)
+    for line in expression.evaluate(None, frame):
+        message = json.loads(line["Message"])
+        for directive in message.get("_aws", {}).get("CloudWatchMetrics", []):
+            for metric in directive["Metrics"]:
+                for dimensions in directive["Dimensions"]:
+                    yield directive["Namespace"], metric["Name"], frozenset(dimensions)
+
+
+OWN = set(written_by_the_state_machine())
+
+
+def exists(namespace: str, metric: str, dimensions: Dimensions) -> bool:
+    if namespace == "GenesysOnce":
+        return (namespace, metric, dimensions) in OWN
+    return dimensions in DOCUMENTED[namespace][metric]
+
+
+def metric_rows(rows: list[list[Any]]) -> Iterator[list[str]]:
+    """A widget's metrics in full: `.` stands for the field above it, `...` for several."""
+    above: list[str] = []
+    for row in rows:
+        fields = [field for field in row if isinstance(field, str)]
+        if not fields:
+            continue  # an expression
+        if fields[0] == "...":
+            fields = [*above[: len(above) - len(fields) + 1], *fields[1:]]
+        above = [above[at] if field == "." else field for at, field in enumerate(fields)]
+        yield above
+
+
+@pytest.mark.parametrize("name", ALARMS)
+@pytest.mark.parametrize("bus", ["OnDefaultBus", "CreatesBus"])
+def test_the_metric_of_every_alarm_exists_under_its_dimensions(name: str, bus: str) -> None:
+    alarm = decided(ALARMS[name], true={bus})
+    dimensions = frozenset(dimension["Name"] for dimension in alarm["Dimensions"])
+    assert exists(alarm["Namespace"], alarm["MetricName"], dimensions)
+    on_a_bus_of_its_own = alarm["Namespace"] == "AWS/Events" and bus == "CreatesBus"
+    assert ("EventBusName" in dimensions) == on_a_bus_of_its_own
+
+
+def test_every_metric_on_the_dashboard_exists() -> None:
+    seen = 0
+    for widget in dashboard():
+        for fields in metric_rows(widget["properties"].get("metrics", [])):
+            namespace, metric, *pairs = fields
+            assert exists(namespace, metric, frozenset(pairs[::2])), fields
+            seen += 1
+    assert seen > 30
+
+
+def test_every_hidden_metric_of_the_dashboard_is_counted_in_an_expression() -> None:
+    for widget in dashboard():
+        options = [row[-1] for row in widget["properties"].get("metrics", [])]
+        expressions = " ".join(o["expression"] for o in options if "expression" in o)
+        for option in options:
+            if isinstance(option, dict) and option.get("visible") is False:
+                assert re.search(rf"\b{option['id']}\b", expressions), option
+
+
+def test_the_dashboard_prices_the_memory_that_the_functions_have() -> None:
+    costs = next(w for w in dashboard() if "cost" in w["properties"]["title"])
+    text = json.dumps(costs)
+    for function, term in (("EnrichmentFunction", "enriching"), ("DataActionFunction", "calling")):
+        gigabytes = RESOURCES[function]["Properties"]["MemorySize"] / 1024
+        assert f"{term} * {gigabytes:g}" in text
+
+
+def test_the_dashboard_shows_every_alarm() -> None:
+    widget = next(w for w in dashboard() if w["type"] == "alarm")
+    assert set(widget["properties"]["alarms"]) == {f"${{{name}.Arn}}" for name in ALARMS}
+
+
+@pytest.mark.parametrize("name", ALARMS)
+def test_every_alarm_tells_the_topic_when_it_fires_and_when_it_is_over(name: str) -> None:
+    alarm = ALARMS[name]
+    assert alarm["AlarmActions"] == alarm["OKActions"] == [{"Ref": "AlarmTopic"}]
+    # Most of these metrics are sent only when there is something to tell.
+    assert alarm["TreatMissingData"] == "notBreaching"
+    assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
+
+
+@pytest.mark.parametrize("name", ALARMS)
+def test_every_alarm_says_in_its_description_where_to_read_on(name: str) -> None:
+    assert ALARMS[name]["AlarmDescription"].endswith(f" See docs/runbook.md#{slug(name)}")
+    assert name == "".join(part.title() for part in slug(name).split("-")) + "Alarm"
+
+
+def test_every_alarm_has_its_runbook_entry_and_every_entry_its_alarm() -> None:
+    alarms, _, _ = RUNBOOK.partition("\n## Doing things")
+    assert sorted(re.findall(r"^### (\S+)$", alarms, re.MULTILINE)) == sorted(map(slug, ALARMS))
+
+
+def test_every_queue_that_keeps_failures_has_both_its_alarms() -> None:
+    watched = {
+        (alarm["Dimensions"][0]["Value"]["GetAtt"], alarm["MetricName"])
+        for alarm in ALARMS.values()
+        if alarm["Namespace"] == "AWS/SQS"
+    }
+    for queue in {*of_type("AWS::SQS::Queue")} - {"EventQueue"}:
+        assert (f"{queue}.QueueName", "ApproximateNumberOfMessagesVisible") in watched
+        assert (f"{queue}.QueueName", "ApproximateAgeOfOldestMessage") in watched
+
+
+def test_an_alarm_fires_days_before_anything_ages_out() -> None:
+    """A dead letter keeps the time it was first sent, while its age counts from the move."""
+    kept = {
+        name: queue["Properties"]["MessageRetentionPeriod"]
+        for name, queue in of_type("AWS::SQS::Queue").items()
+    }
+    thresholds: dict[str, int] = {}
+    for alarm in ALARMS.values():
+        if alarm["MetricName"] == "ApproximateAgeOfOldestMessage":
+            queue = alarm["Dimensions"][0]["Value"]["GetAtt"].removesuffix(".QueueName")
+            thresholds[queue] = max(alarm["Threshold"], thresholds.get(queue, 0))
+    assert set(thresholds) == set(kept)
+    for queue, threshold in thresholds.items():
+        spent_before = kept["EventQueue"] if queue == "EventDeadLetters" else 0
+        assert threshold + spent_before + DAY < kept[queue], queue
+
+
+def test_a_message_that_is_merely_tried_again_raises_no_alarm() -> None:
+    """SQS leaves a message out of the age only from its third receive on."""
+    visibility = TEMPLATE["Mappings"]["Timing"]["production"]["Visibility"]
+    assert ALARMS["EventsWaitingAlarm"]["Threshold"] > 3 * visibility

@@ -1,0 +1,175 @@
+"""Every role may do what is asked of it and nothing else, read from the ASL, the code and the pipe.
+
+What a role needs is found where it is used; only what AWS's documentation says, and no file of ours
+shows, is written down here.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore import xform_name
+
+from tests.statemachine.asl import ASL_PATH, ROOT, definition, states
+from tests.template import RESOURCES, decided, of_type, statements_of
+
+Right = tuple[str, str]  # IAM action, and the resource as text
+
+# Where the IAM action is not called like the API's.
+IAM_ACTIONS = {"lambda:Invoke": "lambda:InvokeFunction"}
+# The field of a task that names what it works on.
+TARGETS = ("TableName", "FunctionName", "QueueUrl", "LogGroupName")
+# Log delivery of a state machine, step-functions "Logging in CloudWatch Logs": for any resource.
+LOG_DELIVERY = {
+    "logs:CreateLogDelivery",
+    "logs:GetLogDelivery",
+    "logs:UpdateLogDelivery",
+    "logs:DeleteLogDelivery",
+    "logs:ListLogDeliveries",
+    "logs:PutResourcePolicy",
+    "logs:DescribeResourcePolicies",
+    "logs:DescribeLogGroups",
+}
+# What a pipe does with a queue, eventbridge "Permissions for Amazon EventBridge Pipes".
+PIPE_READS_QUEUE = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
+# What each may do with a key of your own: SQS wants Decrypt of who receives, and GenerateDataKey
+# too of who sends; DynamoDB Decrypt of who reads or writes; S3 GenerateDataKey of who puts an
+# object, Decrypt of who gets one.
+KEY_USE = {
+    "PipeRole": {"kms:Decrypt"},
+    "EnrichmentRole": {"kms:GenerateDataKey"},
+    "StateMachineRole": {"kms:Decrypt", "kms:GenerateDataKey"},
+    "DataActionRole": {"kms:Decrypt"},
+}
+FUNCTIONS = {
+    "EnrichmentRole": ("EnrichmentFunction", "enrichment"),
+    "DataActionRole": ("DataActionFunction", "data_action"),
+}
+OPTIONS = ({"HasKey", "HasSecret"}, {"HasKey", "HasSecret", "OwnAction"}, set[str]())
+
+
+def text(resource: Any) -> str:
+    """GetAtt and the Ref of an ARN alike, as `Name`; a pattern below it as `Name/*`."""
+    if "GetAtt" in resource:
+        return str(resource["GetAtt"]).removesuffix(".Arn")
+    if "Sub" in resource:
+        return re.sub(r"\$\{(\w+)(\.Arn)?\}", r"\1", resource["Sub"])
+    return str(resource["Ref"])
+
+
+def granted(role: str, true: set[str]) -> set[Right]:
+    rights = set()
+    for statement in statements_of(role, true=true):
+        assert statement["Effect"] == "Allow"
+        actions = statement["Action"]
+        resource = statement["Resource"]
+        for action in [actions] if isinstance(actions, str) else actions:
+            rights.add((action, resource if resource == "*" else text(resource)))
+    return rights
+
+
+def used_by_machine(true: set[str]) -> Iterator[Right]:
+    machine = RESOURCES["StateMachine"]["Properties"]
+    placeholders = decided(machine["DefinitionSubstitutions"], true=true)
+    raw = states(definition({name: f"${{{name}}}" for name in placeholders}))
+    for task in (state for state in raw.values() if state["Type"] == "Task"):
+        service, action = task["Resource"].split(":::")[1].rsplit(":", 1)
+        service = service.removeprefix("aws-sdk:").replace("cloudwatchlogs", "logs")
+        name = f"{service}:{action[0].upper()}{action[1:]}"
+        (target,) = [task["Arguments"][field] for field in TARGETS if field in task["Arguments"]]
+        yield IAM_ACTIONS.get(name, name), text(placeholders[target.strip("${}")])
+    assert machine["Logging"]["Destinations"]
+    yield from ((action, "*") for action in LOG_DELIVERY)
+
+
+def used_by_pipe() -> Iterator[Right]:
+    pipe = RESOURCES["Pipe"]["Properties"]
+    target = pipe["TargetParameters"]["StepFunctionStateMachineParameters"]
+    yield from ((action, text(pipe["Source"])) for action in PIPE_READS_QUEUE)
+    yield "lambda:InvokeFunction", text(pipe["Enrichment"])
+    assert target["InvocationType"] == "REQUEST_RESPONSE"
+    yield "states:StartSyncExecution", text(pipe["Target"])
+
+
+def used_by_function(role: str, true: set[str]) -> Iterator[Right]:
+    function, package = FUNCTIONS[role]
+    resources = {"s3": "OverflowBucket/*", "secretsmanager": "DestinationSecretArn"}
+    for service, operation in aws_calls(ROOT / "functions" / package / package):
+        if service != "secretsmanager" or "HasSecret" in true:
+            yield f"{service}:{operation}", resources[service]
+    log_group = RESOURCES[function]["Properties"]["LoggingConfig"]["LogGroup"]
+    for action in ("logs:CreateLogStream", "logs:PutLogEvents"):
+        yield action, text(log_group)
+
+
+def aws_calls(package: Path) -> set[tuple[str, str]]:
+    """Service and operation of every call on a boto3 client in the package."""
+    calls = [
+        node
+        for source in sorted(package.glob("*.py"))
+        for node in ast.walk(ast.parse(source.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    ]
+    called = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
+    services = {
+        call.args[0].value
+        for call in calls
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr in ("client", "resource")
+        and call.args
+        and isinstance(call.args[0], ast.Constant)
+    }
+    loader = botocore.session.get_session()
+    found = {
+        (str(service), operation)
+        for service in services
+        for operation in loader.get_service_model(str(service)).operation_names
+        if xform_name(operation) in called
+    }
+    assert {service for service, _ in found} == services, "a client that is made and never used"
+    return found
+
+
+def used(role: str, true: set[str]) -> set[Right]:
+    rights = {
+        "PipeRole": lambda: set(used_by_pipe()),
+        "StateMachineRole": lambda: set(used_by_machine(true)),
+    }.get(role, lambda: set(used_by_function(role, true)))()
+    if "HasKey" in true:
+        rights |= {(action, "KmsKeyArn") for action in KEY_USE[role]}
+    return rights
+
+
+@pytest.mark.parametrize("true", OPTIONS, ids=lambda true: "+".join(sorted(true)) or "none")
+@pytest.mark.parametrize("role", of_type("AWS::IAM::Role"))
+def test_a_role_may_do_what_it_does_and_nothing_more(role: str, true: set[str]) -> None:
+    assert granted(role, true) == used(role, true)
+
+
+def test_the_code_is_read_as_it_is_written() -> None:
+    """Should the search for calls go blind, the comparison above would prove nothing."""
+    assert aws_calls(ROOT / "functions/data_action/data_action") == {
+        ("s3", "GetObject"),
+        ("secretsmanager", "GetSecretValue"),
+    }
+    assert aws_calls(ROOT / "functions/enrichment/enrichment") == {("s3", "PutObject")}
+
+
+def test_every_placeholder_that_names_a_resource_is_a_target_of_some_task() -> None:
+    raw = ASL_PATH.read_text()
+    for name in ("ClaimTable", "ParkingQueueUrl", "DataActionFunction", "OutcomeLogGroup"):
+        assert re.search(rf'"({"|".join(TARGETS)})": "\${{{name}}}"', raw), name
+
+
+def test_each_role_is_assumed_by_one_service_for_this_account() -> None:
+    principals = {"PipeRole": "pipes", "StateMachineRole": "states"}
+    for role in of_type("AWS::IAM::Role"):
+        (trust,) = RESOURCES[role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+        service = principals.get(role, "lambda")
+        assert trust["Principal"] == {"Service": f"{service}.amazonaws.com"}
+        # Lambda assumes a role only for a function that names it; it sends no source to check.
+        assert ("Condition" in trust) == (service != "lambda")
