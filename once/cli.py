@@ -10,6 +10,7 @@ from rich.console import Console
 
 from once.errors import OnceError
 from once.genesys import genesys
+from once.operate.app import register
 from once.report import Via
 from once.run import Plan, run
 from once.terminal import Terminal
@@ -21,6 +22,7 @@ app = typer.Typer(
     help="Each Genesys Cloud event acts once: try it on this machine, operate it on AWS.",
 )
 app.command("genesys")(genesys)
+register(app)
 
 
 @app.callback()

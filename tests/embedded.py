@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -44,8 +45,13 @@ class Embedded:
         """Send, and wait until each is settled."""
         return self.wait(self.send(*bodies))
 
-    def wait(self, lines: list[Line]) -> list[LineReport]:
-        self._tracker.wait(lines, lambda _: None)
+    def wait(self, lines: list[Line], seconds: float = 120) -> list[LineReport]:
+        until = time.monotonic() + seconds
+
+        def give_up_in_time(_: object) -> None:
+            assert time.monotonic() < until, [self._tracker.report(line) for line in lines]
+
+        self._tracker.wait(lines, give_up_in_time)
         return [self._tracker.report(line) for line in lines]
 
     def rows(self, pk: str) -> dict[str, dict[str, Any]]:

@@ -22,13 +22,13 @@ class NotConfigured(Exception):  # noqa: N818
 
 
 class TooLate(Exception):  # noqa: N818
-    """Nothing was done: the deadline had passed."""
+    """Nothing was done: no call was allowed any more."""
 
 
 def handler(request, context):  # noqa: ARG001
     started = time.time() * 1000
-    if started > request["deadlineMs"]:
-        raise TooLate(json.dumps({"detail": "the deadline had passed"}))
+    if started >= request["deadlineMs"] or (request["singleCall"] and request["attempt"]):
+        raise TooLate(json.dumps({"detail": "no call was allowed any more"}))
     event = request["event"]
     row = {
         "idempotencyKey": {"S": request["idempotencyKey"]},

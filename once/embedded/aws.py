@@ -13,6 +13,7 @@ from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
 import boto3
+import botocore.session
 from botocore.config import Config
 
 from once.embedded import leash
@@ -22,6 +23,7 @@ LOOPBACK = "127.0.0.1"
 REGION = "eu-central-1"
 ACCOUNT = "000000000000"
 START_SECONDS = 30
+_ATTEMPTS = 3
 
 # What our own processes need of the caller's environment. All else stays outside: a profile, an
 # endpoint or a ministack setting of the caller's would change where the run goes.
@@ -37,6 +39,7 @@ class EmbeddedAws:
         self.endpoint = f"http://{LOOPBACK}:{port}"
         self._process = process
         self._clients: dict[str, Any] = {}
+        self._session = session_of_nobody(root)
         # A busy machine is slow, not broken; and the standard retries would hide what happened.
         self._config = Config(
             proxies={},
@@ -48,30 +51,31 @@ class EmbeddedAws:
         )
 
     @classmethod
-    def start(cls, port: int | None = None) -> "EmbeddedAws":
-        root = Path(tempfile.mkdtemp(prefix="once-"))
-        try:
-            # Between finding a free port and binding it somebody else may take it.
-            for attempt in range(3):
-                chosen = port or _free_port()
-                aws = cls(root, chosen, _spawn(root, chosen))
+    def start(cls) -> "EmbeddedAws":
+        for _ in range(_ATTEMPTS):
+            root = Path(tempfile.mkdtemp(prefix="once-"))
+            port = _free_port()
+            aws = cls(root, port, _spawn(root, port))
+            try:
                 if aws._wait_until_ready():
                     return aws
-                leash.stop(aws._process)
-                if port is not None or attempt == 2:
-                    raise OnceError(
-                        f"The embedded AWS did not start on {LOOPBACK}:{chosen}.\n{aws.log_tail()}"
-                    )
-            raise AssertionError("unreachable")
-        except BaseException:
-            shutil.rmtree(root, ignore_errors=True)
-            raise
+                said = aws.log_tail()
+            except BaseException:
+                aws.stop()
+                raise
+            aws.stop()
+            # Between finding a free port and binding it somebody else may take it.
+            if "already in use" not in said:
+                raise OnceError(f"The embedded AWS did not start:\n{said}")
+        raise OnceError(
+            f"Port {port} on {LOOPBACK} was taken by another process before the embedded AWS could "
+            f"bind it, and so were those it tried before. Start again."
+        )
 
     def client(self, service: str) -> Any:
         """A boto3 client of this AWS; one per service, safe to share between threads."""
         if service not in self._clients:
-            session: Any = boto3.session.Session()  # the stubs know only literal names
-            self._clients[service] = session.client(
+            self._clients[service] = self._session.client(
                 service,
                 endpoint_url=self.endpoint,
                 region_name=REGION,
@@ -126,10 +130,21 @@ class EmbeddedAws:
             try:
                 with opener.open(f"{self.endpoint}/_ministack/health", timeout=2) as answer:
                     # Another ministack may have taken the port before ours came to bind it.
-                    return bool(json.load(answer).get("edition") == self.root.name)
+                    if json.load(answer).get("edition") == self.root.name:
+                        return True
             except (URLError, OSError, ValueError):
-                time.sleep(0.05)
+                pass  # not there yet
+            time.sleep(0.05)
         return False
+
+
+def session_of_nobody(root: Path) -> Any:
+    """A boto3 session that reads neither the caller's profile nor their configuration."""
+    unread = (None, None, str(root / "no-such-file"), None)
+    session = botocore.session.Session(
+        {"profile": (None, None, None, None), "config_file": unread, "credentials_file": unread}
+    )
+    return boto3.session.Session(botocore_session=session)
 
 
 def inherited_environment() -> dict[str, str]:

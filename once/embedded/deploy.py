@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from once.embedded import leash
+from once.embedded import leash, wheels
 from once.embedded.aws import EmbeddedAws, inherited_environment
 from once.errors import OnceError
 
@@ -42,12 +42,12 @@ def deploy(
     """Build and deploy `template` with Timing=fast and this Python; `parameters` win over both."""
     _check_names(aws, template, parameters)
     overrides = {**local_parameters(), **parameters}
-    arguments = ["--parameter-overrides", *(_override(k, v) for k, v in overrides.items())]
-    sam = _Sam(aws)
-    build_folder = aws.root / "build"
-
     step("building (sam build)")
     started = time.monotonic()
+    arguments = ["--parameter-overrides", *(_override(k, v) for k, v in overrides.items())]
+    sam = _Sam(aws, template.parent)
+    build_folder = aws.root / "build"
+
     sam(
         "build",
         *("--template-file", str(template), "--build-dir", str(build_folder)),
@@ -97,7 +97,7 @@ def local_parameters() -> dict[str, str]:
 
 
 class _Sam:
-    def __init__(self, aws: EmbeddedAws) -> None:
+    def __init__(self, aws: EmbeddedAws, project: Path) -> None:
         self._folder = aws.root / "sam"
         self._folder.mkdir()
         for tool in ("samcli", "pip"):
@@ -131,6 +131,7 @@ class _Sam:
             "NO_PROXY": "127.0.0.1,localhost",
             "COLUMNS": "160",
         }
+        self._environment |= wheels.settings(project, self._environment, self._folder / "pip.log")
 
     def __call__(self, command: str, *arguments: str) -> None:
         log = self._folder / f"{command}.log"

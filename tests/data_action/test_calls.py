@@ -15,6 +15,13 @@ def test_an_event_acts_and_the_answer_is_small(either: Bench) -> None:
     assert answer == {"version": "1", "result": "ACTED", "status": 200}
 
 
+@pytest.mark.parametrize("status", [200, 201, 202, 204])
+def test_every_success_is_an_act_and_keeps_the_connection(either: Bench, status: int) -> None:
+    either.server.script.add({"then": status})
+    assert [either.call(number)["status"] for number in range(2)] == [status, status]
+    assert either.server.connections == 1
+
+
 def test_a_repeated_call_has_one_effect(either: Bench) -> None:
     either.call()
     either.call()
@@ -34,6 +41,14 @@ def test_the_key_of_the_request_is_sent_unchanged(either: Bench) -> None:
 def test_the_row_of_an_event_is_found_from_the_destinations_log(either: Bench) -> None:
     either.call(7)
     assert either.server.log[-1].headers["x-once-execution"] == "0f0f:1#m7"
+
+
+def test_no_owner_can_break_the_headers(either: Bench) -> None:
+    either.call(execution="ü\r\nX-Evil: 1" + "x" * 1_000)
+    sent = either.server.log[-1].headers
+    assert sent["x-once-execution"].startswith("???X-Evil:?1xxx")
+    assert len(sent["x-once-execution"]) == 256
+    assert "x-evil" not in sent
 
 
 def test_a_genesys_action_gets_the_inputs_of_the_default_mapping(genesys_action: Bench) -> None:
@@ -166,19 +181,25 @@ def test_an_act_whose_answer_is_lost_is_asked_again_with_the_same_key(either: Be
     assert (record.calls, record.acts, record.effects) == (2, 2, 1)
 
 
-def test_no_answer_is_waited_for_beyond_the_deadline(either: Bench) -> None:
-    either.server.script.add({"replies": ["timeout"]})
-    started = time.monotonic()
-    name, message = either.fails(deadlineMs=either.clock() + 400)
-    assert name == "Transient"
-    assert "did not answer within" in message["detail"]
-    assert 0.3 < time.monotonic() - started < 2
+def test_a_call_that_began_before_the_deadline_may_outlast_it(either: Bench) -> None:
+    either.call(0)  # so that the login does not use the time up
+    either.server.script.add({"replies": [{"delayMs": 600}]})
+    assert either.call(deadlineMs=either.clock() + 300)["result"] == "ACTED"
+
+
+def test_where_one_call_is_allowed_a_retry_sends_nothing(either: Bench) -> None:
+    assert either.call(0, singleCall=True, attempt=0)["result"] == "ACTED"
+    assert either.fails(1, singleCall=True, attempt=1)[0] == "TooLate"
+    assert either.call(2, singleCall=False, attempt=2)["result"] == "ACTED"
+    assert len(either.server.keys) == 2
 
 
 def test_an_answer_is_given_before_lambda_ends_the_function(either: Bench) -> None:
     either.server.script.add({"replies": ["timeout"]})
     started = time.monotonic()
-    assert either.fails(remaining_ms=900)[0] == "Transient"
+    name, message = either.fails(remaining_ms=900)
+    assert name == "Transient"
+    assert "did not answer within" in message["detail"]
     assert time.monotonic() - started < 0.9
 
 

@@ -35,6 +35,7 @@ def test_the_longest_match_wins() -> None:
 "conversation.acd.start" = "start"
 "a.b.*" = "pattern"
 "a.b.c" = "exact"
+"call-started" = "home-made"
 """,
     )
     for family, wanted in {
@@ -45,6 +46,7 @@ def test_the_longest_match_wins() -> None:
         "conversations": "rest",
         "a.b.c": "exact",
         "a.b.d": "pattern",
+        "call-started": "home-made",
     }.items():
         assert actions.action_for(family).id == wanted
 

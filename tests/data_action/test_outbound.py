@@ -14,6 +14,7 @@ from data_action.outbound import Outbound, Reply
 from data_action.request import Budget
 
 HEAD = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n"
+CLOSING = b"HTTP/1.1 %d X\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
 
 
 def now_ms() -> int:
@@ -72,12 +73,15 @@ def raw() -> Iterator[Callable[..., RawServer]]:
 
 
 def post(url: str, seconds: float = 3.0) -> Reply:
-    budget = Budget(now_ms() + int(seconds * 1000), 60_000, now_ms)
+    budget = Budget(now_ms() + 60_000, int(seconds * 1000) + 500, now_ms)
     return Outbound(now_ms).post(url, {"A": "b"}, b"{}", budget)
 
 
-def test_a_success_counts_even_if_its_body_never_ends(raw: Callable[..., RawServer]) -> None:
-    server = raw(HEAD % (200, 10), b"...", pause=5)
+@pytest.mark.parametrize("head", [HEAD, CLOSING])
+def test_a_success_counts_even_if_its_body_never_ends(
+    raw: Callable[..., RawServer], head: bytes
+) -> None:
+    server = raw(head % (200, 10), b"...", pause=5)
     started = time.monotonic()
     assert post(f"http://127.0.0.1:{server.port}", 20).ok
     assert time.monotonic() - started < 3
@@ -94,8 +98,9 @@ def test_a_refusal_whose_body_breaks_off_is_transient(raw: Callable[..., RawServ
         post(f"http://127.0.0.1:{server.port}")
 
 
-def test_a_body_that_drips_is_left_at_the_deadline(raw: Callable[..., RawServer]) -> None:
-    server = raw(HEAD % (400, 1000), *[b"."] * 1000, pause=0.05)
+@pytest.mark.parametrize("head", [HEAD, CLOSING])
+def test_a_body_that_drips_is_left_in_time(raw: Callable[..., RawServer], head: bytes) -> None:
+    server = raw(head % (400, 1000), *[b"."] * 1000, pause=0.05)
     started = time.monotonic()
     with pytest.raises(Transient, match=r"within 0\.5 s"):
         post(f"http://127.0.0.1:{server.port}", 0.5)

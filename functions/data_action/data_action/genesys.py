@@ -12,7 +12,7 @@ from urllib.parse import quote
 from .bodies import Bodies
 from .errors import ActionError, NotAuthorised, NotConfigured, Rejected, Transient, Uncertain
 from .mapping import OBSERVE, Action, Mapping, inputs_for, needs_body
-from .outbound import Poster, Reply
+from .outbound import Outbound, Reply
 from .replies import error_of
 from .request import ActionRequest, Budget
 from .secret import Secret
@@ -36,7 +36,9 @@ class _Token:
 class Tokens:
     """The token of this environment: one at a time, fetched by one caller at a time."""
 
-    def __init__(self, login: str, secret: Secret, http: Poster, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, login: str, secret: Secret, http: Outbound, now_ms: Callable[[], int]
+    ) -> None:
         self._url = f"{login}/oauth/token"
         self._secret = secret
         self._http = http
@@ -100,7 +102,7 @@ def _login_error(reply: Reply) -> ActionError:
 
 class Genesys:
     def __init__(
-        self, api: str, tokens: Tokens, mapping: Mapping, bodies: Bodies, http: Poster
+        self, api: str, tokens: Tokens, mapping: Mapping, bodies: Bodies, http: Outbound
     ) -> None:
         self._api = api
         self._tokens = tokens

@@ -16,7 +16,7 @@ from botocore.config import Config
 
 from . import genesys, mapping, webhook
 from .bodies import Bodies
-from .errors import NotConfigured
+from .errors import NotConfigured, TooLate
 from .outbound import Outbound, Reply
 from .request import VERSION, ActionRequest, Budget, Context
 from .secret import Secret
@@ -57,6 +57,8 @@ class DataAction:
 
     def __call__(self, payload: Any, remaining_ms: int) -> dict[str, Any]:
         request = ActionRequest.read(payload)
+        if not request.allowed:
+            raise TooLate("one call was allowed and is used up: nothing was sent")
         budget = Budget(request.deadline_ms, remaining_ms, self.now_ms)
         headers = {
             "Accept": "application/json",

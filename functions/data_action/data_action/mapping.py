@@ -16,7 +16,7 @@ from .errors import NotConfigured
 OBSERVE = "none"
 
 _ACTION_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
-_PATTERN = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*(\.\*)?|\*")
+_PATTERN = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(\.\*)?|\*")
 _PLACEHOLDER = "custom_-_00000000-0000-0000-0000-000000000000"
 _LINE = re.compile(r" ?\(at line (\d+), column \d+\)")
 

@@ -1,10 +1,10 @@
 """One POST to the destination: kept-alive, bounded in time and size, and its failures typed."""
 
+import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import urllib3
 
@@ -31,8 +31,31 @@ class Reply:
         return 200 <= self.status < 300
 
 
-class Poster(Protocol):
-    def post(self, url: str, headers: Mapping[str, str], body: bytes, budget: Budget) -> Reply: ...
+class _Timed:
+    """Keeps the socket in reach: a connection that is to be closed drops it before the body."""
+
+    sock: socket.socket
+    answering: socket.socket
+
+    def connect(self) -> None:
+        super().connect()  # type: ignore[misc]
+        self.answering = self.sock
+
+
+class _PlainConnection(_Timed, urllib3.connection.HTTPConnection):
+    pass
+
+
+class _TlsConnection(_Timed, urllib3.connection.HTTPSConnection):
+    pass
+
+
+class _PlainPool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _PlainConnection
+
+
+class _TlsPool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _TlsConnection
 
 
 class Outbound:
@@ -40,6 +63,7 @@ class Outbound:
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._pool = urllib3.PoolManager(num_pools=4, maxsize=4)
+        self._pool.pool_classes_by_scheme = {"http": _PlainPool, "https": _TlsPool}
         self._now_ms = now_ms
         self._used_at_ms = now_ms()
 
@@ -93,21 +117,18 @@ def _read(response: urllib3.BaseHTTPResponse, seconds: float) -> bytes:
     """Up to the limit of size; the connection is kept only if the body was read whole."""
     until = time.perf_counter() + seconds
     content = bytearray()
-    whole = False
     try:
-        while not whole and len(content) < _BODY_BYTES:
+        # Once all is read the connection is back in the pool, perhaps in use by another call.
+        while isinstance(connection := response.connection, _Timed):
+            if len(content) >= _BODY_BYTES:
+                break
             left = until - time.perf_counter()
             if left <= 0:
                 raise urllib3.exceptions.TimeoutError
-            sock = getattr(response.connection, "sock", None)
-            if sock is not None:
-                sock.settimeout(left)  # the pool's own timeout starts anew with every piece
-            chunk = response.read1(_BODY_BYTES)
-            whole = not chunk
-            content += chunk
+            # The pool's own timeout starts anew with every piece.
+            connection.answering.settimeout(left)
+            content += response.read1(_BODY_BYTES)
     finally:
-        if whole:
-            response.release_conn()
-        else:
+        if response.connection is not None:
             response.close()
     return bytes(content)

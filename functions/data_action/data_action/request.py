@@ -26,6 +26,7 @@ class ActionRequest:
     idempotency_key: str
     deadline_ms: int
     execution: str
+    allowed: bool = True  # False: a retry where only one call was allowed
 
     @classmethod
     def read(cls, payload: Any) -> "ActionRequest":
@@ -33,8 +34,9 @@ class ActionRequest:
             version, event = payload["version"], payload["event"]
             key, deadline_ms = payload["idempotencyKey"], payload["deadlineMs"]
             execution = payload["execution"]
+            allowed = not (payload.get("singleCall") and payload.get("attempt"))
             complete = all(name in event for name in _EVENT_FIELDS)
-        except (KeyError, TypeError):
+        except (AttributeError, KeyError, TypeError):
             raise _not_understood("a field is missing") from None
         if version != VERSION:
             raise _not_understood(f"its version is not {VERSION}")
@@ -45,7 +47,7 @@ class ActionRequest:
         # JSONata writes a whole number as it likes: 1.7e12 is one too.
         if isinstance(deadline_ms, bool) or not isinstance(deadline_ms, int | float):
             raise _not_understood("its deadlineMs is not a number")
-        return cls(event, key, int(deadline_ms), str(execution))
+        return cls(event, key, int(deadline_ms), str(execution), allowed)
 
 
 def _not_understood(why: str) -> NotConfigured:
@@ -62,16 +64,19 @@ class Context(Protocol):
 
 
 class Budget:
-    """The time left for calls: up to the deadline, and to what Lambda leaves."""
+    """When a call may begin: before the deadline. How long it may take: what Lambda leaves."""
 
     def __init__(self, deadline_ms: int, remaining_ms: int, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
-        self._ends_ms = min(deadline_ms, now_ms() + remaining_ms - _ANSWER_MARGIN_MS)
+        self._deadline_ms = deadline_ms
+        self._ends_ms = now_ms() + remaining_ms - _ANSWER_MARGIN_MS
 
     def seconds_left(self) -> float:
         return (self._ends_ms - self._now_ms()) / 1000
 
     def seconds_for_a_call(self) -> float:
+        if self._now_ms() >= self._deadline_ms:
+            raise TooLate("the deadline had passed: nothing was sent")
         left = self.seconds_left()
         if left < _SHORTEST_CALL_SECONDS:
             raise TooLate("no time was left to wait for an answer: nothing was sent")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from .bodies import Bodies
 from .errors import NotConfigured
-from .outbound import Poster, Reply
+from .outbound import Outbound, Reply
 from .replies import error_of
 from .request import ActionRequest, Budget, webhook_request
 from .secret import Secret
@@ -19,7 +19,7 @@ FIELDS = ("signingSecret",)
 
 class Webhook:
     def __init__(
-        self, url: str, secret: Secret, bodies: Bodies, http: Poster, now_ms: Callable[[], int]
+        self, url: str, secret: Secret, bodies: Bodies, http: Outbound, now_ms: Callable[[], int]
     ) -> None:
         self._url = url
         self._secret = secret

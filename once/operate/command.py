@@ -1,0 +1,106 @@
+"""What all commands share: whose stack is meant, how an answer is shown, how a failure ends."""
+
+import inspect
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Concatenate, ParamSpec
+
+import typer
+from botocore.exceptions import BotoCoreError, ClientError
+from pydantic import BaseModel
+from rich.console import Console, RenderableType
+
+from once.errors import OnceError
+from once.operate.refusals import plain
+from once.operate.stack import EMBEDDED, Stack
+
+ATTENTION = 3  # it was done, and what was found wants somebody's attention
+
+_SHARED = {
+    "stack": Annotated[
+        str | None,
+        typer.Option(
+            "--stack",
+            metavar="NAME",
+            help=f"A deployed stack, or `{EMBEDDED}`. Default: the embedded one that is up in this "
+            "folder, else the one that samconfig.toml names.",
+        ),
+    ],
+    "region": Annotated[str | None, typer.Option("--region", help="AWS region of the stack.")],
+    "profile": Annotated[str | None, typer.Option("--profile", help="AWS profile to call with.")],
+    "as_json": Annotated[bool, typer.Option("--json", help="Answer in JSON, for scripts.")],
+}
+
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask first.")]
+P = ParamSpec("P")
+
+
+@dataclass
+class Operation:
+    """One call of a command: on which stack, and how it answers."""
+
+    stack: Stack
+    as_json: bool
+    console: Console = field(default_factory=Console)
+    errors: Console = field(default_factory=lambda: Console(stderr=True))
+
+    def answer(self, answer: BaseModel, view: Iterable[RenderableType]) -> None:
+        """JSON goes out whole; the view is for people. Both say whose answer it is."""
+        if self.as_json:
+            said = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+            self.console.out(json.dumps({"stack": str(self.stack), **said}, indent=2))
+            return
+        self.console.print(f"[dim]{self.stack}[/]", highlight=False, soft_wrap=True)
+        for part in view:
+            self.console.print(part, highlight=False, soft_wrap=isinstance(part, str))
+
+    def confirm(self, question: str, yes: bool) -> None:
+        """Ends the command unless somebody agrees."""
+        if yes:
+            return
+        self.errors.print(f"[dim]{self.stack}[/]", highlight=False, soft_wrap=True)
+        try:
+            typer.confirm(question, abort=True, err=True)
+        except typer.Abort:
+            raise OnceError("Nothing was changed. In a script, agree with --yes.") from None
+
+
+def command(
+    app: typer.Typer, name: str, example: str
+) -> Callable[[Callable[Concatenate[Operation, P], None]], None]:
+    """Registers a function of an Operation, with the options that all commands share."""
+
+    def register(function: Callable[Concatenate[Operation, P], None]) -> None:
+        def run(stack: str | None, region: str | None, profile: str | None, **given: Any) -> None:
+            embedded = stack == EMBEDDED
+            try:
+                found = Stack.find(stack, region, profile)
+                embedded = found.embedded
+                function(Operation(found, given.pop("as_json")), **given)  # type: ignore[call-arg]
+            except OnceError as error:
+                _end(error)
+            except (BotoCoreError, ClientError) as error:
+                _end(plain(error, embedded))
+
+        _, *own = inspect.signature(function).parameters.values()
+        shared = [
+            inspect.Parameter(
+                option,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False if option == "as_json" else None,
+                annotation=annotation,
+            )
+            for option, annotation in _SHARED.items()
+        ]
+        own = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+        run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+        run.__doc__ = function.__doc__
+        app.command(name, epilog=f"Example: {example}")(run)
+
+    return register
+
+
+def _end(error: OnceError) -> None:
+    typer.secho(f"once: {error}", fg=typer.colors.RED, err=True)
+    raise typer.Exit(1)

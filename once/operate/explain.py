@@ -1,0 +1,167 @@
+"""`once explain`: all that was decided about a conversation, user, queue or message, and why."""
+
+import re
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+from pydantic import Field
+from rich.markup import escape
+
+from once.errors import OnceError
+from once.operate import claims, executions, log, words
+from once.operate.command import Operation, command
+from once.operate.records import OutcomeRecord
+from once.operate.stack import Stack
+from once.operate.story import Event, Message, _Model, tell
+from once.report import Outcome
+
+_SUBJECT_TYPES = ("conversation", "user", "queue")
+_ORGANISATION = re.compile(r"aws\.partner/genesys\.com[^/]*/[^/]+/([^/]+)/")
+_DAY_MS = 86_400_000
+_SHOWN = 200
+_MARKS = {
+    Outcome.PROCESSED: "[green]✓[/]",
+    Outcome.DUPLICATE: "[dim]=[/]",
+    Outcome.STALE: "[dim]<[/]",
+    Outcome.PARKED: "[red]![/]",
+    Outcome.RETRY: "[yellow]…[/]",
+}
+_INDENT = " " * 16
+
+
+class Subject(_Model):
+    """What happened to one subject, in time order."""
+
+    pk: str | None = Field(description="Null for messages that hold no event.")
+    events: list[Event]
+
+
+class Explanation(_Model):
+    id: str
+    days: int
+    subjects: list[Subject]
+    executions: dict[str, str] = Field(description="Links to the executions named in the events.")
+    complete: bool = Field(description="False where the log held more than one search can answer.")
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "explain", "once explain 74e1a5fd-6d34-55a6-844d-5f3f3b0c54bc")(explain)
+
+
+def explain(
+    at: Operation,
+    thing: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", help="A conversation, user, queue or message, or a whole key."
+        ),
+    ],
+    days: Annotated[int, typer.Option(min=1, help="How far back to search the outcome log.")] = 14,
+) -> None:
+    """Tell what was decided about a conversation, user, queue or message, and because of what."""
+    explanation = of(at.stack, thing, days)
+    if not explanation.subjects:
+        raise OnceError(
+            f"Nothing is known of {thing}: neither a claim nor a record of the last {days} days.\n"
+            "Is it still waiting (once status)? Look further back with --days."
+        )
+    at.answer(explanation, _view(explanation))
+
+
+def of(stack: Stack, thing: str, days: int) -> Explanation:
+    now_ms = log.now_ms()
+    since_ms = now_ms - days * _DAY_MS
+    text = "/".join(thing.split("/")[:3])
+    found = log.search(stack, text, since_ms)
+    complete = len(found) < log.MOST
+    subjects = []
+    for pk in _subjects(stack, text, found):
+        records = found
+        if not pk.endswith(text):
+            records = log.search(stack, pk, since_ms)
+            complete = complete and len(records) < log.MOST
+        rows, _ = claims.of_subject(stack, pk)
+        events = tell((r for r in records if r.pk == pk), rows, now_ms)
+        if not pk.endswith(text):
+            events = _with_what_they_met(events, text)
+        if events:
+            subjects.append(Subject(pk=pk, events=events))
+    homeless = tell((record for record in found if record.pk is None), [], now_ms)
+    if homeless:
+        subjects.append(Subject(pk=None, events=homeless))
+    runs = {e.execution for s in subjects for e in s.events if e.execution}
+    runs |= {m.execution for s in subjects for e in s.events for m in e.messages if m.execution}
+    return Explanation(
+        id=thing,
+        days=days,
+        subjects=subjects,
+        executions=executions.links(stack, runs, since_ms),
+        complete=complete,
+    )
+
+
+def _subjects(stack: Stack, text: str, found: list[OutcomeRecord]) -> list[str]:
+    known = sorted({record.pk for record in found if record.pk})
+    if known:
+        return known
+    if "/" in text:
+        return [text]
+    # The log has forgotten it; the claims may not have.
+    organisations = {"-", *_ORGANISATION.findall(stack.outputs["EventBusName"] + "/")}
+    return [f"{o}/{kind}/{text}" for o in sorted(organisations) for kind in _SUBJECT_TYPES]
+
+
+def _with_what_they_met(events: list[Event], message_id: str) -> list[Event]:
+    """The events that a message told of, and those because of which it was skipped."""
+
+    def told_by(event: Event, ids: set[str]) -> bool:
+        return any(ids & _ids(message) for message in event.messages)
+
+    own = [event for event in events if told_by(event, {message_id})]
+    met = {m.because_of for event in own for m in event.messages if m.because_of}
+    return [e for e in events if e in own or any(m.message_id in met for m in e.messages)]
+
+
+def _ids(message: Message) -> set[str | None]:
+    return {message.message_id, message.envelope_id}
+
+
+def _view(explanation: Explanation) -> Iterator[str]:
+    for subject in explanation.subjects:
+        yield ""
+        yield _title(subject)
+        day = ""
+        shown = subject.events[-_SHOWN:]
+        if len(shown) < len(subject.events):
+            yield f"[dim]the last {_SHOWN} of {len(subject.events)} events; --json has all[/]"
+        for event in shown:
+            moment = words.moment(event.occurred_at_ms) if event.occurred_at_ms else ""
+            if moment[:10] != day:
+                day = moment[:10]
+                yield f"[dim]{day} (UTC)[/]"
+            yield from _event(event, moment[11:], explanation.executions)
+    if not explanation.complete:
+        yield "[yellow]The log holds more than one search answers: look at fewer --days.[/]"
+
+
+def _title(subject: Subject) -> str:
+    if subject.pk is None:
+        return "[bold]messages that hold no event[/]"
+    organisation, kind, name = subject.pk.split("/", 2)
+    of = f" [dim]of organisation {escape(organisation)}[/]" if organisation != "-" else ""
+    return f"[bold]{escape(kind)} {escape(name)}[/]{of}"
+
+
+def _event(event: Event, clock: str, links: dict[str, str]) -> Iterator[str]:
+    mark = _MARKS[event.outcome] if event.outcome else " "
+    yield f"{clock:12}  {mark} [bold]{escape(event.text)}[/] — {escape(event.verdict)}"
+    for message in event.messages:
+        text = f"{message.outcome}: {message.text}" if message.text else message.outcome
+        if message.because_of not in (None, message.message_id):
+            text += f" ← {message.because_of}"
+        yield f"{_INDENT}{message.message_id} {escape(text)}"
+    if event.key:
+        yield f"{_INDENT}[dim]{escape(event.key)}[/]"
+    if event.execution:
+        yield f"{_INDENT}[dim]execution {links.get(event.execution, event.execution)}[/]"

@@ -1,0 +1,71 @@
+"""What AWS, or the way to it, refused: in one message that says what to do next."""
+
+from botocore import exceptions as aws
+
+from once.errors import OnceError
+
+_UNKNOWN_CREDENTIALS = {
+    "InvalidClientTokenId",
+    "UnrecognizedClientException",
+    "SignatureDoesNotMatch",
+    "InvalidSignatureException",
+    "AuthFailure",
+}
+_OLD_CREDENTIALS = {"ExpiredToken", "ExpiredTokenException", "RequestExpired"}
+_NO_RIGHT = {
+    "AccessDenied",
+    "AccessDeniedException",
+    "AuthorizationError",
+    "UnauthorizedOperation",
+    "KMS.AccessDeniedException",
+}
+_LOG_IN = "Log in again (for SSO: aws sso login), or name another profile with --profile."
+
+
+def plain(error: aws.BotoCoreError | aws.ClientError, embedded: bool) -> OnceError:
+    """`error` as the person at the terminal needs it."""
+    if isinstance(error, aws.ClientError):
+        return OnceError(_refused(error))
+    if embedded:
+        return OnceError(
+            f"The embedded stack does not answer: {error}\nStart it anew with: once down, once up"
+        )
+    return OnceError(_unreached(error))
+
+
+def _refused(error: aws.ClientError) -> str:
+    code = error.response.get("Error", {}).get("Code", "")
+    said = error.response.get("Error", {}).get("Message", str(error))
+    if code in _UNKNOWN_CREDENTIALS:
+        return f"AWS does not know these credentials ({code}).\n{_LOG_IN}"
+    if code in _OLD_CREDENTIALS:
+        return f"These credentials have expired.\n{_LOG_IN}"
+    if code in _NO_RIGHT:
+        return (
+            f"These credentials lack a right: {said}\n"
+            "The policies that the commands need are printed by: once permissions"
+        )
+    if code == "ValidationError" and "does not exist" in said:
+        return (
+            f"{said}.\nName the stack with --stack, its region with --region, and whose account "
+            "with --profile."
+        )
+    return f"AWS refused {error.operation_name}: {said} ({code})."
+
+
+def _unreached(error: aws.BotoCoreError) -> str:
+    match error:
+        case aws.NoRegionError():
+            return "No region is set. Add --region, e.g. --region eu-central-1, or set AWS_REGION."
+        case aws.ProfileNotFound():
+            return (
+                f"{error}.\nThe profiles of this machine are listed by: aws configure list-profiles"
+            )
+        case aws.InvalidRegionError():
+            return f"{error}\nA region is written like eu-central-1."
+        case aws.ConfigParseError():
+            return f"{error}.\nMend that file, or point AWS_CONFIG_FILE to another one."
+        case aws.ConnectionError() | aws.HTTPClientError():
+            return f"AWS cannot be reached: {error}\nIs the region spelled right, the network up?"
+    # What is left of botocore's own errors is a login: SSO, a role, a process, or none at all.
+    return f"{str(error).rstrip('.')}.\n{_LOG_IN}"

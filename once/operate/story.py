@@ -1,0 +1,238 @@
+"""Joins claims and outcome records into what happened to a subject: pure, so it can be tested."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+from once.operate import words
+from once.operate.causes import MEANING, Cause, cause_of, earlier_of, message_of
+from once.operate.claims import Claim, Status
+from once.operate.records import OutcomeRecord
+from once.report import SETTLED, Outcome
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class Message(_Model):
+    """What became of one message."""
+
+    message_id: str
+    outcome: Outcome
+    reason: str | None
+    cause: Cause | None
+    because_of: str | None
+    text: str
+    tries: int
+    recorded_at_ms: int
+    occurred_at_ms: int | None
+    envelope_id: str | None
+    source: str | None
+    execution: str | None
+
+
+class Event(_Model):
+    """One logical event, or what is known of it, with every message that told of it."""
+
+    key: str | None
+    text: str
+    occurred_at_ms: int | None
+    outcome: Outcome | None
+    verdict: str
+    execution: str | None
+    done_at_ms: int | None
+    messages: list[Message]
+
+
+Histories = Mapping[str, Sequence[OutcomeRecord]]
+_Place = tuple[str | None, str | None]
+
+
+def tell(records: Iterable[OutcomeRecord], claims: Iterable[Claim], now_ms: int) -> list[Event]:
+    """Every event in the order in which they happened."""
+    histories: dict[str, list[OutcomeRecord]] = defaultdict(list)
+    for record in sorted(records, key=lambda record: record.recorded_at_ms):
+        histories[record.message_id].append(record)
+    claim_of: dict[_Place, Claim] = {(claim.pk, claim.sk): claim for claim in claims}
+    copies: dict[_Place, dict[str, list[str]]] = {place: {} for place in claim_of}
+    for message_id in histories:
+        final = _final(histories[message_id])
+        # Without a key a message stands for itself alone.
+        place = (final.pk, final.sk) if final.sk else ("", message_id)
+        roots = copies.setdefault(place, {})
+        roots.setdefault(_root(message_id, histories), []).append(message_id)
+    events = []
+    for place, roots in copies.items():
+        claim = claim_of.get(place)
+        owner = message_of(claim.owner) if claim else None
+        if owner is not None:
+            roots.setdefault(owner, [])
+        for happening in _happenings(roots, claim, histories):
+            own = claim if owner in happening else None
+            events.append(_event(happening, roots, own, histories, now_ms))
+    return sorted(events, key=lambda event: (event.occurred_at_ms or 0, _first_seen(event)))
+
+
+def _happenings(roots: Iterable[str], claim: Claim | None, histories: Histories) -> list[list[str]]:
+    """The messages of one key that stood for themselves, parted into what happened apart.
+
+    An exact key is one happening, however often it was parked, handed back or replayed. Under a
+    windowed one only what lies within the window is.
+    """
+    finals = {root: _final(histories[root]) for root in roots if root in histories}
+    window_ms = max((final.window_ms or 0 for final in finals.values()), default=0)
+    times = {root: final.occurred_at_ms or 0 for root, final in finals.items()}
+    unrecorded = claim.event_time if claim else 0
+    apart: list[tuple[int, list[str]]] = []
+    for at, root in sorted((times.get(root, unrecorded), root) for root in roots):
+        if apart and (not window_ms or at - apart[-1][0] <= window_ms):
+            apart[-1][1].append(root)
+        else:
+            apart.append((at, [root]))
+    return [together for _, together in apart]
+
+
+def _final(history: Sequence[OutcomeRecord]) -> OutcomeRecord:
+    """What settled a message; deliveries after that change nothing. Else how it stands."""
+    return next((record for record in history if record.outcome in SETTLED), history[-1])
+
+
+def _root(message_id: str, histories: Histories) -> str:
+    """The message that stood for this one: it acted, or would have."""
+    seen = {message_id}
+    while message_id in histories:
+        final = _final(histories[message_id])
+        parent = final.deferred_to
+        if final.reason == "COLLAPSED":
+            parent = final.copy_of
+        elif final.outcome is Outcome.DUPLICATE or final.reason in ("SETTLED_BEFORE", "HELD"):
+            parent = message_of(final.because)
+        if parent is None or parent in seen:
+            break
+        seen.add(parent)
+        message_id = parent
+    return message_id
+
+
+def _event(
+    happening: Sequence[str],
+    copies: Mapping[str, Sequence[str]],
+    claim: Claim | None,
+    histories: Histories,
+    now_ms: int,
+) -> Event:
+    ids = sorted(
+        (message_id for root in happening for message_id in copies[root]),
+        key=lambda message_id: (
+            histories[message_id][0].recorded_at_ms,
+            message_id not in happening,
+        ),
+    )
+    finals = [_final(histories[root]) for root in happening if root in histories]
+    acts = [final for final in finals if final.outcome is Outcome.PROCESSED]
+    newest = max(finals, key=lambda final: final.recorded_at_ms, default=None)
+    lead = acts[-1] if acts else newest
+    any_of = lead or next((_final(histories[message_id]) for message_id in ids), None)
+    key = claim.key if claim else None
+    if key is None and any_of and any_of.sk:
+        key = f"{any_of.pk}/{any_of.sk}"
+    family = claim.family if claim else any_of.family if any_of else None
+    outcome = lead.outcome if lead else None
+    if outcome is None and claim is not None and claim.outcome is not None:
+        outcome = Outcome(claim.outcome)
+    occurred = next((f.occurred_at_ms for f in finals if f.occurred_at_ms), None)
+    return Event(
+        key=key,
+        text=words.event(family or "", key) if key else "a message that holds no event",
+        occurred_at_ms=occurred or (claim.event_time if claim else None),
+        outcome=outcome,
+        verdict=_verdict(lead, len(acts), outcome, claim, histories, now_ms),
+        execution=claim.owner.partition("#")[0] if claim else lead.run if lead else None,
+        done_at_ms=claim.done_at if claim else None,
+        messages=[_message(message_id, histories) for message_id in ids],
+    )
+
+
+def _verdict(
+    lead: OutcomeRecord | None,
+    acts: int,
+    outcome: Outcome | None,
+    claim: Claim | None,
+    histories: Histories,
+    now_ms: int,
+) -> str:
+    if claim is not None and claim.forgotten:
+        return "forgotten on purpose: its next copy acts again"
+    if claim is not None and claim.status is Status.IN_PROGRESS:
+        if not claim.held(now_ms):
+            return "its holder died; the next delivery takes it over"
+        seconds = (claim.lease_until - now_ms) // 1000 + 1
+        return f"being worked on; should its holder have died, it is free in {seconds} s"
+    why = words.reason(lead.reason if lead else None)
+    match outcome:
+        case Outcome.PROCESSED:
+            return (f"acted {acts} times" if acts > 1 else "acted once") + (f"; {why}" * bool(why))
+        case Outcome.STALE:
+            return "skipped, " + _newer(lead, histories)
+        case Outcome.PARKED:
+            return f"parked: {why}" if why else "parked"
+        case Outcome.RETRY:
+            return f"not settled yet: {why}" if why else "not settled yet"
+    return "skipped; what acted in its place is no longer in the log"
+
+
+def _newer(stale: OutcomeRecord | None, histories: Histories) -> str:
+    newer = message_of(stale.because) if stale else None
+    if newer is None:
+        return "older than the latest that had passed"
+    if newer not in histories:
+        return f"older than the latest that had passed, message {newer}"
+    final = _final(histories[newer])
+    what = words.event(final.family or "", f"{final.pk}/{final.sk}")
+    when = words.clock(final.occurred_at_ms) if final.occurred_at_ms else "a later time"
+    return f"older than {what}, which had happened at {when}"
+
+
+def _message(message_id: str, histories: Histories) -> Message:
+    history = histories[message_id]
+    final = _final(history)
+    earlier_id = earlier_of(final)
+    earlier = _final(histories[earlier_id]) if earlier_id and earlier_id in histories else None
+    cause = cause_of(final, earlier)
+    return Message(
+        message_id=message_id,
+        outcome=final.outcome,
+        reason=final.reason,
+        cause=cause,
+        because_of=final.deferred_to or earlier_id,
+        text=_text(final, cause, earlier, len(history)),
+        tries=len(history),
+        recorded_at_ms=final.recorded_at_ms,
+        occurred_at_ms=final.occurred_at_ms,
+        envelope_id=final.envelope_id,
+        source=final.source,
+        execution=final.run,
+    )
+
+
+def _text(
+    final: OutcomeRecord, cause: Cause | None, earlier: OutcomeRecord | None, tries: int
+) -> str:
+    parts = [MEANING[cause] if cause else words.reason(final.reason)]
+    if final.reason == "COLLAPSED":
+        parts.append("in the same batch")
+    elif earlier is not None and final.outcome is Outcome.DUPLICATE:
+        seconds = (final.recorded_at_ms - earlier.recorded_at_ms) / 1000
+        parts.append(f"decided {seconds:.1f} s after it")
+    if final.deferred_to is not None:
+        parts.append("its place in the queue was given to a fresh message")
+    if tries > 1:
+        parts.append(f"delivered {tries} times")
+    return "; ".join(part for part in parts if part)
+
+
+def _first_seen(event: Event) -> int:
+    return min((message.recorded_at_ms for message in event.messages), default=0)

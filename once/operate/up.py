@@ -1,0 +1,147 @@
+"""An embedded stack that stays up: `once up`, `once send`, `once down`."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import BaseModel
+from rich.console import Console
+
+from once.errors import OnceError
+from once.lines import Line, read_lines
+from once.operate import running
+from once.operate.command import Operation, Yes, command
+from once.sending import Sender
+
+_END_SECONDS = 60
+_LOG = running.FOLDER / "up.log"
+
+
+class Sent(BaseModel):
+    """How much went into the queue."""
+
+    sent: int = 0
+
+    def sent_to_queue(self, line: Line, message_id: str) -> None:  # noqa: ARG002
+        self.sent += 1
+
+    def sent_to_bus(self, line: Line, envelope_id: str) -> None:  # noqa: ARG002
+        raise AssertionError("nothing is sent by the bus")
+
+
+def register(app: typer.Typer) -> None:
+    app.command("up", epilog="Example: once up --set MaxReceiveCount=5")(up)
+    app.command("down", epilog="Example: once down")(down)
+    command(app, "send", "once send once/examples/story.jsonl")(send)
+
+
+def up(
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PARAMETER=VALUE", help="Set a parameter of template.yaml."),
+    ] = None,
+    destination: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="How the destination behaves (see `once genesys`)."
+        ),
+    ] = None,
+) -> None:
+    """Start an embedded stack that stays up, until `once down`."""
+    try:
+        _start(dict(_parameter(given) for given in parameters or []), destination)
+    except OnceError as error:
+        _fail(error)
+
+
+def down() -> None:
+    """End the embedded stack that is up in this folder, and all that is in it."""
+    found = running.find()
+    if found is None:
+        typer.echo("No embedded stack is up in this folder.")
+        return
+    os.kill(found.pid, signal.SIGTERM)
+    until = time.monotonic() + _END_SECONDS
+    while running.find() is not None:
+        if time.monotonic() > until:
+            _fail(OnceError(f"The process {found.pid} does not end. See {_LOG}."))
+        time.sleep(0.05)
+    typer.echo(f"The embedded stack at {found.endpoint} is down.")
+
+
+def send(
+    at: Operation,
+    events: Annotated[
+        Path, typer.Argument(metavar="EVENTS.jsonl", help="One event per line, in any known shape.")
+    ],
+    yes: Yes = False,
+) -> None:
+    """Put the events of a file into the queue, as the rule would deliver them."""
+    lines = read_lines(events)
+    if not at.stack.embedded:
+        at.confirm(f"Send {len(lines)} events there? They act as if they came from Genesys.", yes)
+    sent = Sent()
+    Sender(at.stack.client("sqs"), None, at.stack.outputs, sent).to_queue(lines)
+    at.answer(sent, [f"{sent.sent} events sent. See what becomes of them with: once status"])
+
+
+def _parameter(given: str) -> tuple[str, str]:
+    name, equals, value = given.partition("=")
+    if not equals or not name:
+        raise typer.BadParameter(f"{given!r} is not Parameter=Value")
+    return name, value
+
+
+def _start(parameters: dict[str, str], destination: Path | None) -> None:
+    already = running.find()
+    if already is not None:
+        raise OnceError(
+            f"An embedded stack is up already, at {already.endpoint}. End it with: once down"
+        )
+    running.FOLDER.mkdir(exist_ok=True)
+    plan = {
+        "parameters": parameters,
+        "destination": str(destination.absolute()) if destination else None,
+    }
+    with _LOG.open("wb") as log:
+        keeper = subprocess.Popen(  # noqa: S603 - the command is built here from our own parts
+            [sys.executable, "-P", "-m", "once.operate.keeper", json.dumps(plan)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        _follow(keeper)
+    except BaseException:
+        keeper.terminate()
+        keeper.wait(_END_SECONDS)
+        raise
+    found = running.find()
+    if found is None:
+        raise OnceError(f"The embedded stack ended as soon as it was up. See {_LOG}.")
+    typer.echo(f"Up at {found.endpoint}; its destination is {found.genesys}.")
+    typer.echo("Every command works on it now, in this folder. End it with: once down")
+
+
+def _follow(keeper: subprocess.Popen[bytes]) -> None:
+    with Console().status("") as status:
+        for line in keeper.stdout or ():
+            told = json.loads(line)
+            if "failed" in told:
+                raise OnceError(told["failed"])
+            if "up" in told:
+                return
+            status.update(f"{told['step']} …")
+    raise OnceError(f"The embedded stack did not come up. See {_LOG}.")
+
+
+def _fail(error: OnceError) -> None:
+    typer.secho(f"once: {error}", fg=typer.colors.RED, err=True)
+    raise typer.Exit(1)

@@ -1,0 +1,101 @@
+"""Says what an event is about in the words of a contact centre, and why it ended as it did."""
+
+import re
+from datetime import UTC, datetime
+from urllib.parse import unquote
+
+_FAMILIES = {
+    "agent.state": "agent's state",
+    "conversation.acd.end": "leaves the queue",
+    "conversation.acd.start": "waits in a queue",
+    "conversation.acw": "after-call work ends",
+    "conversation.attributes": "attributes change",
+    "conversation.contact": "contact is known",
+    "conversation.customer.end": "customer leaves",
+    "conversation.customer.start": "customer arrives",
+    "conversation.flow.end": "flow ends",
+    "conversation.flow.outcome": "flow has an outcome",
+    "conversation.flow.start": "flow starts",
+    "conversation.outbound": "campaign dials",
+    "conversation.status.change": "status",
+    "conversation.transcription": "transcription",
+    "conversation.user.end": "agent leaves",
+    "conversation.user.start": "agent is offered it",
+    "conversation.voicemail.end": "voicemail ends",
+    "conversation.voicemail.start": "voicemail starts",
+    "conversation.wrapup": "wrapped up",
+    "routing.queue.conversations": "conversation as the queue sees it",
+    "routing.queue.users": "member of the queue",
+    "user.activity": "activity",
+    "user.conversations": "conversation as the agent sees it",
+    "user.conversationsummary": "number of conversations",
+    "user.presence": "presence",
+    "user.routingStatus": "routing status",
+    "user.station": "station",
+}
+_WORD = re.compile(r"[A-Za-z][A-Za-z_ ]*")
+_SILENT = {"PURECLOUD"}  # true of nearly every event, so it says nothing
+
+_REASONS = {
+    "ACTED": "",
+    "ACTED_UNMARKED": "its mark was lost, so it may be asked again with the same Idempotency-Key",
+    "ACTION_UNANSWERED": "the destination gave no good answer in time",
+    "RATE_LIMITED": "the destination limits us",
+    "LIMITED": "it waits for its turn under MaxActionsPerMinute",
+    "DESTINATION_DOWN": "the destination is down; it waits until a probe gets through",
+    "SETUP_FAULT": "credentials, address or mapping of the destination are wrong",
+    "HELD": "another execution works on it",
+    "FREE": "several executions wanted its claim at once",
+    "CLAIM_UNANSWERED": "the claim table did not answer",
+    "CLAIM_UNREADABLE": "the claim table did not answer",
+    "ORDER_UNKNOWN": "the claim table did not answer",
+    "PARKING_FAILED": "the parking queue did not take it",
+    "NOT_REACHED": "the time of its batch was up before its turn",
+    "LANE_FAILED": "its execution failed; report this",
+    "OVERFLOW_FAILED": "the overflow bucket did not take its body",
+    "OVERFLOW_NOT_CONFIGURED": "the enrichment was deployed without its overflow bucket",
+    "BATCH_TOO_LARGE": "its batch is too large for the state machine: lower BatchSize",
+    "REJECTED": "the destination refused it for good",
+    "UNCERTAIN": "the destination failed in the middle of it and may have acted",
+    "BODY_MISSING": "the message has no body",
+    "NOT_JSON": "its text is not JSON",
+    "NOT_AN_OBJECT": "its JSON is not an object",
+    "NOT_AN_EVENT": "it is a heartbeat, not an event",
+    "UNKNOWN_SHAPE": "no event of a known shape is in it",
+    "NO_SUBJECT": "it does not say what it is about",
+    "NO_TIME": "it tells no time",
+    "INVALID_REPLAY": "it is not an element of ours to replay",
+}
+
+
+def event(family: str, key: str) -> str:
+    """A family and its state, e.g. `routing status: IDLE`."""
+    name = _FAMILIES.get(family, family.replace(".", " "))
+    # Organisation, subject type and subject come first, then version and family.
+    states = [state for part in key.split("/")[5:] if (state := _state(unquote(part)))]
+    return f"{name}: {', '.join(states)}" if states else name
+
+
+def reason(code: str | None) -> str:
+    if code is None:
+        return ""
+    return _REASONS.get(code, code.replace("_", " ").lower())
+
+
+def moment(at_ms: int) -> str:
+    """Date and clock, in UTC like everything that Genesys and AWS say."""
+    at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    return at.isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00")
+
+
+def clock(at_ms: int) -> str:
+    return moment(at_ms)[11:]
+
+
+def _state(part: str) -> str | None:
+    name, _, value = part.rpartition("=")
+    if value in _SILENT:
+        return None
+    if value.lower() in ("true", "false"):
+        return name if value.lower() == "true" else f"not {name}"
+    return value if _WORD.fullmatch(value) else None

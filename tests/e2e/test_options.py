@@ -1,0 +1,115 @@
+"""With every optional parameter and with none, the template deploys and the example stream runs."""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from once.embedded.stack import EmbeddedStack
+from once.examples.story import FOLDER
+from once.genesys import GenesysServer
+from once.tracker import Tracker
+from tests.e2e.test_story import check_groups
+from tests.embedded import Embedded, deployed
+from tests.template import TEMPLATE
+
+pytestmark = pytest.mark.embedded
+
+OWN_ACTION = "arn:aws:lambda:eu-central-1:000000000000:function:an-action-of-our-own"
+SOURCE = "aws.partner/genesys.com/cloud/1f0e6a52-0000-4000-8000-00000000000a/tests"
+KEY = "arn:aws:kms:eu-central-1:000000000000:key/11111111-2222-4333-8444-555555555555"
+EVERYTHING = {
+    "EventSourceName": SOURCE,
+    "EventBusName": "not-used-then",
+    "SourcePrefix": "aws.partner/genesys.com/cloud",
+    "DetailTypes": "v2.users.{id}.presence,v2.detail.events.conversation.{id}.customer.end",
+    "BatchSize": "7",
+    "MaxReceiveCount": "9",
+    "ClaimDays": "3",
+    "DeletionProtection": "true",
+    "KmsKeyArn": KEY,
+    "LogLevel": "ERROR",
+    "LogPayloads": "true",
+    "LogRetentionDays": "7",
+    "AlarmEmail": "on-call@example.com",
+    "ActionFunctionArn": OWN_ACTION,
+}
+# Set by what the tests run on (once/embedded/deploy.py, once/run.py).
+SET_ANYWAY = {
+    "Timing",
+    "PythonRuntime",
+    "Architecture",
+    "ActionTarget",
+    "GenesysHost",
+    "WebhookUrl",
+    "DestinationSecretArn",
+    "ActionMapping",
+}
+
+
+@pytest.fixture
+def with_nothing() -> Iterator[Embedded]:
+    tracker = Tracker()
+    with (
+        GenesysServer() as nobody,
+        EmbeddedStack.start(lambda _: {}, observer=tracker) as stack,
+    ):
+        tracker.watch(stack.client, stack.outputs)
+        yield Embedded(stack, nobody, tracker)
+
+
+@pytest.fixture
+def with_everything() -> Iterator[Embedded]:
+    with deployed(**EVERYTHING) as embedded:
+        package = io.BytesIO()
+        with zipfile.ZipFile(package, "w") as archive:
+            archive.writestr("own.py", "def handler(event, _): return {'result': 'ACTED'}")
+        embedded.client("lambda").create_function(
+            FunctionName=OWN_ACTION.rsplit(":", 1)[1],
+            Runtime="python3.11",
+            Role="arn:aws:iam::000000000000:role/own",
+            Handler="own.handler",
+            Code={"ZipFile": package.getvalue()},
+        )
+        yield embedded
+
+
+def tell_the_story(embedded: Embedded) -> dict[str, Any]:
+    lines = (FOLDER / "story.jsonl").read_text().splitlines()
+    reports = embedded.settle(*lines)
+    return {"events": [json.loads(report.model_dump_json(by_alias=True)) for report in reports]}
+
+
+def test_every_parameter_is_among_those_tried() -> None:
+    assert set(EVERYTHING) | SET_ANYWAY == set(TEMPLATE["Parameters"])
+    for name, value in EVERYTHING.items():
+        assert value != str(TEMPLATE["Parameters"][name].get("Default")), name
+
+
+def test_with_no_parameter_events_are_judged_and_nobody_is_called(with_nothing: Embedded) -> None:
+    check_groups(tell_the_story(with_nothing))
+    assert with_nothing.destination.log == []
+
+
+def test_with_every_parameter_the_story_is_the_same(with_everything: Embedded) -> None:
+    check_groups(tell_the_story(with_everything))
+    assert with_everything.destination.log == [], "an action of one's own is called in our place"
+    sqs = with_everything.client("sqs")
+    for name in [name for name in with_everything.outputs if name.endswith("Url")]:
+        attributes = sqs.get_queue_attributes(
+            QueueUrl=with_everything.outputs[name], AttributeNames=["All"]
+        )["Attributes"]
+        assert attributes["KmsMasterKeyId"] == KEY, name
+    subscriptions = with_everything.client("sns").list_subscriptions_by_topic(
+        TopicArn=with_everything.outputs["AlarmTopicArn"]
+    )["Subscriptions"]
+    assert [(s["Protocol"], s["Endpoint"]) for s in subscriptions] == [
+        ("email", "on-call@example.com")
+    ]
+    rule = with_everything.client("events").describe_rule(
+        Name=with_everything.outputs["EventRuleName"], EventBusName=SOURCE
+    )
+    assert len(json.loads(rule["EventPattern"])["detail-type"]) == 2

@@ -1,0 +1,100 @@
+"""Single events through the whole deployed path, and where each failure ends."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from once.report import Outcome
+from tests.embedded import Embedded
+from tests.events import ORGANISATION, customer_start
+
+pytestmark = pytest.mark.embedded
+
+
+def pk_of(conversation: str) -> str:
+    return f"{ORGANISATION}/conversation/{conversation}"
+
+
+def answers(embedded: Embedded, conversation: str, *replies: object) -> None:
+    embedded.destination.script.add(
+        {
+            "match": {"conversationId": conversation},
+            "replies": list(replies[:-1]),
+            "then": replies[-1],
+        }
+    )
+
+
+def calls(embedded: Embedded, conversation: str) -> list[int | None]:
+    """How the destination answered about this conversation, in order."""
+    return [
+        entry.status
+        for entry in embedded.destination.received("execute")
+        if entry.facts.get("conversationId") == conversation
+    ]
+
+
+def test_an_event_is_claimed_acted_on_and_marked_done(embedded: Embedded) -> None:
+    (report,) = embedded.settle(customer_start("claimed"))
+    assert report.outcome == Outcome.PROCESSED
+    assert report.key is not None
+    row = embedded.rows(pk_of("claimed"))[report.key.sk]
+    assert (row["status"], row["outcome"]) == ("DONE", "PROCESSED")
+    assert calls(embedded, "claimed") == [200]
+
+
+def test_copies_in_many_batches_act_once(embedded: Embedded) -> None:
+    reports = embedded.settle(*[customer_start("many")] * 25)
+    outcomes = [report.outcome for report in reports]
+    assert outcomes.count(Outcome.PROCESSED) == 1
+    assert outcomes.count(Outcome.DUPLICATE) == 24
+    assert calls(embedded, "many") == [200]
+
+
+def test_what_is_refused_for_good_is_parked_and_may_act_later(embedded: Embedded) -> None:
+    answers(embedded, "refused", 422)
+    (report,) = embedded.settle(customer_start("refused"))
+    assert (report.outcome, report.reason) == (Outcome.PARKED, "REJECTED")
+    assert calls(embedded, "refused") == [422]
+    (row,) = embedded.rows(pk_of("refused")).values()
+    assert (row["status"], row["outcome"]) == ("FAILED", "PARKED")
+    parked = [p for p in embedded.parked() if p["element"].get("lane") == pk_of("refused")]
+    assert [p["reason"] for p in parked] == ["REJECTED"]
+
+
+def test_a_broken_line_is_parked_with_its_text(embedded: Embedded) -> None:
+    (report,) = embedded.settle('{"cut off')
+    assert (report.outcome, report.reason, report.key) == (Outcome.PARKED, "NOT_JSON", None)
+    assert '{"cut off' in [p["element"].get("raw") for p in embedded.parked()]
+
+
+def test_a_good_event_beside_a_broken_one_still_acts(embedded: Embedded) -> None:
+    good, broken = embedded.settle(customer_start("beside"), "[")
+    assert (good.outcome, broken.outcome) == (Outcome.PROCESSED, Outcome.PARKED)
+
+
+@pytest.fixture
+def impatient_queue(embedded: Embedded) -> Iterator[None]:
+    """Hands messages out again after a second, and gives up after the second time."""
+    sqs, url = embedded.client("sqs"), embedded.outputs["EventQueueUrl"]
+    names = ["VisibilityTimeout", "RedrivePolicy"]
+    usual = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+    policy = json.loads(usual["RedrivePolicy"]) | {"maxReceiveCount": 2}
+    impatient = {"VisibilityTimeout": "1", "RedrivePolicy": json.dumps(policy)}
+    sqs.set_queue_attributes(QueueUrl=url, Attributes=impatient)
+    embedded.settle(customer_start())  # the receive that waits already goes by the old ones
+    yield
+    sqs.set_queue_attributes(QueueUrl=url, Attributes=usual)
+
+
+@pytest.mark.usefixtures("impatient_queue")
+def test_what_cannot_be_settled_ends_in_the_dead_letters_and_keeps_retry(
+    embedded: Embedded,
+) -> None:
+    answers(embedded, "hopeless", 403)
+    (report,) = embedded.settle(customer_start("hopeless"))
+    assert (report.outcome, report.reason) == (Outcome.RETRY, "SETUP_FAULT")
+    assert calls(embedded, "hopeless") == [403, 403]
+    (row,) = embedded.rows(pk_of("hopeless")).values()
+    assert (row["status"], row["outcome"]) == ("FAILED", "RETRY")

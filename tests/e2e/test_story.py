@@ -1,0 +1,146 @@
+"""The example stream becomes what its story says, over the real endpoints of the embedded AWS."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from once.embedded.stack import project_template
+from once.examples.story import FOLDER
+
+pytestmark = pytest.mark.embedded
+
+STORY = FOLDER / "story.jsonl"
+EXPECTED: list[dict[str, Any]] = json.loads((FOLDER / "story.expected.json").read_text())
+
+
+def once_run(
+    events: Path, folder: Path, *options: str, environment: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The report of a run that ended well; the real command, as a user starts it."""
+    report = folder / "report.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "once.cli", "run", str(events), "--report", str(report), *options],
+        cwd=project_template().parent,
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    answer: dict[str, Any] = json.loads(report.read_text())
+    assert f"All {answer['received']} events are accounted for." in done.stdout
+    return answer
+
+
+def check_acts(report: dict[str, Any]) -> None:
+    """What was processed acted once; the one that was limited and failed was asked four times."""
+    processed = {e["line"] for e in report["events"] if e["outcome"] == "PROCESSED"}
+    actions = {action["line"]: action for action in report["actions"]}
+    assert set(actions) == processed
+    assert len(report["actions"]) == len(actions)
+    assert {action["effects"] for action in actions.values()} == {1}
+    limited = next(e["line"] for e in EXPECTED if e["happening"] == "call: agent takes it")
+    assert {line: a["calls"] for line, a in actions.items() if a["calls"] > 1} == {limited: 4}
+
+
+def check_groups(report: dict[str, Any]) -> None:
+    """Not one by one, who of the copies comes first is open; what they become together is not."""
+    outcomes = defaultdict(list)
+    overtakable = set()
+    for event, expected in zip(report["events"], EXPECTED, strict=True):
+        outcomes[expected["happening"]].append(event["outcome"])
+        if expected.get("overtakable"):
+            overtakable.add(expected["happening"])
+    for happening, found in outcomes.items():
+        if happening in overtakable:
+            assert found.count("PROCESSED") <= 1, happening
+            assert {"PROCESSED", "STALE"} & set(found), happening
+            assert set(found) <= {"PROCESSED", "STALE", "DUPLICATE"}, happening
+        elif happening == "a line cut off":
+            assert found == ["PARKED"]
+        else:
+            assert sorted(found) == ["DUPLICATE"] * (len(found) - 1) + ["PROCESSED"], happening
+
+
+def test_one_by_one_every_line_becomes_what_the_story_says(tmp_path: Path) -> None:
+    report = once_run(STORY, tmp_path, "--step")
+    assert report["received"] == len(EXPECTED)
+    told = [{"line": e["line"], "outcome": e["outcome"]} for e in EXPECTED]
+    found = [{"line": e["line"], "outcome": e["outcome"]} for e in report["events"]]
+    assert found == told
+    assert report["deadLetters"] == 0
+    assert [e["key"] for e in report["events"] if e["outcome"] == "PARKED"] == [None]
+    first_of = {}
+    for event, expected in zip(report["events"], EXPECTED, strict=True):
+        first = first_of.setdefault(expected["happening"], event["line"])
+        if event["outcome"] == "DUPLICATE":
+            assert event["becauseOfLine"] == first
+    check_acts(report)
+
+
+def test_all_at_once_each_group_of_copies_acts_once(tmp_path: Path) -> None:
+    report = once_run(STORY, tmp_path)
+    check_groups(report)
+    check_acts(report)
+    assert {event["via"] for event in report["events"]} == {"queue"}
+
+
+def test_by_bus_and_rule_it_is_the_same_story(tmp_path: Path) -> None:
+    # A partner's sources are refused by PutEvents; simulated ones stand in for them.
+    events = tmp_path / "story.jsonl"
+    events.write_text(STORY.read_text().replace('"source":"aws.', '"source":"simulate.aws.'))
+    (tmp_path / "story.destination.json").write_text(
+        (FOLDER / "story.destination.json").read_text()
+    )
+    report = once_run(
+        events, tmp_path, "--via", "bus", "--set", "SourcePrefix=simulate.aws.partner"
+    )
+    check_groups(report)
+    check_acts(report)
+    # What has another source than the rule looks for, or is no JSON, cannot travel by it.
+    by_queue = {
+        number
+        for number, line in enumerate(events.read_text().splitlines(), 1)
+        if '"source":"simulate.aws.partner' not in line or not line.endswith("}")
+    }
+    assert {e["line"] for e in report["events"] if e["via"] == "queue"} == by_queue
+    assert 0 < len(by_queue) < 20
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="wheels are kept on Linux only")
+def test_a_later_run_needs_no_package_index(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    events.write_text(STORY.read_text().splitlines()[0])
+    once_run(events, tmp_path)
+    unreachable = {
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
+        "PIP_FIND_LINKS": "",
+        "PIP_RETRIES": "0",
+    }
+    assert once_run(events, tmp_path, environment=unreachable)["outcomes"] == {"PROCESSED": 1}
+
+
+def test_two_runs_at_the_same_time_do_not_disturb_each_other(tmp_path: Path) -> None:
+    lines = STORY.read_text().splitlines(keepends=True)
+    counts = (4, 7)
+    folders = [tmp_path / str(count) for count in counts]
+    for folder, count in zip(folders, counts, strict=True):
+        folder.mkdir()
+        (folder / "events.jsonl").write_text("".join(lines[:count]))
+    with ThreadPoolExecutor() as pool:
+        reports = list(pool.map(lambda f: once_run(f / "events.jsonl", f), folders))
+    for report, count in zip(reports, counts, strict=True):
+        assert report["received"] == count
+        acted = {e["line"] for e in report["events"] if e["outcome"] == "PROCESSED"}
+        assert {action["line"] for action in report["actions"]} == acted
+        assert {action["calls"] for action in report["actions"]} == {1}

@@ -1,0 +1,163 @@
+"""The state machine on the embedded AWS, over its real endpoints, with a Lambda of its own."""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from unittest.mock import patch
+
+from once.embedded import leash
+from once.embedded.aws import LOOPBACK, EmbeddedAws
+from tests.scenarios.stage import LambdaError, Stage, Task
+from tests.statemachine.asl import SUBSTITUTIONS, definition_text
+
+_HERE = Path(__file__).parent
+_TABLE, _LOGS, _ROLE = "claims", "outcomes", "arn:aws:iam::000000000000:role/any"
+
+
+class StageServer(ThreadingHTTPServer):
+    """Where the embedded AWS and the scripted Lambda find the stage."""
+
+    daemon_threads = True
+    stage: Stage | None = None
+
+    def __init__(self) -> None:
+        super().__init__((LOOPBACK, 0), _Handler)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: StageServer
+
+    def do_POST(self) -> None:  # noqa: N802 - the name is the base class's
+        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        stage = self.server.stage
+        assert stage is not None, "an execution outlived its scenario"
+        answer: dict[str, Any]
+        if self.path == "/before":
+            answer = asdict(stage.before(Task(**question["task"])))
+        elif self.path == "/after":
+            answer = asdict(stage.after(Task(**question["task"]), question["failed"]))
+        else:
+            try:
+                answer = stage.act(question)
+            except LambdaError as error:
+                answer = {"raise": error.name, "message": error.message}
+        body = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+class EmbeddedMachine:
+    """Implements `stage.Machine`; made by `embedded_machine`."""
+
+    def __init__(self, aws: EmbeddedAws, server: StageServer) -> None:
+        self._server = server
+        self.states = aws.client("stepfunctions")
+        self._dynamodb, self._sqs = aws.client("dynamodb"), aws.client("sqs")
+        key = [("pk", "HASH"), ("sk", "RANGE")]
+        self._dynamodb.create_table(
+            TableName=_TABLE,
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[{"AttributeName": n, "AttributeType": "S"} for n, _ in key],
+            KeySchema=[{"AttributeName": n, "KeyType": t} for n, t in key],
+        )
+        self._parking_url = self._sqs.create_queue(QueueName="parking")["QueueUrl"]
+        aws.client("logs").create_log_group(logGroupName=_LOGS)
+        aws.client("logs").create_log_stream(logGroupName=_LOGS, logStreamName=_LOGS)
+        self.arn: str = self.states.create_state_machine(
+            name="dedupe",
+            type="EXPRESS",
+            roleArn=_ROLE,
+            definition=definition_text(
+                {
+                    **SUBSTITUTIONS,
+                    "ClaimTable": _TABLE,
+                    "ParkingQueueUrl": self._parking_url,
+                    "DataActionFunction": _create_function(aws, server.server_port),
+                    "OutcomeLogGroup": _LOGS,
+                    "OutcomeLogStream": _LOGS,
+                }
+            ),
+        )["stateMachineArn"]
+
+    @contextmanager
+    def playing(self, stage: Stage) -> Iterator[None]:
+        self._server.stage = stage
+        yield
+        self._server.stage = None
+
+    def execute(self, run: str, batch: list[dict[str, Any]]) -> dict[str, Any]:
+        execution: dict[str, Any] = self.states.start_sync_execution(
+            stateMachineArn=self.arn, name=run, input=json.dumps(batch)
+        )
+        return execution | {"output": json.loads(execution["output"])}
+
+    def put_row(self, item: dict[str, Any]) -> None:
+        self._dynamodb.put_item(TableName=_TABLE, Item=item)
+
+    def rows(self, organisation: str) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = self._dynamodb.scan(
+            TableName=_TABLE,
+            FilterExpression="begins_with(pk, :organisation)",
+            ExpressionAttributeValues={":organisation": {"S": f"{organisation}/"}},
+        )["Items"]
+        return items
+
+    def parked(self) -> list[dict[str, Any]]:
+        received = self._sqs.receive_message(QueueUrl=self._parking_url, MaxNumberOfMessages=10)
+        messages = received.get("Messages", [])
+        for message in messages:
+            self._sqs.delete_message(
+                QueueUrl=self._parking_url, ReceiptHandle=message["ReceiptHandle"]
+            )
+        return [json.loads(message["Body"]) for message in messages]
+
+
+@contextmanager
+def embedded_machine() -> Iterator[EmbeddedMachine]:
+    server = StageServer()
+    thread = Thread(target=server.serve_forever, name="stage", daemon=True)
+    thread.start()
+    start = leash.start
+
+    def start_with_seam(program: str, *args: str, env: dict[str, str], **rest: Any) -> Any:
+        told = env | {"STAGE_PORT": str(server.server_port)}
+        return start(str(_HERE / "seam.py"), program, *args, env=told, **rest)
+
+    try:
+        with patch.object(leash, "start", start_with_seam):
+            aws = EmbeddedAws.start()
+        with aws:
+            yield EmbeddedMachine(aws, server)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _create_function(aws: EmbeddedAws, port: int) -> str:
+    package = io.BytesIO()
+    with zipfile.ZipFile(package, "w") as archive:
+        archive.write(_HERE / "scripted_action.py", "scripted_action.py")
+    created = aws.client("lambda").create_function(
+        FunctionName="data-action",
+        Runtime="python3.13",
+        Role=_ROLE,
+        Handler="scripted_action.handler",
+        Code={"ZipFile": package.getvalue()},
+        Timeout=20,
+        Environment={"Variables": {"STAGE": f"http://{LOOPBACK}:{port}/act"}},
+    )
+    arn: str = created["FunctionArn"]
+    return arn

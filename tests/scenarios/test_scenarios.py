@@ -1,0 +1,51 @@
+"""Every scenario on two interpreters of the same ASL: moto, and the embedded AWS."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from enrichment.elements import Element
+from pydantic import TypeAdapter
+
+from tests.scenarios.embedded_machine import EmbeddedMachine
+from tests.scenarios.expectations import differences
+from tests.scenarios.moto_machine import moto_machine
+from tests.scenarios.scenario import CASES, load
+from tests.scenarios.stage import Stage
+
+_ELEMENT: TypeAdapter[Element] = TypeAdapter(Element)
+each_case = pytest.mark.parametrize(
+    "path", sorted(CASES.glob("*.yaml")), ids=lambda path: str(path.stem)
+)
+
+
+@cache
+def seen_on_moto(path: Path) -> dict[str, Any]:
+    stage = Stage(load(path), organisation=path.stem)
+    with moto_machine(stage) as machine:
+        return stage.play(machine)
+
+
+@each_case
+def test_its_elements_are_what_the_enrichment_answers(path: Path) -> None:
+    for message in load(path).messages().values():
+        if message.without is None:
+            _ELEMENT.validate_json(json.dumps(message.element(path.stem, 1_777_888_800_000)))
+
+
+@each_case
+def test_on_moto(path: Path) -> None:
+    assert differences(load(path), seen_on_moto(path)) == []
+
+
+@pytest.mark.embedded
+@each_case
+def test_on_the_embedded_aws(path: Path, embedded: EmbeddedMachine) -> None:
+    scenario = load(path)
+    stage = Stage(scenario, organisation=path.stem)
+    with embedded.playing(stage):
+        seen = stage.play(embedded)
+    assert differences(scenario, seen) == []
+    assert seen == seen_on_moto(path), "the two interpreters differ in what no file expects"
