@@ -20,7 +20,10 @@ from tests.template import RESOURCES, decided, of_type, statements_of
 Right = tuple[str, str]  # IAM action, and the resource as text
 
 # Where the IAM action is not called like the API's.
-IAM_ACTIONS = {"lambda:Invoke": "lambda:InvokeFunction"}
+IAM_ACTIONS = {
+    "lambda:Invoke": "lambda:InvokeFunction",
+    "sqs:SendMessageBatch": "sqs:SendMessage",
+}
 # The field of a task that names what it works on.
 TARGETS = ("TableName", "FunctionName", "QueueUrl", "LogGroupName")
 # Log delivery of a state machine, step-functions "Logging in CloudWatch Logs": for any resource.

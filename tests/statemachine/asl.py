@@ -14,6 +14,7 @@ SUBSTITUTIONS: Mapping[str, str] = {
     "ClaimTable": "claims",
     "ParkingQueueUrl": "https://sqs.us-east-1.amazonaws.com/123456789012/parking",
     "DataActionFunction": "arn:aws:lambda:us-east-1:123456789012:function:data-action",
+    "EventQueueUrl": "https://sqs.us-east-1.amazonaws.com/123456789012/events",
     "OutcomeLogGroup": "outcomes",
     "OutcomeLogStream": "outcomes",
     "StackName": "genesys-once",
@@ -22,6 +23,8 @@ SUBSTITUTIONS: Mapping[str, str] = {
     "AttemptSeconds": "30",
     "MachineSeconds": "240",
     "LeaseSeconds": "310",
+    "PauseSeconds": "30",
+    "MaxActionsPerMinute": "0",
 }
 
 

@@ -19,6 +19,7 @@ INTEGRATIONS = {
     "dynamodb": ("dynamodb", "DynamoDB"),
     "sqs": ("sqs", "SQS"),
     "lambda": ("lambda", "Lambda"),
+    "aws-sdk:sqs": ("sqs", "Sqs"),
     "aws-sdk:cloudwatchlogs": ("logs", "CloudWatchLogs"),
 }
 # Any AWS API can answer with these, whether or not its model lists them.
