@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,7 +54,7 @@ def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
             step=display.step,
         ) as stack,
     ):
-        display.step("sending")
+        display.step("sending, and waiting until all is settled")
         started = time.monotonic()
         try:
             _send_and_wait(plan, lines, stack, tracker, display)
@@ -128,9 +128,12 @@ def _send_and_wait(
 
 
 def _actions(destination: GenesysServer, tracker: Tracker) -> list[ActionReport]:
+    received = defaultdict(list)
+    for entry in destination.log:
+        received[entry.facts.get("idempotencyKey", "")].append(entry)
     actions = []
     for key, record in destination.keys.items():
-        requests = [entry for entry in destination.log if entry.facts.get("idempotencyKey") == key]
+        requests = received[key]
         acts = [entry for entry in requests if entry.acted]
         # The execution's id ends with the message that holds the claim.
         execution = (acts or requests[-1:])[0].headers.get("x-once-execution", "")

@@ -16,6 +16,12 @@ from once.report import MEANING, LineReport, Outcome, Report
 from once.tracker import Standing
 
 _LISTED_LINES = 100
+_SHORT = {
+    Outcome.PROCESSED: "acted, each once",
+    Outcome.DUPLICATE: "skipped as copies",
+    Outcome.STALE: "skipped as out of date",
+    Outcome.PARKED: "parked for a person",
+}
 _REASONS = {
     "SAME_KEY": "a copy of what had acted",
     "SAME_EVENT_ID": "the publisher gave it the id of what had acted",
@@ -145,4 +151,9 @@ def _verdict(report: Report) -> str:
             report.dead_letters
         )
         return f"{count} of {report.received} events were never settled{where}."
-    return f"All {report.received} events are accounted for."
+    told = [
+        f"{count} {_SHORT[outcome]}"
+        for outcome in Outcome
+        if (count := report.outcomes.get(outcome, 0))
+    ]
+    return f"All {report.received} events are accounted for: {', '.join(told)}."

@@ -37,7 +37,7 @@ def once_run(
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     answer: dict[str, Any] = json.loads(report.read_text())
-    assert f"All {answer['received']} events are accounted for." in done.stdout
+    assert f"All {answer['received']} events are accounted for: " in done.stdout
     return answer
 
 
