@@ -2,10 +2,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.scenarios.embedded_machine import EmbeddedMachine, embedded_machine
+from tests.scenarios.embedded_machine import EmbeddedMachine, started
 
 
-@pytest.fixture(scope="session")
-def embedded() -> Iterator[EmbeddedMachine]:
-    with embedded_machine() as machine:
+@pytest.fixture(scope="package")
+def embedded_machine() -> Iterator[EmbeddedMachine]:
+    with started() as machine:
         yield machine

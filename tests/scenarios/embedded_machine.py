@@ -2,14 +2,15 @@
 
 import io
 import json
+import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, Protocol
 from unittest.mock import patch
 
 from once.embedded import leash
@@ -21,11 +22,17 @@ _HERE = Path(__file__).parent
 _TABLE, _LOGS, _ROLE = "claims", "outcomes", "arn:aws:iam::000000000000:role/any"
 
 
+class Action(Protocol):
+    """All that executions need of a stage that it does not direct."""
+
+    def act(self, payload: Mapping[str, Any]) -> dict[str, Any]: ...
+
+
 class StageServer(ThreadingHTTPServer):
     """Where the embedded AWS and the scripted Lambda find the stage."""
 
     daemon_threads = True
-    stage: Stage | None = None
+    stage: Any = None
 
     def __init__(self) -> None:
         super().__init__((LOOPBACK, 0), _Handler)
@@ -34,7 +41,7 @@ class StageServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: StageServer
 
-    def do_POST(self) -> None:  # noqa: N802 - the name is the base class's
+    def do_POST(self) -> None:
         question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         stage = self.server.stage
         assert stage is not None, "an execution outlived its scenario"
@@ -59,7 +66,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class EmbeddedMachine:
-    """Implements `stage.Machine`; made by `embedded_machine`."""
+    """Implements `stage.Machine`; made by `started`."""
 
     def __init__(self, aws: EmbeddedAws, server: StageServer) -> None:
         self._server = server
@@ -92,7 +99,7 @@ class EmbeddedMachine:
         )["stateMachineArn"]
 
     @contextmanager
-    def playing(self, stage: Stage) -> Iterator[None]:
+    def playing(self, stage: Stage | Action) -> Iterator[None]:
         self._server.stage = stage
         yield
         self._server.stage = None
@@ -125,7 +132,7 @@ class EmbeddedMachine:
 
 
 @contextmanager
-def embedded_machine() -> Iterator[EmbeddedMachine]:
+def started() -> Iterator[EmbeddedMachine]:
     server = StageServer()
     thread = Thread(target=server.serve_forever, name="stage", daemon=True)
     thread.start()
@@ -152,7 +159,7 @@ def _create_function(aws: EmbeddedAws, port: int) -> str:
         archive.write(_HERE / "scripted_action.py", "scripted_action.py")
     created = aws.client("lambda").create_function(
         FunctionName="data-action",
-        Runtime="python3.13",
+        Runtime=f"python{sys.version_info.major}.{sys.version_info.minor}",
         Role=_ROLE,
         Handler="scripted_action.handler",
         Code={"ZipFile": package.getvalue()},

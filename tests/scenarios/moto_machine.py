@@ -21,9 +21,11 @@ from jsonata.jsonata import Jsonata  # type: ignore[import-untyped]
 from moto import mock_aws
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.stepfunctions.parser.api import HistoryEventType, TaskFailedEventDetails
-from moto.stepfunctions.parser.asl.component.common.error_name.custom_error_name import (
-    CustomErrorName,
+from moto.stepfunctions.parser.asl.component.common.assign.assign_decl import AssignDecl
+from moto.stepfunctions.parser.asl.component.common.error_name.error_equals_decl import (
+    ErrorEqualsDecl,
 )
+from moto.stepfunctions.parser.asl.component.common.error_name.error_name import ErrorName
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import (
     FailureEvent,
     FailureEventException,
@@ -36,6 +38,9 @@ from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name
 )
 from moto.stepfunctions.parser.asl.component.common.retry import retrier_decl
 from moto.stepfunctions.parser.asl.component.state.exec.execute_state import ExecutionState
+from moto.stepfunctions.parser.asl.component.state.exec.state_map.iteration import (
+    iteration_worker,
+)
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import (
     state_task_service_aws_sdk,
@@ -62,6 +67,8 @@ from tests.statemachine.asl import SUBSTITUTIONS, definition_text
 logging.getLogger("moto.stepfunctions").setLevel(logging.CRITICAL)
 
 REGION = "us-east-1"
+_UNCATCHABLE = {"States.Runtime", "States.DataLimitExceeded"}
+_ASSIGN_BYTES = 256 * 1024
 _TABLE = SUBSTITUTIONS["ClaimTable"]
 _CALLERS = (state_task_service_dynamodb, state_task_service_sqs, state_task_service_aws_sdk)
 _TASKS = (
@@ -73,7 +80,7 @@ _TASKS = (
 
 
 class MotoMachine:
-    """Implements `stage.Machine`; made by `moto_machine`."""
+    """Implements `stage.Machine`; made by `set_for`."""
 
     def __init__(self) -> None:
         self._dynamodb, self._sqs = _client("dynamodb"), _client("sqs")
@@ -130,7 +137,7 @@ class MotoMachine:
 
 
 @contextmanager
-def moto_machine(stage: Stage) -> Iterator[MotoMachine]:
+def set_for(stage: Stage) -> Iterator[MotoMachine]:
     with ExitStack() as stack:
         stack.enter_context(mock_aws())
         for module in _CALLERS:
@@ -145,6 +152,7 @@ def moto_machine(stage: Stage) -> Iterator[MotoMachine]:
         stack.enter_context(
             patch.object(lambda_eval_utils, "_invoke_lambda_function", _calling(stage))
         )
+        stack.enter_context(_documented_limits())
         stack.enter_context(_sdk_names())
         stack.enter_context(_engine())
         yield MotoMachine()
@@ -170,7 +178,7 @@ def _asking(stage: Stage, call: Callable[..., None]) -> Callable[..., None]:
         first = stage.before(task())
         store.clock_ms += first.takes_ms
         if first.error:
-            raise _Failed(first.error, first.cause)
+            raise TaskError(first.error, first.cause)
         failed: Exception | None = None
         try:
             call(self, env, resource_runtime_part, normalised_parameters, **rest)
@@ -178,7 +186,7 @@ def _asking(stage: Stage, call: Callable[..., None]) -> Callable[..., None]:
             failed = error
         then = stage.after(task(), _told(self._from_error(env=env, ex=failed)) if failed else None)
         if then.error:
-            raise _Failed(then.error, then.cause)
+            raise TaskError(then.error, then.cause)
         if failed:
             raise failed
 
@@ -190,7 +198,7 @@ def _told(failure: FailureEvent) -> tuple[str, str]:
     return details["error"], details["cause"]
 
 
-class _Failed(Exception):
+class TaskError(Exception):
     """An error by the name that Step Functions has for it."""
 
     def __init__(self, name: str, cause: str) -> None:
@@ -206,15 +214,15 @@ def _naming(name: Callable[..., FailureEvent]) -> Callable[..., FailureEvent]:
         if isinstance(ex, FailureEventException):
             return ex.failure_event
         if isinstance(ex, TimeoutError):
-            ex = _Failed("States.Timeout", "")
-        if not isinstance(ex, _Failed):
+            ex = TaskError("States.Timeout", "")
+        if not isinstance(ex, TaskError):
             return name(self, env=env, ex=ex)
         kinds = {kind.to_name(): kind for kind in StatesErrorNameType}
         known = ex.name in kinds
         details = TaskFailedEventDetails(error=ex.name, cause=ex.cause)
         return FailureEvent(
             env=env,
-            error_name=StatesErrorName(kinds[ex.name]) if known else CustomErrorName(ex.name),
+            error_name=StatesErrorName(kinds[ex.name]) if known else ErrorName(ex.name),
             event_type=HistoryEventType.TaskFailed,
             event_details=EventDetails(taskFailedEventDetails=details),
         )
@@ -234,6 +242,36 @@ def _calling(stage: Stage) -> Callable[..., dict[str, Any]]:
         return {"StatusCode": 200, "Payload": answer}
 
     return invoke
+
+
+@contextmanager
+def _documented_limits() -> Iterator[None]:
+    """What AWS documents and moto does not: errors out of reach of States.ALL, and a size."""
+    matches = ErrorEqualsDecl._eval_body
+
+    def matches_as_documented(self: Any, env: Any) -> None:
+        error = env.stack[-1]
+        matches(self, env)
+        if error.error_name in _UNCATCHABLE and error not in self.error_names:
+            env.stack[-1] = False
+
+    def assign_within_limit(self: Any, env: Any) -> None:
+        values: dict[str, Any] = {}
+        for binding in self.declaration_bindings:
+            binding.eval(env=env)
+            values |= env.stack.pop()
+        if len(json.dumps(values).encode()) > _ASSIGN_BYTES:
+            raise TaskError("States.DataLimitExceeded", f"one Assign of {', '.join(values)}")
+        for name, value in values.items():
+            env.variable_store.set(variable_identifier=name, variable_value=value)
+
+    with (
+        patch.object(ErrorEqualsDecl, "_eval_body", matches_as_documented),
+        patch.object(AssignDecl, "_eval_body", assign_within_limit),
+        # A lane that fails by an error of Step Functions' own is one too many for moto.
+        patch.object(iteration_worker, "CustomErrorName", ErrorName),
+    ):
+        yield
 
 
 @contextmanager
@@ -317,8 +355,7 @@ class _Evaluator:
 
     def evaluate(self, text: str) -> Any:
         bindings = {
-            name: copy.deepcopy(self._values[number])
-            for name, number in self._BOUND.findall(text)
+            name: copy.deepcopy(self._values[number]) for name, number in self._BOUND.findall(text)
         }
         expression = self._BOUND.sub("", text)
         idle = self._parsed.setdefault(expression, [])
@@ -328,7 +365,7 @@ class _Evaluator:
             Jsonata.CURRENT.jsonata = parsed  # whose it is in this thread
             value = parsed.evaluate(None, bindings)
         except Exception as error:
-            raise _Failed("States.QueryEvaluationError", f"{error}: {expression}") from error
+            raise TaskError("States.QueryEvaluationError", f"{error}: {expression}") from error
         idle.append(parsed)
         return value
 
@@ -336,7 +373,8 @@ class _Evaluator:
 @cache
 def _client(service: str) -> Any:
     # moto answers a client whenever it is switched on, so one may be kept.
-    return boto3.Session().client(
+    session: Any = boto3.Session()  # the stubs know only literal names
+    return session.client(
         service, region_name=REGION, aws_access_key_id="moto", aws_secret_access_key="moto"
     )
 

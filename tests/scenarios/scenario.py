@@ -14,9 +14,9 @@ from tests.statemachine.asl import states
 
 CASES = Path(__file__).parent / "cases"
 TASKS = frozenset(name for name, state in states().items() if state["Type"] == "Task")
-ANSWERS = frozenset(
-    "ok Transient RateLimited Rejected Uncertain NotAuthorised NotConfigured TooLate crash".split()
-)
+_THEIR_FAULTS = ("Transient", "RateLimited", "Rejected", "Uncertain")
+_OUR_FAULTS = ("NotAuthorised", "NotConfigured", "TooLate", "crash")
+ANSWERS = frozenset(("ok", *_THEIR_FAULTS, *_OUR_FAULTS))
 _UNITS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
@@ -229,9 +229,7 @@ class Scenario(Strict):
                     known[entry.message] = entry
                 else:
                     own = {name: getattr(entry, name) for name in entry.model_fields_set}
-                    known[entry.message] = known[entry.like].model_copy(
-                        update=own | {"like": None}
-                    )
+                    known[entry.message] = known[entry.like].model_copy(update=own | {"like": None})
         return known
 
     def all_deliveries(self) -> Iterator[Delivery]:
@@ -262,4 +260,3 @@ def idempotency_key(pk: str, sk: str) -> str:
 
 def _iso(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1_000, UTC).isoformat(timespec="milliseconds")[:23] + "Z"
-

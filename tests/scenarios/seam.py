@@ -20,7 +20,7 @@ from ministack.services import stepfunctions  # type: ignore[import-untyped]
 _STAGE = f"http://127.0.0.1:{os.environ['STAGE_PORT']}"
 _opener = build_opener(ProxyHandler({}))
 # The context object of the state that this thread works for. Each lane has its own.
-_state: ContextVar[dict[str, Any]] = ContextVar("state", default={})
+_state: ContextVar[dict[str, Any]] = ContextVar("state")
 
 
 def _clock_ms(context: dict[str, Any]) -> int | None:
@@ -54,7 +54,7 @@ def _in_the_state(function: Callable[..., Any], position: int) -> Callable[..., 
 
 def _asking(invoke: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
     def ask(resource: str, arguments: Any) -> Any:
-        context = _state.get()
+        context = _state.get({})
         if _clock_ms(context) is None:
             return invoke(resource, arguments)
 
@@ -91,7 +91,7 @@ def _let_the_stage_in() -> None:
     sleep, register = stepfunctions._scaled_sleep, stepfunctions._register_sfn_jsonata_functions
 
     def sleep_or_pass(seconds: float) -> None:
-        context = _state.get()
+        context = _state.get({})
         if _clock_ms(context) is None:
             sleep(seconds)
         elif context["State"]["Name"].startswith("Wait"):  # else it is a Retry, which jitters
@@ -99,7 +99,7 @@ def _let_the_stage_in() -> None:
 
     def register_clock(expression: Any) -> None:
         register(expression)
-        now_ms = _clock_ms(_state.get())
+        now_ms = _clock_ms(_state.get({}))
         if now_ms is not None:
             expression.register_lambda("millis", lambda: now_ms)
 

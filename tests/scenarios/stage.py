@@ -1,4 +1,4 @@
-"""Plays one scenario on a machine: feeds the batches, causes the faults, answers as the destination.
+"""Plays a scenario on a machine: feeds the batches, causes the faults, is the destination.
 
 Time is the scenario's own. Every execution reads a clock that stands still but for its waits and
 the calls that take long, so both machines can be held to the millisecond.

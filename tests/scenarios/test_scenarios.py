@@ -9,9 +9,9 @@ import pytest
 from enrichment.elements import Element
 from pydantic import TypeAdapter
 
+from tests.scenarios import moto_machine
 from tests.scenarios.embedded_machine import EmbeddedMachine
 from tests.scenarios.expectations import differences
-from tests.scenarios.moto_machine import moto_machine
 from tests.scenarios.scenario import CASES, load
 from tests.scenarios.stage import Stage
 
@@ -24,7 +24,7 @@ each_case = pytest.mark.parametrize(
 @cache
 def seen_on_moto(path: Path) -> dict[str, Any]:
     stage = Stage(load(path), organisation=path.stem)
-    with moto_machine(stage) as machine:
+    with moto_machine.set_for(stage) as machine:
         return stage.play(machine)
 
 
@@ -37,15 +37,17 @@ def test_its_elements_are_what_the_enrichment_answers(path: Path) -> None:
 
 @each_case
 def test_on_moto(path: Path) -> None:
-    assert differences(load(path), seen_on_moto(path)) == []
+    found = differences(load(path), seen_on_moto(path))
+    assert not found, "\n".join(["", *found])
 
 
 @pytest.mark.embedded
 @each_case
-def test_on_the_embedded_aws(path: Path, embedded: EmbeddedMachine) -> None:
+def test_on_the_embedded_aws(path: Path, embedded_machine: EmbeddedMachine) -> None:
     scenario = load(path)
     stage = Stage(scenario, organisation=path.stem)
-    with embedded.playing(stage):
-        seen = stage.play(embedded)
-    assert differences(scenario, seen) == []
+    with embedded_machine.playing(stage):
+        seen = stage.play(embedded_machine)
+    found = differences(scenario, seen)
+    assert not found, "\n".join(["", *found])
     assert seen == seen_on_moto(path), "the two interpreters differ in what no file expects"
