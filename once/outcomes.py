@@ -20,6 +20,7 @@ class OutcomeRecord:
     sk: str | None
     because: str | None
     copy_of: str | None
+    deferred_to: str | None  # the fresh message that took this one's place
     recorded_at_ms: int
 
 
@@ -61,5 +62,6 @@ def _record(event: dict[str, Any]) -> OutcomeRecord | None:
         sk=said.get("sk"),
         because=said.get("because"),
         copy_of=said.get("copyOf"),
+        deferred_to=said.get("deferredTo"),
         recorded_at_ms=event["timestamp"],
     )

@@ -155,7 +155,12 @@ class Tracker:
     def _refresh(self) -> None:
         new = list(self._log.new())
         with self._lock:
-            self._unclaimed = [r for r in [*self._unclaimed, *new] if not self._take(r)]
+            # A record may name the message that an earlier one of the same look was deferred to.
+            waiting, taken = [*self._unclaimed, *new], True
+            while taken and waiting:
+                left = [record for record in waiting if not self._take(record)]
+                waiting, taken = left, len(left) < len(waiting)
+            self._unclaimed = waiting
         if time.monotonic() - self._queues_read_at >= _QUEUE_SECONDS:
             self._queues_read_at = time.monotonic()
             self._look_for_dead_letters()
@@ -166,6 +171,8 @@ class Tracker:
         if number is None:
             return False
         course = self._courses[number]
+        if record.deferred_to is not None:
+            self._line_of_message[record.deferred_to] = number
         # A message delivered twice may be judged twice; the first verdict that settled it stands.
         if course.outcome not in SETTLED:
             course.record = record
