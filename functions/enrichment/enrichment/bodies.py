@@ -3,27 +3,33 @@
 Each field may be missing: a family that misses a part of its identity falls back, and says so.
 """
 
-import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StringConstraints
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    AliasPath,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    StringConstraints,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
 from typing_extensions import TypedDict
 
-from enrichment.keys import digest
+from enrichment.keys import without_nulls
 from enrichment.times import LAST_MS, to_ms
 
 Id = Annotated[str, StringConstraints(min_length=1)]
 Word = str | bool | int | float
-# Milliseconds, nearly all of what Genesys sends, never leave compiled code.
-When = Annotated[
-    Annotated[int, Field(strict=True, ge=100_000_000_000, le=LAST_MS)]
-    | Annotated[int, PlainValidator(to_ms, json_schema_input_type=int | float | str)],
+When = Annotated[int, PlainValidator(to_ms, json_schema_input_type=int | float | str)]
+# Any spelling as well, but where milliseconds are the rule they never leave compiled code.
+WhenMs = Annotated[
+    Annotated[int, Field(strict=True, ge=100_000_000_000, le=LAST_MS)] | When,
     Field(union_mode="left_to_right"),
 ]
-
-_TIME_THERE = re.compile(rb'Time":[^n]').search
 
 
 class Body(BaseModel):
@@ -32,19 +38,13 @@ class Body(BaseModel):
     )
 
 
-class Reference(Body):
-    """What Genesys calls a UriReference: an object that is named by its id."""
-
-    id: Id | None = None
-
-
 class ConversationEvent(Body):
     """`v2.detail.events.conversation.{id}.*` but for attributes: one step of one session."""
 
     conversation_id: Id | None = None
     participant_id: Id | None = None
     session_id: Id | None = None
-    event_time: When | None = None
+    event_time: WhenMs | None = None
     user_id: Word | None = None
     queue_id: Word | None = None
     flow_id: Word | None = None
@@ -88,7 +88,7 @@ class Attributes(Body):
 
     conversation_id: Id | None = None
     participant_id: Id | None = None
-    event_time: When | None = None
+    event_time: WhenMs | None = None
     attributes: Any = None
     communications: Any = None
 
@@ -101,7 +101,7 @@ class AgentState(Body):
     conversation_id: Word | None = None
     queue_id: Word | None = None
     current_state: Id | None = None
-    current_state_start: When | None = None
+    current_state_start: WhenMs | None = None
 
 
 class PresenceDefinition(Body):
@@ -152,20 +152,6 @@ class Activity(Body):
     out_of_office: OutOfOffice | None = None
     active_queue_ids: list[str] | None = None
     date_active_queues_changed: When | None = None
-
-    @property
-    def changed(self) -> int | None:
-        times = (
-            self.routing_status and self.routing_status.start_time,
-            self.presence and self.presence.modified_date,
-            self.out_of_office and self.out_of_office.modified_date,
-            self.date_active_queues_changed,
-        )
-        return max((time for time in times if time), default=None)
-
-    @property
-    def projection(self) -> str:
-        return projected(self)
 
 
 class OfUser(Body):
@@ -249,50 +235,38 @@ class _Participant(_Part, _Media, total=False):
     pass
 
 
+def _told(parts: list[Any]) -> str:
+    """The parts as JSON. They are validated, so their fields are in the order of declaration."""
+    text = to_json(parts)
+    return (to_json(without_nulls(parts)) if b":null" in text else text).decode()
+
+
+def _told_by_id(participants: list[Any]) -> str:
+    return _told(sorted(participants, key=lambda one: str(one.get("id"))))
+
+
 class Snapshot(Body):
     """The state of a whole conversation, sent again whenever anything in it changes."""
 
     id: Id | None = None
     user_id: Id | None = None
     queue_id: Id | None = None
-    participants: list[_Participant] | None = None
+    participants: Annotated[list[_Participant], AfterValidator(_told_by_id)] | None = None
     recording_state: Word | None = None
     secure_pause: bool | None = None
-
-    @property
-    def projection(self) -> list[Any] | None:
-        if self.participants is None:
-            return None
-        participants = sorted(self.participants, key=lambda one: str(one.get("id")))
-        return [self.recording_state, self.secure_pause, participants]
-
-    @property
-    def timed(self) -> bool | None:
-        """True where a time tells this state from an earlier one that looks the same."""
-        return _TIME_THERE(to_json(self.participants)) is not None or None
-
-
-def projected(body: Body) -> str:
-    """All that is declared of a body, as JSON in the order of the declaration."""
-    return body.model_dump_json(by_alias=True, exclude_none=True)
 
 
 class Member(Body):
     """`v2.routing.queues.{id}.users`"""
 
     queue_id: Id | None = None
-    id: Id | None = None
-    user: Reference | None = None
+    member_id: Id | None = Field(None, validation_alias=AliasChoices(AliasPath("user", "id"), "id"))
     joined: bool | None = None
 
-    @property
-    def member(self) -> str | None:
-        return (self.user and self.user.id) or self.id
 
-
-class Utterance(Body):
-    utterance_id: Word | None = None
-    is_final: bool | None = None
+class _Utterance(TypedDict, total=False):
+    utteranceId: Any
+    isFinal: Any
 
 
 class TranscriptionStatus(Body):
@@ -307,27 +281,19 @@ class Transcription(Body):
     communication_id: Id | None = None
     event_time: When | None = None
     status: TranscriptionStatus | None = None
-    transcripts: list[Utterance] | None = None
-
-    @property
-    def utterances(self) -> list[tuple[Any, Any]] | None:
-        said = self.transcripts
-        return None if said is None else [(part.utterance_id, part.is_final) for part in said]
+    transcripts: Annotated[list[_Utterance], AfterValidator(_told)] | None = None
 
 
 class Audit(Body):
     """`v2.audits.entitytype.{id}.entityid.{id}`"""
 
     id: Id | None = None
-    entity_id: Id | None = None
+    entity_id: Id | None = Field(
+        None, validation_alias=AliasChoices(AliasPath("entity", "id"), "entityId")
+    )
     entity_type: Word | None = None
-    entity: Reference | None = None
     action: Word | None = None
     event_time: When | None = None
-
-    @property
-    def about(self) -> str | None:
-        return (self.entity and self.entity.id) or self.entity_id
 
 
 class Metric(Body):
@@ -341,8 +307,8 @@ class Metric(Body):
     metric_date: When | None = None
 
 
-class Interval(Body):
-    interval: Word | None = None
+class _Interval(TypedDict, total=False):
+    interval: Any
 
 
 class Counters(Body):
@@ -355,13 +321,7 @@ class Counters(Body):
     wrapup_id: Id | None = None
     campaign_id: Id | None = None
     group: dict[str, Any] | None = None
-    data: list[Interval] | None = None
-
-    @property
-    def counter(self) -> str | None:
-        if not self.group and not self.data:
-            return None
-        return digest([self.group, [part.interval for part in self.data or ()]])
+    data: list[_Interval] | None = None
 
 
 class Operation(Body):
@@ -374,7 +334,7 @@ class Operation(Body):
     previous_value: Word | None = None
     error_code: Word | None = None
     conversation_id: Word | None = None
-    timestamp: When | None = None
+    timestamp: WhenMs | None = None
 
 
 class Evaluation(Body):
@@ -384,13 +344,9 @@ class Evaluation(Body):
     version: Word | None = None
     event_type: Word | None = None
     status: Word | None = None
-    event_time: When | None = None
-    changed_date: When | None = None
+    event_time: When | None = Field(None, validation_alias=AliasChoices("eventTime", "changedDate"))
+    changed_date: Word | None = None
     conversation_id: Word | None = None
-
-    @property
-    def changed(self) -> int | None:
-        return self.event_time or self.changed_date
 
 
 class Workitem(Body):
@@ -415,7 +371,7 @@ class CampaignContact(Body):
     outbound_contact_list_id: Word | None = None
     conversation_id: Word | None = None
     wrapup_code: Word | None = None
-    event_time: When | None = None
+    event_time: WhenMs | None = None
 
 
 class Recording(Body):

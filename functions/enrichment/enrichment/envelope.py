@@ -8,10 +8,18 @@ from pydantic_core import from_json
 
 from enrichment import topics
 from enrichment.elements import ParkedReason
+from enrichment.families import BY_TOPIC
 
+Json = Mapping[str, Any]
+Opened = tuple[str | None, str, Json, Json, Json]
+"""Template (None for shapes that are not Genesys' own), topic, body, detail and envelope."""
+
+LONGEST_TOPIC = 512  # characters; also of a source
+_HEARTBEAT = "channel.metadata"
 _WRAPPERS = ("body", "Body", "detail", "Message", "requestPayload")
-_LAYERS = 3  # SQS body, one wrapper around the event, and text inside it
-_TOPIC_CHARS = 512
+_LAYERS = 4  # text of the SQS body, a wrapper around the event, text inside it, and the event
+_KNOWN = topics.tree(BY_TOPIC)
+_AROUND_A_BODY = {"topicName", "version", "metadata", "timestamp"}
 
 
 class UnfitError(Exception):
@@ -23,112 +31,120 @@ class UnfitError(Exception):
         self.detail = detail
 
 
-Json = Mapping[str, Any]
-Opened = tuple[str | None, str, Json, Json, Json]
-"""Template (None for shapes that are not Genesys' own), topic, body, detail and envelope."""
-
-
 def parse(text: str) -> Any:
-    """JSON text as an object. Duplicate names: the last one counts, as everywhere on AWS."""
+    """JSON text as an object. Of a name that is there twice the last one counts."""
+    if not text:
+        raise UnfitError(ParkedReason.BODY_MISSING, "The message has no body.")
     try:
         return from_json(text, allow_inf_nan=False, cache_strings="keys")
-    except ValueError as error:
-        detail = str(error)
-    except UnicodeError as error:
+    except ValueError as error:  # UnicodeEncodeError is one too
         detail = str(error)
     if "recursion" in detail:
-        raise UnfitError(
-            ParkedReason.TOO_DEEP, f"The text is nested too deeply to be read: {detail}."
-        )
+        raise UnfitError(ParkedReason.TOO_DEEP, "The text is nested too deeply to be read.")
     raise UnfitError(ParkedReason.NOT_JSON, f"The text is not JSON: {detail}.")
 
 
 def open_event(value: Any) -> Opened:
     """The event in a parsed message body."""
+    try:  # as EventBridge delivers it; whatever is missing here is looked for below
+        detail = value["detail"]
+        body, topic, template = detail["eventBody"], detail["topicName"], value["detail-type"]
+        if type(body) is dict and type(topic) is str and topic[:3] == "v2.":
+            return _genesys(template, topic, body, detail, value)
+    except (LookupError, TypeError):
+        pass
     for _ in range(_LAYERS):
-        if type(value) is not dict:
-            if type(value) is str:
-                value = parse(value)
-                continue
+        if type(value) is dict:
+            detail = value.get("detail")
+            if type(detail) is dict:
+                body, topic = detail.get("eventBody"), detail.get("topicName")
+                if type(body) is dict and type(topic) is str:
+                    return _genesys(value.get("detail-type"), topic, body, detail, value)
+            opened = _bare(value) or _flat(value)
+            if opened:
+                return opened
+            inner = _wrapped(value)
+            if inner is None:
+                return _home_made(value)
+            value = inner
+        elif type(value) is str:
+            value = parse(value)
+        else:
+            kind = "null" if value is None else type(value).__name__
             raise UnfitError(
                 ParkedReason.NOT_AN_OBJECT,
-                f"The text is JSON but holds a {_kind(value)} where an event object should be.",
+                f"The text is JSON, but a value of type {kind} is where an event should be.",
             )
-        detail = value.get("detail")
-        if type(detail) is dict:
-            body, topic = detail.get("eventBody"), detail.get("topicName")
-            if type(body) is dict and type(topic) is str:
-                return _genesys(value, detail, topic, body)
-        body, topic = value.get("eventBody"), value.get("topicName")
-        if type(body) is dict and type(topic) is str:
-            return _genesys({}, value, topic, body)
-        wrapped = _wrapped(value)
-        if wrapped is None:
-            break
-        value = wrapped
-    if type(value) is not dict:
-        raise UnfitError(ParkedReason.UNKNOWN_SHAPE, "The event is wrapped too many times.")
-    return _home_made(value)
+    raise UnfitError(ParkedReason.UNKNOWN_SHAPE, "The event is wrapped too many times to be found.")
 
 
-def _genesys(
-    envelope: Mapping[str, Any], detail: Mapping[str, Any], topic: str, body: Mapping[str, Any]
-) -> Opened:
-    template = envelope.get("detail-type")
-    if type(template) is not str or template[:3] != "v2.":
-        if topic == "channel.metadata":
+def _genesys(template: Any, topic: str, body: Json, detail: Json, envelope: Json) -> Opened:
+    if len(topic) > LONGEST_TOPIC:
+        raise UnfitError(
+            ParkedReason.UNKNOWN_SHAPE,
+            f"The topic is longer than {LONGEST_TOPIC} characters, so it is none of Genesys'.",
+        )
+    if type(template) is not str or template[:3] != "v2." or len(template) > LONGEST_TOPIC:
+        if topic == _HEARTBEAT:
             raise UnfitError(
                 ParkedReason.NOT_AN_EVENT,
-                "This is a WebSocket heartbeat (channel.metadata), not an event.",
+                f"This is a WebSocket heartbeat ({_HEARTBEAT}) and no event: nothing is lost.",
             )
-        template = _template(topic)
-    if len(topic) > _TOPIC_CHARS or len(template) > _TOPIC_CHARS:
-        raise UnfitError(
-            ParkedReason.UNKNOWN_SHAPE, f"The topic is longer than {_TOPIC_CHARS} characters."
-        )
+        template = _template_of(topic)
     return template, topic, body, detail, envelope
 
 
-def _template(topic: str) -> str:
-    if len(topic) > _TOPIC_CHARS:
-        return topic
-    return topics.guess_template(topic)
+@lru_cache(maxsize=1024)
+def _template_of(topic: str) -> str:
+    return topics.template_of(topic, _KNOWN)
 
 
-def _wrapped(value: Mapping[str, Any]) -> Any:
+def _bare(value: Json) -> Opened | None:
+    """The WebSocket form, or a detail that came without its envelope."""
+    body, topic = value.get("eventBody"), value.get("topicName")
+    if type(body) is dict and type(topic) is str:
+        return _genesys(value.get("detail-type"), topic, body, value, value)
+    return None
+
+
+def _flat(value: Json) -> Opened | None:
+    """A Genesys topic whose fields lie in the detail itself, with no eventBody around them."""
+    detail = value.get("detail")
+    if type(detail) is not dict:
+        detail = value
+    template, topic = value.get("detail-type"), detail.get("topicName")
+    named = topic if type(topic) is str else template
+    if "eventBody" in detail or type(named) is not str or named[:3] != "v2.":
+        return None
+    body = {name: part for name, part in detail.items() if name not in _AROUND_A_BODY}
+    return _genesys(template, named, body, detail, value)
+
+
+def _wrapped(value: Json) -> Any:
     """What lies inside a wrapper; None where `value` itself is the event."""
-    if "detail-type" in value and type(value.get("detail")) is dict:
-        inner = value["detail"]
-        return inner if "detail-type" in inner or "topicName" in inner else None
     for name in _WRAPPERS:
         inner = value.get(name)
-        if type(inner) is dict and ("detail" in inner or "eventBody" in inner):
+        if type(inner) is dict and not inner.keys().isdisjoint(
+            ("detail", "detail-type", "eventBody")
+        ):
             return inner
-        if type(inner) is str and inner.lstrip()[:1] == "{":
+        if type(inner) is str and inner.lstrip()[:1] in ("{", '"'):
             return inner
     return None
 
 
-def _home_made(value: Mapping[str, Any]) -> Opened:
+def _home_made(value: Json) -> Opened:
     detail = value.get("detail")
     if type(detail) is not dict:
         detail = value
-    name = value.get("detail-type") or detail.get("detail-type")
-    topic = name if type(name) is str else ""
-    return None, topic[:_TOPIC_CHARS], detail, detail, value
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    return {list: "list", bool: "boolean"}.get(type(value), "number")
+    name = value.get("detail-type")
+    return None, name[:LONGEST_TOPIC] if type(name) is str else "", detail, detail, value
 
 
 @lru_cache(maxsize=256)
 def organization_of(source: str) -> str | None:
     """The organisation in `aws.partner/genesys.com/cloud/<organisation>/<suffix>`."""
-    words = source.split("/")
-    try:
-        return words[words.index("cloud") + 1] or None
-    except (ValueError, IndexError):
+    words = source[:LONGEST_TOPIC].split("/")
+    if "cloud" not in words[:-1]:
         return None
+    return words[words.index("cloud") + 1] or None

@@ -18,15 +18,16 @@ class Family:
     body: type[Body]
     subject: tuple[str, str]  # type, and the field that holds the id
     identity: tuple[str, ...] = ()
-    time: str = ""  # without one, and nothing `unique`, the family is windowed
-    unique: str = ""  # where this is there, the key is exact without a time
+    time: str = ""  # when it happened; a family without one is windowed
+    times: tuple[str, ...] = ()  # instead of one time, the latest of those that are there
+    timed: str = ""  # instead of a time, the content that may hold some
     state: tuple[str, ...] = ()  # the first is shown as the event's state
-    content: tuple[str, ...] = ()  # long or free: hashed
+    content: tuple[str, ...] = ()  # state too long to be read in a key: hashed
     whole: bool = False  # the whole body is content
-    slots: tuple[str, ...] = ()  # names of the ids that only the topic holds
-    word: str = ""  # the state, where the topic says it
-    latest: bool = False  # an event older than the latest settled one is stale
-    lane: tuple[str, ...] = ()  # what `latest` is told apart by within the subject
+    word: str = ""  # the state to show, where the topic alone tells it
+    slots: tuple[str, ...] = ()  # names of the ids that only the topic's name holds
+    latest: bool = False  # an event older than the latest that was settled is stale
+    lane: tuple[str, ...] = ()  # what tells apart more than one latest of a subject
 
 
 def _conversation(suffix: str, body: type[Body], *state: str) -> Family:
@@ -50,8 +51,8 @@ def _snapshots(place: str, slot: str, field: str) -> Family:
         slots=(slot,),
         subject=("conversation", "id"),
         identity=(field,),
-        unique="timed",
-        content=("projection",),
+        timed="participants",
+        content=("participants", "recording_state", "secure_pause"),
         latest=True,
         lane=(field,),
     )
@@ -65,7 +66,7 @@ def _counters(kind: str, *topics: str) -> Family:
         subject=(kind, f"{kind}_id"),
         whole=True,
         latest=True,
-        lane=("counter",),
+        lane=("group", "data"),
     )
 
 
@@ -147,9 +148,14 @@ FAMILIES = (
         topics=("v2.users.{id}.activity",),
         body=bodies.Activity,
         subject=("user", "id"),
-        time="changed",
+        times=(
+            "routing_status.start_time",
+            "presence.modified_date",
+            "out_of_office.modified_date",
+            "date_active_queues_changed",
+        ),
         state=("routing_status.status", "presence.presence_definition.system_presence"),
-        content=("projection",),
+        whole=True,
         latest=True,
     ),
     Family(
@@ -167,10 +173,10 @@ FAMILIES = (
         body=bodies.Member,
         slots=("queueId",),
         subject=("queue", "queue_id"),
-        identity=("member",),
+        identity=("member_id",),
         state=("joined",),
         latest=True,
-        lane=("member",),
+        lane=("member_id",),
     ),
     Family(
         topics=("v2.conversations.{id}.transcription",),
@@ -179,13 +185,13 @@ FAMILIES = (
         identity=("communication_id",),
         time="event_time",
         state=("status.status", "status.offset_ms"),
-        content=("utterances",),
+        content=("transcripts",),
     ),
     Family(
         topics=("v2.audits.entitytype.{id}.entityid.{id}",),
         body=bodies.Audit,
         slots=("entityType", "entityId"),
-        subject=("entity", "about"),
+        subject=("entity", "entity_id"),
         identity=("id",),
         time="event_time",
         state=("action", "entity_type"),
@@ -219,8 +225,8 @@ FAMILIES = (
         topics=("v2.quality.evaluations",),
         body=bodies.Evaluation,
         subject=("evaluation", "id"),
-        time="changed",
-        state=("status", "event_type", "version", "conversation_id"),
+        time="event_time",
+        state=("status", "event_type", "version", "changed_date", "conversation_id"),
     ),
     Family(
         topics=(
@@ -295,7 +301,7 @@ FAMILIES = (
         slots=("chatId",),
         subject=("chat", "chat_id"),
         identity=("message_id",),
-        unique="created",
+        time="created",
         state=("action_type",),
         whole=True,
     ),

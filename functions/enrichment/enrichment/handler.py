@@ -3,11 +3,9 @@
 from typing import Any
 
 from enrichment import bucket
-from enrichment.collapse import collapse
-from enrichment.normalise import normalise
-from enrichment.overflow import fit
+from enrichment.batch import enrich
 
 
 def handler(event: list[Any], _context: object) -> list[dict[str, Any]]:
     """One element for each message of the batch, in their order."""
-    return fit(collapse([normalise(record) for record in event]), bucket.write)
+    return enrich(event, bucket.write)

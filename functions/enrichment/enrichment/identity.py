@@ -1,12 +1,12 @@
 """What an event's identity is made of, and the generic rule that gives one to any topic."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from enrichment import topics
 from enrichment.elements import KEY_VERSION
-from enrichment.keys import compose, digest, part
+from enrichment.keys import compose, digest
 from enrichment.times import maybe_ms
 
 Json = Mapping[str, Any]
@@ -37,7 +37,6 @@ class Kind(NamedTuple):
     family: str
     subject_type: str
     exact: bool
-    latest: bool
 
 
 Identity = tuple[
@@ -47,7 +46,7 @@ Identity = tuple[
     str,  # sk
     int | None,  # business time
     str | None,  # state
-    str,  # lane within `latest`
+    str,  # sk of the row that holds the latest, or empty
     Mapping[str, str],  # ids from the topic's name
     str | None,  # note
 ]
@@ -63,7 +62,7 @@ def generic(template: str, topic: str, body: Json) -> Identity:
     subject_type, subject_id = subject_of(found, body)
     time = next((ms for ms in (maybe_ms(body.get(name)) for name in _TIMES) if ms), None)
     version, own_id = body.get("version"), body.get("id")
-    parts = list(ids[1:])
+    parts = [subject_id or "", *ids[1:]]
     if own_id and isinstance(own_id, str) and type(version) is int:
         parts += [own_id, str(version)]
         exact = True
@@ -72,16 +71,21 @@ def generic(template: str, topic: str, body: Json) -> Identity:
     if time is not None:
         parts.append(str(time))
     return (
-        Kind(name, subject_type, exact, not exact),
+        Kind(name, subject_type, exact),
         subject_id,
-        part(subject_id or ""),
-        compose(f"{KEY_VERSION}/{name}/", parts, digest(body)),
+        *compose(f"{KEY_VERSION}/{name}/", parts, digest(body)),
         time,
         next((value for value in map(body.get, _STATES) if isinstance(value, str)), None),
-        "" if exact else "/~" + digest({**ids_of(body), **found}),
+        "" if exact else latest_key(name, [f"{n}={v}" for n, v in sorted(ids_of(body).items())]),
         found,
         None,
     )
+
+
+def latest_key(family: str, lane: Sequence[Any]) -> str:
+    """The sk of the row that holds the latest event of a lane within the subject."""
+    parts = [v if type(v) is str else digest(v) for v in lane if v != ""]
+    return compose(f"latest/{family}/", ["", *parts])[1] if parts else f"latest/{family}"
 
 
 def subject_of(found: Mapping[str, str], body: Json) -> tuple[str, str | None]:

@@ -9,6 +9,9 @@ from typing import Any
 SK_BYTES = 1024
 _PART_BYTES = 200
 _HASHED = "~"  # opens a hashed part; in a literal part it is always escaped
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, check_circular=False
+)
 _PLAIN_CHARS = 600  # fewer cannot pass the limit of a key, however long its prefix
 
 
@@ -24,15 +27,29 @@ def is_plain(text: str, slashes: int) -> bool:
     )
 
 
-def compose(prefix: str, parts: Sequence[str], content: str | None = None) -> str:
-    """A sort key: `prefix`, the parts joined by `/`, and at last the digest of the content."""
+def compose(prefix: str, parts: Sequence[str], content: str | None = None) -> tuple[str, str]:
+    """The first part as it stands in a pk, and a sort key of `prefix` and the others.
+
+    `content` is a digest and goes last.
+    """
     text = "/".join(parts)
-    if not is_plain(text, len(parts) - 1):
-        text = "/".join(map(part, parts))
+    if is_plain(text, len(parts) - 1):
+        return compose_plain(prefix, text, content)
+    first, *rest = map(part, parts)
+    return first, _sort_key(prefix, "/".join(rest), content)
+
+
+def compose_plain(prefix: str, text: str, content: str | None = None) -> tuple[str, str]:
+    """As `compose`, of parts that are joined already and plain."""
+    first, _, rest = text.partition("/")
+    return first, prefix + rest if content is None else _sort_key(prefix, rest, content)
+
+
+def _sort_key(prefix: str, text: str, content: str | None) -> str:
     if content is not None:
-        text = f"{text}/{_HASHED}{content}" if parts else _HASHED + content
+        text = f"{text}/{_HASHED}{content}" if text else _HASHED + content
     if len(text) >= _PLAIN_CHARS and len((prefix + text).encode()) > SK_BYTES:
-        text = _HASHED + _hex(text.encode())
+        text = _HASHED + _hash(text.encode())
     return prefix + text
 
 
@@ -42,7 +59,7 @@ def part(text: str) -> str:
         return text
     escaped = "".join(map(_char, text[: _PART_BYTES + 1]))
     if len(text) > _PART_BYTES or len(escaped.encode()) > _PART_BYTES:
-        return _HASHED + _hex(_bytes(text))
+        return _HASHED + _hash(_bytes(text))
     return escaped
 
 
@@ -54,29 +71,32 @@ def _char(char: str) -> str:
 
 def digest(value: Any) -> str:
     """A short hash of canonical JSON: order of fields, spacing and nulls do not change it."""
-    text = _canonical(value)
-    if "null" in text:
-        text = _canonical(_without_nulls(value))
-    return _hex(_bytes(text))
+    return _hash(_bytes(canonical(value)))
 
 
-def _canonical(value: Any) -> str:
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, check_circular=False
-    )
+def digest_texts(texts: Sequence[str]) -> str:
+    """A short hash of some texts, which cannot run into each other."""
+    return _hash(b"".join(b"%d:%b" % (len(text), text) for text in map(_bytes, texts)))
 
 
-def _without_nulls(value: Any) -> Any:
+def canonical(value: Any) -> str:
+    """JSON with sorted names and without spaces and nulls."""
+    text = _CANONICAL.encode(value)
+    return _CANONICAL.encode(without_nulls(value)) if "null" in text else text
+
+
+def without_nulls(value: Any) -> Any:
+    """A null says as much as a field that is not there."""
     if isinstance(value, dict):
-        return {name: _without_nulls(part) for name, part in value.items() if part is not None}
-    return [_without_nulls(part) for part in value] if isinstance(value, list) else value
+        return {name: without_nulls(part) for name, part in value.items() if part is not None}
+    return [without_nulls(part) for part in value] if isinstance(value, list) else value
 
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _hex(data: bytes) -> str:
+def _hash(data: bytes) -> str:
     return sha256(data).hexdigest()[:32]
 
 

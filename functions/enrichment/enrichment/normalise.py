@@ -1,23 +1,31 @@
 """Turns one queue message into one element. Never raises, and never reads a clock."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from enrichment.declared import declared
 from enrichment.elements import VERSION, Event, ParkedReason
-from enrichment.envelope import Opened, UnfitError, open_event, organization_of, parse
+from enrichment.envelope import (
+    Opened,
+    UnfitError,
+    open_event,
+    organization_of,
+    parse,
+)
 from enrichment.homemade import Shape
 from enrichment.identity import Json, generic, ids_of
 from enrichment.keys import idempotency_key, part, partition
+from enrichment.overflow import Element
 from enrichment.times import AHEAD_MS, as_iso, choose, iso, maybe_ms, window_of
 
-Element = dict[str, Any]
+_LONG_CHARS = 4096  # a shorter message cannot make an element's small parts large
+_LONGEST_PART = 512
+_MOST_IDS = 64
 
 
-def normalise(record: Any) -> Element:
+def normalise(record: Any, *, distrust_numbers: bool = False) -> Element:
     """The element of one SQS record: an event, or parked with the reason why it is none."""
     sent_ms: int | None
     try:
@@ -26,13 +34,18 @@ def normalise(record: Any) -> Element:
         sent_ms = int(record["attributes"]["SentTimestamp"])
     except (LookupError, TypeError, ValueError):
         message_id, text, sent_ms = _odd_record(record)
+    if type(text) is not str or type(message_id) is not str or not message_id.isascii():
+        message_id, text = _as_text(message_id), _as_text(text)
     try:
-        if text is None:
-            raise UnfitError(ParkedReason.BODY_MISSING, "The message has no body.")
-        value = parse(text) if type(text) is str else text
+        value = parse(text)
+        if distrust_numbers:
+            _refuse_infinite(value)
         if type(value) is dict and value.get("kind") == "event" and "key" in value:
             return _replayed(message_id, value)
-        return _event(message_id, open_event(value), sent_ms)
+        element = _event(message_id, open_event(value), sent_ms)
+        if len(text) > _LONG_CHARS:
+            _cut(element)
+        return element
     except UnfitError as unfit:
         return _parked(message_id, text, unfit.reason, unfit.detail)
     except Exception as error:  # one bad message must not fail its whole batch
@@ -40,62 +53,77 @@ def normalise(record: Any) -> Element:
         return _parked(message_id, text, ParkedReason.UNEXPECTED, detail)
 
 
-def _odd_record(record: Any) -> tuple[str, Any, int | None]:
+def _odd_record(record: Any) -> tuple[Any, Any, int | None]:
     if not isinstance(record, dict):
-        return "", None, None
-    message_id, attributes = record.get("messageId"), record.get("attributes")
+        return None, record, None
+    attributes = record.get("attributes")
     sent = attributes.get("SentTimestamp") if isinstance(attributes, dict) else None
-    return message_id if isinstance(message_id, str) else "", record.get("body"), maybe_ms(sent)
+    return record.get("messageId"), record.get("body"), maybe_ms(sent)
 
 
-def _parked(message_id: str, text: Any, reason: ParkedReason, detail: str) -> Element:
-    if not isinstance(text, str):
-        text = "" if text is None else json.dumps(text, default=repr)
+def _as_text(value: Any) -> str:
+    """What should have been text: a queue sends no body that is an object, but people do."""
+    if value is None:
+        return ""
+    if type(value) is not str:
+        try:
+            value = json.dumps(value)
+        except (TypeError, ValueError, RecursionError):
+            value = f"({type(value).__name__} that cannot be written as JSON)"
+    return str(value).encode("utf-8", "backslashreplace").decode()
+
+
+def _parked(message_id: str, text: str, reason: ParkedReason, detail: str) -> Element:
     return {
         "messageId": message_id,
         "kind": "parked",
         "lane": message_id,
         "reason": reason.value,
         "detail": detail,
-        "raw": text.encode("utf-8", "backslashreplace").decode(),
+        "raw": _as_text(text),
     }
 
 
 def _replayed(message_id: str, value: Element) -> Element:
+    """An element that an operator sends again keeps the key it was parked with."""
+    wrong = "its idempotencyKey is not that of its key"
     try:
-        Event.model_validate(value)
+        key = Event.model_validate(value).key
+        if value["idempotencyKey"] == idempotency_key(key.pk, key.sk):
+            return {**value, "messageId": message_id}
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UnfitError(
-            ParkedReason.INVALID_REPLAY,
-            f"The element to replay is not one of ours: {where}: {first['msg']}.",
-        ) from None
-    return {**value, "messageId": message_id}
+        wrong = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    raise UnfitError(
+        ParkedReason.INVALID_REPLAY,
+        f"This is no element as the enrichment writes them ({wrong}): replay what was parked.",
+    )
 
 
 def _event(message_id: str, opened: Opened, sent_ms: int | None) -> Element:
     template, topic, body, detail, envelope = opened
-    published = detail.get("timestamp")
     event_id = None
+    published = detail.get("timestamp")
     if template is None:
         shape = Shape(body, topic)
         identity = shape.identify()
-        event_id = shape.event_id
-        published = shape.time
+        event_id, published = shape.event_id, shape.time
     else:
-        family = declared(template)
-        identity = family.identify(body, topic) if family else generic(template, topic, body)
-    kind, subject_id, subject_part, sk, business_ms, state, lane, found, note = identity
-    family_name, subject_type, exact, latest = kind
+        known = declared(template)
+        identity = known.identify(body, topic) if known else generic(template, topic, body)
+    kind, subject_id, subject_part, sk, business_ms, state, latest, found, note = identity
+    family, subject_type, exact = kind
+
     source = envelope.get("source")
     organization_id = organization_of(source) if type(source) is str else None
     if organization_id is None or subject_id is None:
         organization_id, subject_id = _subject(subject_type, organization_id, subject_id, body)
         subject_part = part(subject_id)
+    pk = partition(organization_id, subject_type) + subject_part
 
     if business_ms is not None and sent_ms is not None and business_ms <= sent_ms + AHEAD_MS:
-        ms, window_ms, orderable = business_ms, 0 if exact else window_of(business_ms), True
+        ms, orderable = business_ms, True
+        window_ms = 0 if exact else window_of(ms)
     else:
         moment = choose(business_ms, maybe_ms(published), envelope.get("time"), sent_ms)
         if moment is None:
@@ -103,29 +131,36 @@ def _event(message_id: str, opened: Opened, sent_ms: int | None) -> Element:
                 ParkedReason.NO_TIME, "Neither the event nor its message tells a time."
             )
         ms, window_ms, orderable = moment
+        window_ms = 0 if exact else window_ms
         if business_ms is not None and ms != business_ms:
             ahead = f"the time in the body is ahead of the queue's: {iso(business_ms)}"
             note = f"{note}; {ahead}" if note else ahead
 
-    pk = partition(organization_id, subject_type) + subject_part
-    policy: dict[str, Any] = {"windowMs": 0 if exact else window_ms, "order": "none"}
-    if latest and orderable:
-        policy["order"] = "latest"
-        policy["latest"] = f"latest/{family_name}{lane}"
+    ids = ids_of(body)
+    if found:
+        ids = {**found, **ids}
+    if "id" in ids and ids["id"] == subject_id:
+        del ids["id"]
+    ids.setdefault(f"{subject_type}Id", subject_id)
+
     element: Element = {
         "messageId": message_id,
         "kind": "event",
         "lane": pk,
         "version": VERSION,
-        "family": family_name,
+        "family": family,
         "topic": topic,
         "subject": {"type": subject_type, "id": subject_id},
         "occurredAt": iso(ms),
         "occurredAtMs": ms,
-        "ids": _ids(subject_type, subject_id, found, body),
+        "ids": ids,
         "key": {"pk": pk, "sk": sk},
         "idempotencyKey": idempotency_key(pk, sk),
-        "policy": policy,
+        "policy": (
+            {"windowMs": window_ms, "order": "latest", "latest": latest}
+            if latest and orderable
+            else {"windowMs": window_ms, "order": "none"}
+        ),
         "body": body,
         "trace": _trace(envelope, detail, event_id),
     }
@@ -144,7 +179,7 @@ def _event(message_id: str, opened: Opened, sent_ms: int | None) -> Element:
 def _subject(
     subject_type: str, organization_id: str | None, subject_id: str | None, body: Json
 ) -> tuple[str | None, str]:
-    """Organisation and subject, where the source tells no organisation or the event no subject."""
+    """Organisation and subject, where the source lacks the one or the event the other."""
     if organization_id is None:
         own = body.get("organizationId")
         organization_id = own if type(own) is str and own else None
@@ -158,20 +193,8 @@ def _subject(
     return organization_id, subject_id
 
 
-def _ids(
-    subject_type: str, subject_id: str, found: Mapping[str, str], body: Json
-) -> dict[str, str]:
-    ids = ids_of(body)
-    if found:
-        ids = {**found, **ids}
-    if "id" in ids and ids["id"] == subject_id:
-        del ids["id"]
-    ids.setdefault(f"{subject_type}Id", subject_id)
-    return ids
-
-
 def _trace(envelope: Json, detail: Json, event_id: str | None) -> dict[str, str]:
-    trace = {}
+    trace: dict[str, str] = {}
     if event_id:
         trace["eventId"] = event_id
     value = envelope.get("id")
@@ -189,3 +212,25 @@ def _trace(envelope: Json, detail: Json, event_id: str | None) -> dict[str, str]
     if type(value) is str:
         trace["source"] = value
     return trace
+
+
+def _refuse_infinite(value: Any) -> None:
+    """`1e999` is read as infinity, which no JSON writer on the way could repeat."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        raise UnfitError(
+            ParkedReason.NUMBER_OUT_OF_RANGE,
+            "A number in the event is too large to be one: its publisher must mend it.",
+        ) from None
+
+
+def _cut(element: Element) -> None:
+    """Cuts what only a mistaken or hostile publisher makes long. Keys are computed by now."""
+    for name in ("topic", "state", "organizationId"):
+        if name in element:
+            element[name] = element[name][:_LONGEST_PART]
+    element["subject"]["id"] = element["subject"]["id"][:_LONGEST_PART]
+    for name in ("ids", "trace"):
+        few = list(element[name].items())[:_MOST_IDS]
+        element[name] = {key[:_LONGEST_PART]: value[:_LONGEST_PART] for key, value in few}

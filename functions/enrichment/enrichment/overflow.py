@@ -11,7 +11,6 @@ Element = dict[str, Any]
 Write = Callable[[str, bytes], dict[str, str]]  # object key, content; answers where it is
 
 LIMIT_BYTES = 200 * 1024  # of 256 KiB: the machine adds lanes and verdicts of its own
-_REST_BYTES = 1500
 _MOVABLE_BYTES = 1024  # a smaller part gains nothing by being replaced with its reference
 
 
@@ -30,20 +29,22 @@ def size(value: Any) -> int:
     spaces = text.count(b",") + text.count(b":")
     if text.isascii():
         return len(text) + spaces
-    return len(text.decode().encode("ascii", "backslashreplace")) + spaces
+    # Escaped, each UTF-16 unit of a character beyond ASCII takes the six bytes of \\uXXXX.
+    plain = text.decode()
+    ascii_chars = len(plain.encode("ascii", "ignore"))
+    units = len(plain.encode("utf-16-le")) // 2
+    return ascii_chars + 6 * (units - ascii_chars) + spaces
 
 
 def fit(elements: list[Element], write: Write, limit: int = LIMIT_BYTES) -> list[Element]:
     """The elements, with as many bodies and raw texts in the bucket as it takes to fit."""
-    if len(elements) * _REST_BYTES + 3 * len(to_json([e.get("body") for e in elements])) <= limit:
-        return elements
     if size(elements) <= limit:
         return elements
+    sizes = [size(element) for element in elements]
     answer = list(elements)
-    sizes = [size(element) for element in answer]
-    movable = [(size(_heavy(element)), at) for at, element in enumerate(answer)]
-    for heavy, at in sorted(movable, key=lambda entry: (-entry[0], entry[1])):
-        if sum(sizes) <= limit or heavy <= _MOVABLE_BYTES:
+    largest_first = sorted(range(len(answer)), key=lambda at: -_movable(answer[at]))
+    for at in largest_first:
+        if sum(sizes) <= limit or _movable(answer[at]) <= _MOVABLE_BYTES:
             break
         answer[at] = _moved(answer[at], write)
         sizes[at] = size(answer[at])
@@ -59,11 +60,15 @@ def fit(elements: list[Element], write: Write, limit: int = LIMIT_BYTES) -> list
     return answer
 
 
-def _heavy(element: Element) -> Any:
-    return element.get("body", element.get("raw", ""))
+def _movable(element: Element) -> int:
+    return size(element.get("body", element.get("raw", "")))
 
 
 def _moved(element: Element, write: Write) -> Element:
+    """The element with a reference instead of its body or raw text.
+
+    The object's key depends on the message alone, so a redelivery writes the same object again.
+    """
     rest = dict(element)
     try:
         if "body" in rest:

@@ -1,13 +1,21 @@
 """Reads topics: which template a topic name follows, its ids, and the words it is made of."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
+from hashlib import sha256
+from typing import Any
 
 SLOT = "{id}"
-_AN_ID = re.compile(r".*[0-9].*|[^.]*[-_@~ ].*")  # a word of a topic has neither digit nor dash
+_END = ""  # in a tree of words, where a template ends
+# A word of a topic has neither digit nor dash; what Genesys puts in a slot nearly always has.
+_AN_ID = re.compile(r"[^.]*[-0-9@~: ][^.]*")
+
+_FAMILY = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_NO_WORD = re.compile(r"[^A-Za-z0-9._-]")
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=1024)
 def family_name(template: str) -> str:
     """`v2.users.{id}.presence` is `user.presence`."""
     words = template.removeprefix("v2.").removeprefix("detail.events.").split(".")
@@ -16,12 +24,16 @@ def family_name(template: str) -> str:
         for at, word in enumerate(words)
         if word != SLOT
     ]
-    return ".".join(named)
+    name = ".".join(named)
+    if _FAMILY.fullmatch(name):
+        return name
+    tail = sha256(template.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{_NO_WORD.sub('_', name)[:80]}.{tail}"
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=1024)
 def slot_names(template: str) -> tuple[str, ...]:
-    """What the ids in a template's slots are called: the noun before the slot."""
+    """What the ids in a template's slots are called: after the noun before the slot."""
     words = template.split(".")
     names: list[str] = []
     for at, word in enumerate(words):
@@ -33,26 +45,52 @@ def slot_names(template: str) -> tuple[str, ...]:
 
 
 def singular(noun: str) -> str:
+    """`users` is `user`."""
     if noun.endswith("ies"):
         return noun[:-3] + "y"
     return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun
 
 
-@lru_cache(maxsize=2048)
-def _pattern(template: str) -> re.Pattern[str]:
+def slots(template: str, topic: str) -> tuple[str, ...]:
+    """The ids that `topic` has in the template's slots; none where it does not follow it."""
+    found = pattern(template).fullmatch(topic)
+    return found.groups() if found and SLOT not in topic else ()
+
+
+@lru_cache(maxsize=1024)
+def pattern(template: str) -> re.Pattern[str]:
+    """What matches the topics of a template, with a group for each slot."""
     return re.compile("(.+?)".join(map(re.escape, template.split(SLOT))), re.DOTALL)
 
 
-def slots(template: str, topic: str) -> tuple[str, ...] | None:
-    """The ids that `topic` has in the template's slots; None where it does not follow it."""
-    if SLOT in topic:
-        return None
-    found = _pattern(template).fullmatch(topic)
-    return found.groups() if found else None
+Tree = dict[str, Any]
 
 
-@lru_cache(maxsize=2048)
-def guess_template(topic: str) -> str:
-    """The template of a topic that came without one: what looks like an id becomes a slot."""
-    head, *rest = topic.split(".")
-    return ".".join([head, *(SLOT if _AN_ID.fullmatch(word) else word for word in rest)])
+def tree(templates: Iterable[str]) -> Tree:
+    """Templates by their words, for `template_of`."""
+    root: Tree = {}
+    for template in templates:
+        branch = root
+        for word in template.split("."):
+            branch = branch.setdefault(word, {})
+        branch[_END] = template
+    return root
+
+
+def template_of(topic: str, known: Tree) -> str:
+    """The template of a topic that came without one: a known one, or by what looks like an id."""
+    words = topic.split(".")
+    return _follow(words, known) or ".".join(
+        SLOT if at and _AN_ID.fullmatch(word) else word for at, word in enumerate(words)
+    )
+
+
+def _follow(words: list[str], branch: Tree) -> str | None:
+    if not words:
+        return branch.get(_END)
+    for step in (words[0], SLOT):
+        if step in branch and step != _END:
+            found = _follow(words[1:], branch[step])
+            if found:
+                return found
+    return None
