@@ -73,6 +73,7 @@ class FakeAws:
             taken, self.waiting = self.waiting[:count], self.waiting[count:]
             if taken:
                 self.receives.append(count)
+                self.arrived.notify_all()
         return {"Messages": taken} if taken else {}
 
     def delete_message_batch(self, QueueUrl: str, Entries: list[dict[str, str]]) -> Any:  # noqa: N803, ARG002
@@ -237,9 +238,19 @@ def test_an_item_may_be_named_twice(aws: FakeAws) -> None:
         {"batchItemFailures": [{"messageId": "m0"}]},
         {"batchItemFailures": ["m0"]},
         {"batchItemFailures": {"itemIdentifier": "m0"}},
+        {"batchItemFailures": 1},
         {"batchItemFailures": [{"itemIdentifier": "of another batch"}]},
     ],
-    ids=["empty", "null", "one null", "bad key name", "bare id", "no list", "unknown id"],
+    ids=[
+        "empty",
+        "null",
+        "one null",
+        "bad key name",
+        "bare id",
+        "no list",
+        "a number",
+        "unknown id",
+    ],
 )
 def test_a_report_that_cannot_be_read_fails_the_whole_batch(aws: FakeAws, output: Any) -> None:
     aws.execute = lambda _: succeeded(output)
@@ -345,6 +356,19 @@ def test_batches_run_side_by_side_up_to_its_concurrency(aws: FakeAws) -> None:
     aws.execute = meet
     aws.waiting = [message(n) for n in range(30)]
     assert {b.ending for b in poll(aws, 30, concurrency=3).batches} == {Ending.SUCCEEDED}
+
+
+def test_no_message_is_taken_before_a_batch_can_begin(aws: FakeAws) -> None:
+    def nobody_else_was_asked_for(_: str) -> dict[str, Any]:
+        with aws.arrived:
+            seen = len(aws.receives)
+            assert not aws.arrived.wait_for(lambda: len(aws.receives) > seen, timeout=0.2)
+        return succeeded({})
+
+    aws.execute = nobody_else_was_asked_for
+    aws.waiting = [message(n) for n in range(20)]
+    seen = poll(aws, 20, concurrency=1)
+    assert [b.ending for b in seen.batches] == [Ending.SUCCEEDED] * 2
 
 
 def test_a_stopped_pipe_takes_messages_only_when_it_is_started(
