@@ -41,13 +41,6 @@ def of_type(kind: str) -> dict[str, dict[str, Any]]:
     return {name: body for name, body in RESOURCES.items() if body["Type"] == kind}
 
 
-def statements() -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, role in of_type("AWS::IAM::Role").items():
-        for policy in role["Properties"]["Policies"]:
-            for statement in policy["PolicyDocument"]["Statement"]:
-                yield name, statement["If"][1] if "If" in statement else statement
-
-
 def decided(value: Any, *, true: Collection[str] = ()) -> Any:
     """`value` with every If decided: the conditions named hold, all others do not."""
     if isinstance(value, dict):
@@ -64,3 +57,10 @@ def decided(value: Any, *, true: Collection[str] = ()) -> Any:
 def statements_of(role: str, *, true: Collection[str] = ()) -> list[dict[str, Any]]:
     policies = decided(RESOURCES[role]["Properties"]["Policies"], true=true)
     return [entry for policy in policies for entry in policy["PolicyDocument"]["Statement"]]
+
+
+def statements() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each statement of each role, with everything that an option may add."""
+    for name in of_type("AWS::IAM::Role"):
+        for statement in statements_of(name, true={"HasKey", "HasSecret"}):
+            yield name, statement

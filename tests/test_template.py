@@ -7,8 +7,8 @@ import pytest
 from tests.statemachine.asl import ROOT, definition, states
 from tests.template import RESOURCES, TEMPLATE, decided, of_type, statements
 
-# Properties that end in Name and name something else than their resource.
-REFERENCES = {"EventSourceName", "EventBusName", "MetricName"}
+# Properties that end in Name and are not the name of their resource.
+REFERENCES = {"EventSourceName", "EventBusName", "MetricName", "DisplayName"}
 
 
 @pytest.mark.parametrize("timing", TEMPLATE["Mappings"]["Timing"])

@@ -29,6 +29,8 @@ EVERYTHING = {
     "BatchSize": "7",
     "MaxReceiveCount": "9",
     "ClaimDays": "3",
+    "MaxActionsPerMinute": "3000",
+    "MaxConcurrentActions": "5",
     "DeletionProtection": "true",
     "KmsKeyArn": KEY,
     "LogLevel": "ERROR",

@@ -34,7 +34,6 @@ from tests.test_permissions import LOG_DELIVERY, granted, used_by_machine
 pytestmark = pytest.mark.embedded
 
 OVERFLOWING = "x" * 220_000
-POLICY = "edges"
 
 
 @contextmanager
@@ -62,7 +61,7 @@ class SecuredAws(EmbeddedAws):
         self.certificate = str(root / "tmp" / "ministack-tls" / "server.crt")
 
     @classmethod
-    def start(cls, port: int | None = None) -> Self:
+    def start(cls) -> Self:
         # Only to ask whether it is up: the certificate is made while it starts.
         anyone = ssl.create_default_context()
         anyone.check_hostname, anyone.verify_mode = False, ssl.CERT_NONE
@@ -75,7 +74,7 @@ class SecuredAws(EmbeddedAws):
                 lambda proxy: build(proxy, HTTPSHandler(context=anyone)),
             ),
         ):
-            started = super().start(port)
+            started = super().start()
         assert isinstance(started, cls)
         return started
 
@@ -167,16 +166,22 @@ def physical(aws: EmbeddedAws, logical_id: str) -> str:
 def without(aws: EmbeddedAws, role: str, action: str) -> Iterator[None]:
     """The deployed role less one right."""
     iam, name = aws.client("iam"), physical(aws, role)
-    deployed = iam.get_role_policy(RoleName=name, PolicyName=POLICY)["PolicyDocument"]
+    deployed = {
+        policy: iam.get_role_policy(RoleName=name, PolicyName=policy)["PolicyDocument"]
+        for policy in iam.list_role_policies(RoleName=name)["PolicyNames"]
+    }
     less = json.loads(json.dumps(deployed))
-    for statement in less["Statement"]:
+    for statement in [entry for document in less.values() for entry in document["Statement"]]:
         actions = statement["Action"]
         kept = [a for a in ([actions] if isinstance(actions, str) else actions) if a != action]
         statement["Action"] = kept or ["none:None"]
     assert less != deployed
 
-    def put(document: Any) -> None:
-        iam.put_role_policy(RoleName=name, PolicyName=POLICY, PolicyDocument=json.dumps(document))
+    def put(documents: Mapping[str, Any]) -> None:
+        for policy, document in documents.items():
+            iam.put_role_policy(
+                RoleName=name, PolicyName=policy, PolicyDocument=json.dumps(document)
+            )
 
     put(less)
     try:
@@ -291,6 +296,14 @@ def test_whoever_comes_without_tls_is_refused_even_the_owner_of_the_account() ->
             aws.client("sns").publish(TopicArn=outputs["AlarmTopicArn"], Message="m")
 
 
+def arn_of_queue(embedded: Embedded, output: str) -> str:
+    attributes = embedded.client("sqs").get_queue_attributes(
+        QueueUrl=embedded.outputs[output], AttributeNames=["QueueArn"]
+    )
+    arn: str = attributes["Attributes"]["QueueArn"]
+    return arn
+
+
 def test_the_machine_may_do_what_it_calls_and_not_without_each_right(embedded: Embedded) -> None:
     aws = embedded.stack.aws
     iam = aws.client("iam")
@@ -299,9 +312,8 @@ def test_the_machine_may_do_what_it_calls_and_not_without_each_right(embedded: E
         "ClaimTable": aws.client("dynamodb").describe_table(
             TableName=embedded.outputs["ClaimTableName"]
         )["Table"]["TableArn"],
-        "ParkingQueue": aws.client("sqs").get_queue_attributes(
-            QueueUrl=embedded.outputs["ParkingQueueUrl"], AttributeNames=["QueueArn"]
-        )["Attributes"]["QueueArn"],
+        "EventQueue": arn_of_queue(embedded, "EventQueueUrl"),
+        "ParkingQueue": arn_of_queue(embedded, "ParkingQueueUrl"),
         "DataActionFunction": aws.client("lambda").get_function(
             FunctionName=embedded.outputs["DataActionFunctionName"]
         )["Configuration"]["FunctionArn"],
@@ -326,4 +338,4 @@ def test_the_machine_may_do_what_it_calls_and_not_without_each_right(embedded: E
             assert decision(action, resource) == "implicitDeny", action
     assert granted("StateMachineRole", set()) == calls
     assert decision("sqs:SendMessage", "ClaimTable") == "implicitDeny"
-    assert decision("dynamodb:DeleteItem", "ClaimTable") == "implicitDeny"
+    assert decision("dynamodb:DeleteTable", "ClaimTable") == "implicitDeny"
