@@ -15,8 +15,9 @@ from unittest.mock import patch
 
 from once.embedded import leash
 from once.embedded.aws import LOOPBACK, EmbeddedAws
+from tests.scenarios.scenario import Settings
 from tests.scenarios.stage import LambdaError, Stage, Task
-from tests.statemachine.asl import SUBSTITUTIONS, definition_text
+from tests.statemachine.asl import definition_text
 
 _HERE = Path(__file__).parent
 _TABLE, _LOGS, _ROLE = "claims", "outcomes", "arn:aws:iam::000000000000:role/any"
@@ -70,7 +71,7 @@ class EmbeddedMachine:
 
     def __init__(self, aws: EmbeddedAws, server: StageServer) -> None:
         self._server = server
-        self.states = aws.client("stepfunctions")
+        self._states = aws.client("stepfunctions")
         self._dynamodb, self._sqs = aws.client("dynamodb"), aws.client("sqs")
         key = [("pk", "HASH"), ("sk", "RANGE")]
         self._dynamodb.create_table(
@@ -79,56 +80,66 @@ class EmbeddedMachine:
             AttributeDefinitions=[{"AttributeName": n, "AttributeType": "S"} for n, _ in key],
             KeySchema=[{"AttributeName": n, "KeyType": t} for n, t in key],
         )
-        self._parking_url = self._sqs.create_queue(QueueName="parking")["QueueUrl"]
+        self._queues = {
+            name: self._sqs.create_queue(QueueName=name)["QueueUrl"]
+            for name in ("events", "parking")
+        }
         aws.client("logs").create_log_group(logGroupName=_LOGS)
         aws.client("logs").create_log_stream(logGroupName=_LOGS, logStreamName=_LOGS)
-        self.arn: str = self.states.create_state_machine(
-            name="dedupe",
-            type="EXPRESS",
-            roleArn=_ROLE,
-            definition=definition_text(
-                {
-                    **SUBSTITUTIONS,
-                    "ClaimTable": _TABLE,
-                    "ParkingQueueUrl": self._parking_url,
-                    "DataActionFunction": _create_function(aws, server.server_port),
-                    "OutcomeLogGroup": _LOGS,
-                    "OutcomeLogStream": _LOGS,
-                }
-            ),
-        )["stateMachineArn"]
+        self._names = {
+            "ClaimTable": _TABLE,
+            "EventQueueUrl": self._queues["events"],
+            "ParkingQueueUrl": self._queues["parking"],
+            "DataActionFunction": _create_function(aws, server.server_port),
+            "OutcomeLogGroup": _LOGS,
+            "OutcomeLogStream": _LOGS,
+        }
+        self._arns: dict[Settings, str] = {}
+        self._arn = self._machine(Settings())
 
     @contextmanager
     def playing(self, stage: Stage | Action) -> Iterator[None]:
+        """With an empty table and empty queues, and `stage` to be asked."""
+        for item in self.rows():
+            self._dynamodb.delete_item(
+                TableName=_TABLE, Key={name: item[name] for name in ("pk", "sk")}
+            )
+        for url in self._queues.values():
+            self._sqs.purge_queue(QueueUrl=url)
+        if isinstance(stage, Stage):
+            self._arn = self._machine(stage.scenario.settings)
         self._server.stage = stage
         yield
         self._server.stage = None
 
     def execute(self, run: str, batch: list[dict[str, Any]]) -> dict[str, Any]:
-        execution: dict[str, Any] = self.states.start_sync_execution(
-            stateMachineArn=self.arn, name=run, input=json.dumps(batch)
+        execution: dict[str, Any] = self._states.start_sync_execution(
+            stateMachineArn=self._arn, name=run, input=json.dumps(batch)
         )
         return execution | {"output": json.loads(execution["output"])}
 
     def put_row(self, item: dict[str, Any]) -> None:
         self._dynamodb.put_item(TableName=_TABLE, Item=item)
 
-    def rows(self, organisation: str) -> list[dict[str, Any]]:
-        items: list[dict[str, Any]] = self._dynamodb.scan(
-            TableName=_TABLE,
-            FilterExpression="begins_with(pk, :organisation)",
-            ExpressionAttributeValues={":organisation": {"S": f"{organisation}/"}},
-        )["Items"]
+    def rows(self) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = self._dynamodb.scan(TableName=_TABLE)["Items"]
         return items
 
     def parked(self) -> list[dict[str, Any]]:
-        received = self._sqs.receive_message(QueueUrl=self._parking_url, MaxNumberOfMessages=10)
-        messages = received.get("Messages", [])
-        for message in messages:
-            self._sqs.delete_message(
-                QueueUrl=self._parking_url, ReceiptHandle=message["ReceiptHandle"]
-            )
-        return [json.loads(message["Body"]) for message in messages]
+        received = self._sqs.receive_message(
+            QueueUrl=self._queues["parking"], MaxNumberOfMessages=10
+        )
+        return [json.loads(message["Body"]) for message in received.get("Messages", [])]
+
+    def _machine(self, settings: Settings) -> str:
+        if settings not in self._arns:
+            self._arns[settings] = self._states.create_state_machine(
+                name=f"dedupe-{len(self._arns)}",
+                type="EXPRESS",
+                roleArn=_ROLE,
+                definition=definition_text({**settings.substitutions(), **self._names}),
+            )["stateMachineArn"]
+        return self._arns[settings]
 
 
 @contextmanager

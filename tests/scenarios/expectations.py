@@ -46,9 +46,11 @@ def _of_delivery(name: str, delivery: Delivery, seen: Any) -> Iterator[str]:
             yield f"{message} of {name}: {said}, not {expected}"
     if seen["handed_back"] != sorted(delivery.handed_back):
         yield f"{name} handed back {seen['handed_back']}, not {sorted(delivery.handed_back)}"
-    retries = sorted(m for m, record in seen["records"].items() if record["outcome"] == "RETRY")
-    if seen["handed_back"] != retries:
-        yield f"{name} handed back {seen['handed_back']}, but recorded RETRY of {retries}"
+    yield from _of_lists(f"deferred message of {name}", delivery.deferred, seen["deferred"])
+    retries = {m for m, record in seen["records"].items() if record["outcome"] == "RETRY"}
+    fresh = {m for m, record in seen["records"].items() if "deferredTo" in record}
+    if set(seen["handed_back"]) != retries - fresh:
+        yield f"{name} handed back {seen['handed_back']} of {sorted(retries)}, deferred {fresh}"
 
 
 def _of_rows(scenario: Scenario, seen: Mapping[str, Any]) -> Iterator[str]:

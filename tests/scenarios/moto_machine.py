@@ -60,6 +60,7 @@ from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguagePa
 from moto.stepfunctions.parser.backend.execution import SyncExecution
 from moto.stepfunctions.parser.backend.execution_worker import ExecutionWorker
 
+from tests.scenarios.scenario import Settings
 from tests.scenarios.stage import LambdaError, Stage, Task
 from tests.statemachine.asl import SUBSTITUTIONS, definition_text
 
@@ -82,7 +83,8 @@ _TASKS = (
 class MotoMachine:
     """Implements `stage.Machine`; made by `set_for`."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._dynamodb, self._sqs = _client("dynamodb"), _client("sqs")
         key = [("pk", "HASH"), ("sk", "RANGE")]
         self._dynamodb.create_table(
@@ -91,8 +93,10 @@ class MotoMachine:
             AttributeDefinitions=[{"AttributeName": n, "AttributeType": "S"} for n, _ in key],
             KeySchema=[{"AttributeName": n, "KeyType": t} for n, t in key],
         )
-        self._parking_url = self._sqs.create_queue(QueueName="parking")["QueueUrl"]
-        assert self._parking_url == SUBSTITUTIONS["ParkingQueueUrl"]
+        self._parking_url = SUBSTITUTIONS["ParkingQueueUrl"]
+        for url in (self._parking_url, SUBSTITUTIONS["EventQueueUrl"]):
+            created = self._sqs.create_queue(QueueName=url.rpartition("/")[2])
+            assert created["QueueUrl"] == url
         logs = _client("logs")
         logs.create_log_group(logGroupName=SUBSTITUTIONS["OutcomeLogGroup"])
         logs.create_log_stream(
@@ -109,7 +113,7 @@ class MotoMachine:
             exec_arn=f"arn:aws:states:{REGION}:{DEFAULT_ACCOUNT_ID}:express:dedupe:{run}:{run}",
             account_id=DEFAULT_ACCOUNT_ID,
             region_name=REGION,
-            state_machine=_state_machine(),
+            state_machine=_state_machine(self._settings),
             start_date="2026-01-01T00:00:00Z",
             cloud_watch_logging_session=None,
             input_data=json.dumps(batch),
@@ -126,9 +130,8 @@ class MotoMachine:
     def put_row(self, item: dict[str, Any]) -> None:
         self._dynamodb.put_item(TableName=_TABLE, Item=item)
 
-    def rows(self, organisation: str) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = self._dynamodb.scan(TableName=_TABLE)["Items"]
-        assert all(item["pk"]["S"].startswith(f"{organisation}/") for item in items)
         return items
 
     def parked(self) -> list[dict[str, Any]]:
@@ -155,7 +158,7 @@ def set_for(stage: Stage) -> Iterator[MotoMachine]:
         stack.enter_context(_documented_limits())
         stack.enter_context(_sdk_names())
         stack.enter_context(_engine())
-        yield MotoMachine()
+        yield MotoMachine(stage.scenario.settings)
 
 
 def _asking(stage: Stage, call: Callable[..., None]) -> Callable[..., None]:
@@ -327,7 +330,7 @@ def _engine() -> Iterator[None]:
         patch.object(VariableStore, "get_variable_declarations", declarations_with_clock),
         patch.object(VariableStore, "as_inner_scope_of", inner_with_clock),
         patch.object(ExecutionWorker, "_get_evaluation_environment", environment_with_clock),
-        patch.object(ExecutionWorker, "_get_evaluation_entrypoint", lambda _: _program()),
+        patch.object(AmazonStateLanguageParser, "parse", _parse),
         patch.object(wait_function.WaitFunction, "_wait_interval", wait),
         patch.object(retrier_decl, "time", SimpleNamespace(sleep=lambda _: None)),
     ):
@@ -379,17 +382,16 @@ def _client(service: str) -> Any:
     )
 
 
-@cache
-def _program() -> Any:
-    return AmazonStateLanguageParser.parse(definition_text())[0]
+# Taken before it is replaced by the one that remembers.
+_parse = cache(AmazonStateLanguageParser.parse)
 
 
-def _state_machine() -> Any:
+def _state_machine(settings: Settings) -> Any:
     return SimpleNamespace(
         arn=f"arn:aws:states:{REGION}:{DEFAULT_ACCOUNT_ID}:stateMachine:dedupe",
         name="dedupe",
         sm_type="EXPRESS",
-        definition=definition_text(),
+        definition=definition_text(settings.substitutions()),
     )
 
 

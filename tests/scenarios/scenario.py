@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from tests.statemachine.asl import states
+from tests.statemachine.asl import SUBSTITUTIONS, states
 
 CASES = Path(__file__).parent / "cases"
 TASKS = frozenset(name for name, state in states().items() if state["Type"] == "Task")
@@ -164,10 +164,16 @@ class Delivery(Strict):
     faults: list[Fault] = []
     expect: dict[str, str] | Literal["died"]
     handed_back: list[str] = []
+    deferred: list["Deferred"] = []
+
+
+class Deferred(Strict):
+    message: str
+    delay: Ms
 
 
 class Row(Strict):
-    """A claim, or a `latest/…` row; of an expected one only the fields that are named count."""
+    """Any row of the table; of an expected one only the fields that are named count."""
 
     status: Literal["IN_PROGRESS", "DONE", "FAILED"] | None = None
     outcome: str | None = None
@@ -181,6 +187,12 @@ class Row(Strict):
     done_at: Ms | None = None
     expires_at: Ms | None = None
     copies: int | None = None
+    since: Ms | None = None
+    failed: int | None = None
+    acted: int | None = None
+    open_until: Ms | None = None
+    pause: int | None = None
+    used: int | None = None
 
 
 class Call(Strict):
@@ -189,6 +201,8 @@ class Call(Strict):
     by: str | None = None
     at: Ms | None = None
     deadline: Ms | None = None
+    attempt: int | None = None
+    single: bool | None = None
     body: dict[str, Any] | None = None
     answer: str
 
@@ -200,9 +214,19 @@ class Parked(Strict):
     kind: str | None = None
 
 
+class Settings(Strict):
+    """What the deployment sets, where it matters to the scenario."""
+
+    max_actions_per_minute: int = 0
+
+    def substitutions(self) -> dict[str, str]:
+        return {**SUBSTITUTIONS, "MaxActionsPerMinute": str(self.max_actions_per_minute)}
+
+
 class Scenario(Strict):
     title: str
     why: str
+    settings: Settings = Settings()
     answers: dict[str, list[Answer]] = {}
     given: dict[str, Row] = {}
     deliveries: list[Delivery] = Field(min_length=1)

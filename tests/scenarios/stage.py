@@ -6,7 +6,6 @@ the calls that take long, so both machines can be held to the millisecond.
 
 import json
 import threading
-import time
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,12 @@ from typing import Any, Protocol
 from tests.scenarios.scenario import Delivery, Fault, Message, Row, Scenario
 
 _TIMES_IN_SECONDS = {"expires_at"}
-_TIMES_IN_MS = {"event_time", "occurrence", "claimed_at", "lease_until", "done_at"}
+_TIMES_IN_MS = {"event_time", "occurrence", "claimed_at", "lease_until", "done_at"} | {
+    "since",
+    "open_until",
+}
+# The beginning of a slot of the limiter, for every rate that a case sets.
+ZERO_MS = 1_777_875_660_000
 _REFUSED = "DynamoDB.ConditionalCheckFailedException"
 _CAUSE = "as the scenario says"
 
@@ -61,7 +65,7 @@ class Machine(Protocol):
 
     def put_row(self, item: dict[str, Any]) -> None: ...
 
-    def rows(self, organisation: str) -> list[dict[str, Any]]: ...
+    def rows(self) -> list[dict[str, Any]]: ...
 
     def parked(self) -> list[dict[str, Any]]: ...
 
@@ -73,6 +77,7 @@ class _Run:
     dead: bool = False
     records: list[dict[str, Any]] = field(default_factory=list)
     metrics: list[dict[str, Any]] = field(default_factory=list)
+    deferred: list[dict[str, Any]] = field(default_factory=list)
     calls: Counter[tuple[int, str | None]] = field(default_factory=Counter)
     ending: dict[str, Any] = field(default_factory=dict)
 
@@ -83,7 +88,7 @@ class Stage:
     def __init__(self, scenario: Scenario, organisation: str) -> None:
         self.scenario = scenario
         self.organisation = organisation
-        self.zero_ms = int(time.time()) * 1_000
+        self.zero_ms = ZERO_MS
         self._messages = scenario.messages()
         self._names = scenario.names()
         self._runs: dict[str, _Run] = {}
@@ -105,7 +110,7 @@ class Stage:
         self._hold_to_the_script()
         seen = {
             "deliveries": {run.name: self._ending(run) for run in self._runs.values()},
-            "rows": dict(self._row(item) for item in machine.rows(self.organisation)),
+            "rows": self._rows(machine.rows()),
             "calls": sorted(self._calls, key=lambda call: str(call["subject"])),
             "parked": sorted(map(_parked, machine.parked()), key=lambda p: str(p["message"])),
         }
@@ -150,15 +155,19 @@ class Stage:
         if failed and failed[0] != _REFUSED and task.state != "RunAction":
             with self._lock:
                 self._unforeseen.append(f"{task.state} of {run.name}: {': '.join(failed)}")
+        if task.state == "DeferEvents" and not failed:
+            self._note_deferred(run, task.arguments)
         if run.dead:
             return Order(error="Killed", cause="this execution has died")
         return Order(error=error)
 
     def act(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """The data action, with a destination behind it that answers as the scenario says."""
+        if payload["singleCall"] and payload["attempt"]:
+            raise LambdaError("TooLate", json.dumps({"detail": "the one call is used up"}))
         event, key = payload["event"], payload["idempotencyKey"]
         run, _, message = payload["execution"].partition("#")
-        name = self._name_of_key(event["key"]["sk"])
+        name = event["key"]["sk"].rpartition("/")[2]
         with self._lock:
             said = self._answer(name)
             self._calls.append(
@@ -171,6 +180,8 @@ class Stage:
                     "answer": said,
                     "body": event.get("body", event.get("bodyRef")),
                     "deadline": payload["deadlineMs"] - self.zero_ms,
+                    "attempt": payload["attempt"],
+                    "single": payload["singleCall"],
                 }
             )
         kind, *number = said.removeprefix("acts then ").split()
@@ -220,6 +231,11 @@ class Stage:
                 record["occurredAtMs"] -= self.zero_ms
         run.metrics = [line for line in lines if "_aws" in line]
 
+    def _note_deferred(self, run: _Run, arguments: Mapping[str, Any]) -> None:
+        for entry in arguments["Entries"]:
+            message = json.loads(entry["MessageBody"])["messageId"]
+            run.deferred.append({"message": message, "delay": entry["DelaySeconds"] * 1_000})
+
     def _answer(self, name: str) -> str:
         script = self.scenario.answers.get(name, [])
         number = self._answered[name]
@@ -251,49 +267,57 @@ class Stage:
         failures = run.ending["output"]["batchItemFailures"]
         assert isinstance(failures, list), f"the pipe wants a list: {run.ending['output']}"
         _hold_metrics_to_records(run)
+        for record in run.records:
+            if "deferredTo" in record:
+                record["deferredTo"] = "a fresh message"
         return {
             "records": {record.pop("messageId"): record for record in run.records},
             "handed_back": sorted(failure["itemIdentifier"] for failure in failures),
+            "deferred": run.deferred,
         }
 
     # Between the words of the files and those of the table.
 
-    def _name_of_key(self, sk: str) -> str:
-        return sk if sk.startswith("latest/") else sk.rpartition("/")[2]
+    def _rows(self, items: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        slots = sorted(item["sk"]["S"] for item in items if item["sk"]["S"].startswith("slot/"))
+        rows = {}
+        for item in items:
+            pk, sk = item["pk"]["S"], item["sk"]["S"]
+            if sk in slots:
+                name = f"gate/slot/{slots.index(sk) + 1}"
+            elif pk == "gate":
+                name = f"gate/{sk}"
+            else:
+                name = sk if sk.startswith("latest/") else sk.rpartition("/")[2]
+            assert name not in rows, f"two rows would be called {name}; give their keys other names"
+            rows[name] = {"pk": pk} | {
+                field_name: self._told(field_name, value)
+                for field_name, value in item.items()
+                if field_name not in ("pk", "sk")
+            }
+        return rows
 
-    def _row(self, item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        pk, sk = item["pk"]["S"], item["sk"]["S"]
-        row: dict[str, Any] = {"pk": pk}
-        for name, value in item.items():
-            (kind, text), *_ = value.items()
-            if name in _TIMES_IN_MS:
-                row[name] = int(text) - self.zero_ms
-            elif name in _TIMES_IN_SECONDS:
-                row[name] = int(text) * 1_000 - self.zero_ms
-            elif name not in ("pk", "sk"):
-                row[name] = int(text) if kind == "N" else text
-        return self._name_of_key(sk), row
+    def _told(self, field_name: str, value: Mapping[str, str]) -> str | int:
+        (kind, text), *_ = value.items()
+        if field_name in _TIMES_IN_MS:
+            return int(text) - self.zero_ms
+        if field_name in _TIMES_IN_SECONDS:
+            return int(text) * 1_000 - self.zero_ms
+        return int(text) if kind == "N" else text
 
     def _item(self, name: str, row: Row) -> dict[str, Any]:
         """A row that was there before: what the file leaves out is as an ordinary claim has it."""
-        users = [m for m in self._messages.values() if name in (m.key, f"latest/{m.family}")]
-        assert users, f"given row {name} belongs to no message of this scenario"
-        pk, sk = users[0].row_key(self.organisation)
-        usual: dict[str, Any] = {"event_time": 0, "expires_at": 86_400_000 * 30, "owner": "gone#m0"}
-        if name.startswith("latest/"):
-            sk = name
+        values: dict[str, Any] = {"expires_at": 30 * 86_400_000}
+        if name.startswith("gate/"):
+            pk, _, sk = name.partition("/")
         else:
-            usual |= {
-                "message_id": "m0",
-                "event_id": "",
-                "occurrence": 0,
-                "claimed_at": 0,
-                "lease_until": 310_000,
-                "family": users[0].family,
-                "topic": f"v2.detail.events.{users[0].family}",
-                "copies": 0,
-            }
-        values = usual | {n: getattr(row, n) for n in row.model_fields_set}
+            pk, sk = self._key_of_given(name)
+            values |= {"event_time": 0, "owner": "gone#m0", "message_id": "m0"}
+            if not name.startswith("latest/"):
+                family = sk.split("/")[1]
+                values |= {"event_id": "", "occurrence": 0, "claimed_at": 0, "lease_until": 310_000}
+                values |= {"family": family, "topic": f"v2.detail.events.{family}", "copies": 0}
+        values |= {field_name: getattr(row, field_name) for field_name in row.model_fields_set}
         item: dict[str, Any] = {"pk": {"S": pk}, "sk": {"S": sk}}
         for field_name, value in values.items():
             if field_name in _TIMES_IN_MS:
@@ -301,8 +325,14 @@ class Stage:
             elif field_name in _TIMES_IN_SECONDS:
                 item[field_name] = {"N": str((self.zero_ms + value) // 1_000)}
             else:
-                item[field_name] = {"N": str(value)} if field_name == "copies" else {"S": value}
+                item[field_name] = {"S" if isinstance(value, str) else "N": str(value)}
         return item
+
+    def _key_of_given(self, name: str) -> tuple[str, str]:
+        users = [m for m in self._messages.values() if name in (m.key, f"latest/{m.family}")]
+        assert users, f"given row {name} belongs to no message of this scenario"
+        pk, sk = users[0].row_key(self.organisation)
+        return pk, name if name.startswith("latest/") else sk
 
 
 def _parked(body: Mapping[str, Any]) -> dict[str, Any]:

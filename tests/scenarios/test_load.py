@@ -60,7 +60,7 @@ def test_32_copies_of_each_of_200_events_at_once_act_once(
     with embedded_machine.playing(action), ThreadPoolExecutor(COPIES) as deliverers:
         list(deliverers.map(deliver_a_copy_of_every_event, range(COPIES)))
 
-    rows = embedded_machine.rows("load")
+    rows = embedded_machine.rows()
     assert len(action.acts) == EVENTS
     assert set(action.acts.values()) == {1}
     assert len(rows) == EVENTS
