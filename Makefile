@@ -64,7 +64,7 @@ $(READY): requirements.lock pyproject.toml
 		echo "genesys-once needs Python 3.11, 3.12 or 3.13, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1)."; \
 		echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@if command -v uv >/dev/null && uv --version >/dev/null 2>&1; then \
-		uv venv --quiet --clear --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV) && \
+		uv venv --quiet --clear --seed --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV) && \
 		VIRTUAL_ENV=$(VENV) uv pip install --quiet --no-deps -r requirements.lock -e .; \
 	else \
 		$(PYTHON) -m venv --clear $(VENV) && \
