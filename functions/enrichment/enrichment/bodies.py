@@ -38,6 +38,12 @@ class Body(BaseModel):
     )
 
 
+class Named(Body):
+    """What Genesys calls a reference: an object that is known by its id."""
+
+    id: Id | None = None
+
+
 class ConversationEvent(Body):
     """`v2.detail.events.conversation.{id}.*` but for attributes: one step of one session."""
 
@@ -160,108 +166,18 @@ class OfUser(Body):
     user_id: Id | None = None
 
 
-class _Named(TypedDict, total=False):
-    id: Any
-
-
-class _Wrapup(TypedDict, total=False):
-    code: Any
-    endTime: Any
-
-
-class _Acw(TypedDict, total=False):
-    state: Any
-    startTime: Any
-    endTime: Any
-
-
-# What means state in a participant, a communication or a message of a conversation. All else
-# (attributes, addresses, settings) changes without a change of state.
-class _Part(TypedDict, total=False):
-    user: _Named | None
-    wrapup: _Wrapup | None
-    afterCallWork: _Acw | None
-    id: Any
-    messageId: Any
-    userId: Any
-    state: Any
-    messageStatus: Any
-    messagesSent: Any
-    held: Any
-    muted: Any
-    audioMuted: Any
-    videoMuted: Any
-    confined: Any
-    sharing: Any
-    sharingScreen: Any
-    securePause: Any
-    recording: Any
-    recordingState: Any
-    screenRecordingState: Any
-    flaggedReason: Any
-    disconnectType: Any
-    startTime: Any
-    connectedTime: Any
-    startHoldTime: Any
-    parkTime: Any
-    resumeTime: Any
-    disconnectedTime: Any
-    endTime: Any
-    messageTime: Any
-    startAcwTime: Any
-    endAcwTime: Any
-    wrapupSkipped: Any
-
-
-class _Communication(_Part, total=False):
-    messages: list[_Part] | None
-
-
-class _Media(TypedDict, total=False):
-    messages: list[_Communication] | None
-    calls: list[_Communication] | None
-    callbacks: list[_Communication] | None
-    chats: list[_Communication] | None
-    cobrowsesessions: list[_Communication] | None
-    emails: list[_Communication] | None
-    internalMessages: list[_Communication] | None
-    screenMonitorings: list[_Communication] | None
-    screenshares: list[_Communication] | None
-    socialExpressions: list[_Communication] | None
-    videos: list[_Communication] | None
-
-
-class _Participant(_Part, _Media, total=False):
-    pass
-
-
-def _told(parts: list[Any]) -> str:
-    """The parts as JSON. They are validated, so their fields are in the order of declaration."""
-    text = to_json(parts)
-    return (to_json(without_nulls(parts)) if b":null" in text else text).decode()
-
-
-def _told_by_id(participants: list[Any]) -> str:
-    return _told(sorted(participants, key=lambda one: str(one.get("id"))))
-
-
-class Snapshot(Body):
-    """The state of a whole conversation, sent again whenever anything in it changes."""
-
-    id: Id | None = None
-    user_id: Id | None = None
-    queue_id: Id | None = None
-    participants: Annotated[list[_Participant], AfterValidator(_told_by_id)] | None = None
-    recording_state: Word | None = None
-    secure_pause: bool | None = None
-
-
 class Member(Body):
     """`v2.routing.queues.{id}.users`"""
 
     queue_id: Id | None = None
     member_id: Id | None = Field(None, validation_alias=AliasChoices(AliasPath("user", "id"), "id"))
     joined: bool | None = None
+
+
+def told(parts: list[Any]) -> str:
+    """The parts as JSON. They are validated, so their fields are in the order of declaration."""
+    text = to_json(parts)
+    return (to_json(without_nulls(parts)) if b":null" in text else text).decode()
 
 
 class _Utterance(TypedDict, total=False):
@@ -281,7 +197,7 @@ class Transcription(Body):
     communication_id: Id | None = None
     event_time: When | None = None
     status: TranscriptionStatus | None = None
-    transcripts: Annotated[list[_Utterance], AfterValidator(_told)] | None = None
+    transcripts: Annotated[list[_Utterance], AfterValidator(told)] | None = None
 
 
 class Audit(Body):
@@ -432,4 +348,33 @@ class JourneyEvent(Body):
     id: Id | None = None
     customer_id: Word | None = None
     event_type: Word | None = None
+    created_date: When | None = None
+
+
+class Summary(Body):
+    """`….conversations.summaries`: written once, under an id of its own."""
+
+    conversation_id: Id | None = None
+    summary_id: Id | None = None
+    created_date: When | None = None
+
+
+class Adherence(Body):
+    """`….adherence`: several states in one, each with a time."""
+
+    user: Named | None = None
+    routing_status: Word | None = None
+    system_presence: Word | None = None
+    adherence_state: Word | None = None
+    adherence_change_time: When | None = None
+    presence_update_time: When | None = None
+    active_queues_modified_time: When | None = None
+
+
+class Segment(Body):
+    """`v2.externalcontacts.contacts.{id}.journey.segments`"""
+
+    contact_id: Id | None = None
+    id: Id | None = None
+    customer_id: Word | None = None
     created_date: When | None = None

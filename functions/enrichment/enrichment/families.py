@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from enrichment import bodies
 from enrichment.bodies import Body
+from enrichment.snapshots import Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +48,7 @@ def _snapshots(place: str, slot: str, field: str) -> Family:
     stem = f"v2.{place}.{{id}}.conversations"
     return Family(
         topics=(stem, *(f"{stem}.{medium}" for medium in [*media.split(), "videos"])),
-        body=bodies.Snapshot,
+        body=Snapshot,
         slots=(slot,),
         subject=("conversation", "id"),
         identity=(field,),
@@ -304,6 +305,39 @@ FAMILIES = (
         time="created",
         state=("action_type",),
         whole=True,
+    ),
+    Family(
+        topics=(
+            "v2.bot.conversation.{id}.conversations.summaries",
+            "v2.users.{id}.conversations.summaries",
+        ),
+        body=bodies.Summary,
+        subject=("conversation", "conversation_id"),
+        identity=("summary_id",),
+        time="created_date",
+        whole=True,
+    ),
+    Family(
+        topics=(
+            "v2.users.{id}.workforcemanagement.adherence",
+            "v2.workforcemanagement.managementunits.{id}.adherence",
+            "v2.workforcemanagement.teams.{id}.adherence",
+        ),
+        body=bodies.Adherence,
+        subject=("user", "user.id"),
+        times=("adherence_change_time", "presence_update_time", "active_queues_modified_time"),
+        state=("adherence_state", "routing_status", "system_presence"),
+        whole=True,
+        latest=True,
+    ),
+    Family(
+        topics=("v2.externalcontacts.contacts.{id}.journey.segments",),
+        body=bodies.Segment,
+        slots=("contactId",),
+        subject=("contact", "contact_id"),
+        identity=("id",),
+        time="created_date",
+        state=("customer_id",),
     ),
     Family(
         topics=tuple(

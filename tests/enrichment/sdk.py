@@ -1,0 +1,137 @@
+"""Event bodies made from the models of the Genesys SDK: a source of shapes that is not ours."""
+
+import ast
+import re
+import uuid
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.enrichment.topic_models import MODELS
+
+START = datetime(2025, 3, 12, 9, tzinfo=UTC)
+_DEPTH = 5  # a conversation's messages lie this deep
+_TIME_NAME = re.compile(r"(time|timestamp|timems|start|scheduledtime)$", re.IGNORECASE)
+_DATE_NAME = re.compile(r"^date[A-Z]|Date$|^created$|^exportTimestamp$|^invocationTime$")
+_DURATION = re.compile(r"(duration|timeout|interval|estimated|actual|expiry)", re.IGNORECASE)
+
+
+@cache
+def _modules() -> dict[str, Path]:
+    """Where each model is written. Importing the SDK would load 5,000 modules for the few used."""
+    spec = find_spec("PureCloudPlatformClientV2")
+    assert spec is not None, "PureCloudPlatformClientV2 is not installed: run make setup"
+    assert spec.origin is not None
+    folder = Path(spec.origin).parent / "models"
+    imports = re.findall(r"^from \.(\w+) import (\w+)$", (folder / "__init__.py").read_text(), re.M)
+    return {model: folder / f"{module}.py" for module, model in imports}
+
+
+@cache
+def fields(model: str) -> dict[str, str]:
+    """The fields of a model by their names in JSON, with the SDK's names of their types."""
+    text = _modules()[model].read_text()
+    kinds, names = (
+        ast.literal_eval(re.findall(rf"self\.{table} = (\{{.*?\}})", text, re.DOTALL)[0])
+        for table in ("swagger_types", "attribute_map")
+    )
+    return {names[field]: kind for field, kind in kinds.items()}
+
+
+def is_time(name: str, kind: str) -> bool:
+    """Whether a field tells a point in time."""
+    if kind in ("datetime", "date"):
+        return True
+    if kind == "int":
+        return bool(_TIME_NAME.search(name)) and not _DURATION.search(name)
+    return kind == "str" and bool(_DATE_NAME.search(name))
+
+
+class Maker:
+    """Makes bodies; the same seed makes the same body."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)  # noqa: S311
+
+    def body(self, topic: str) -> dict[str, Any]:
+        """A body with every field that the topic's model has."""
+        return self._object(MODELS[topic], 0)
+
+    def id(self) -> str:
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+
+    def value(self, name: str, kind: str, depth: int = 0) -> Any:
+        random = self._random
+        if kind.startswith("list["):
+            inner = kind.removeprefix("list[").removesuffix("]")
+            return [self.value(name.removesuffix("s"), inner, depth + 1) for _ in range(2)]
+        if kind.startswith("dict("):
+            inner = kind.removesuffix(")").split(",", 1)[1].strip()
+            return {f"key {n}": self.value(name, inner, depth + 1) for n in range(2)}
+        if is_time(name, kind):
+            return self._time(kind)
+        if kind == "str":
+            return self.id() if name == "id" or name.endswith("Id") else self._word()
+        if kind == "int":
+            return random.randrange(1, 10_000)
+        if kind == "float":
+            return random.randrange(1, 1000) / 8
+        if kind == "bool":
+            return random.random() < 0.5
+        if kind == "object":
+            return {"some": self._word()}
+        return self._object(kind, depth + 1)
+
+    def _object(self, model: str, depth: int) -> dict[str, Any]:
+        if depth > _DEPTH:
+            return {}
+        return {name: self.value(name, kind, depth) for name, kind in fields(model).items()}
+
+    def _time(self, kind: str) -> Any:
+        moment = START + timedelta(milliseconds=self._random.randrange(1, 3_600_000))
+        if kind == "int":
+            return int(moment.timestamp() * 1000)
+        if kind == "date":
+            return moment.date().isoformat()
+        return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def _word(self) -> str:
+        return "".join(self._random.choices("ABCDEFGHIKLMNOPRSTUVWYZ_", k=9))
+
+
+def topic_name(template: str, maker: Maker, body: dict[str, Any]) -> str:
+    """The topic with ids filled in: those of the body, where it has them under that name."""
+    parts = template.split("{id}")
+    name = parts[0]
+    for rest in parts[1:]:
+        noun = name.rstrip(".").rpartition(".")[2].removesuffix("s")
+        own = body.get(f"{noun}Id")
+        name += (own if isinstance(own, str) else maker.id()) + rest
+    return name
+
+
+def event(template: str, seed: int) -> dict[str, Any]:
+    """An event as EventBridge delivers it, with a full body."""
+    maker = Maker(seed)
+    body = maker.body(template)
+    published = START + timedelta(hours=1, milliseconds=maker._random.randrange(1, 999))
+    return {
+        "version": "0",
+        "id": maker.id(),
+        "detail-type": template,
+        "source": "aws.partner/genesys.com/cloud/1f0e6a52-7d3c-4c1b-9a55-0c9d8e7f6a5b/first",
+        "account": "123456789012",
+        "time": published.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "region": "eu-central-1",
+        "resources": [],
+        "detail": {
+            "topicName": topic_name(template, maker, body),
+            "version": "2",
+            "eventBody": body,
+            "metadata": {"CorrelationId": maker.id()},
+            "timestamp": published.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        },
+    }
