@@ -115,7 +115,12 @@ class EmbeddedAws:
         for client in self._clients.values():
             client.close()
         self._clients.clear()
-        shutil.rmtree(self.root, ignore_errors=True)
+        # The last of the group may die, and write, a moment after its leader.
+        for _ in range(_ATTEMPTS):
+            shutil.rmtree(self.root, ignore_errors=True)
+            if not self.root.exists():
+                break
+            time.sleep(0.2)
 
     def __enter__(self) -> "EmbeddedAws":
         return self

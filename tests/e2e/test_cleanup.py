@@ -82,6 +82,7 @@ class Run:
         while self.processes() and time.monotonic() < until:
             time.sleep(0.02)
         assert self.processes() == []
+        # All command lines name the folder, that of whoever removes it after a kill as well.
         assert list(self.scratch.iterdir()) == []
 
 

@@ -5,18 +5,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from once.embedded import leash
 
-# Starts a child that sleeps, says both pids, and never ends by itself.
+# Starts a child that fills a folder, says both pids, and never ends by itself.
 STUBBORN = """
 import os, signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+BUSY = "import itertools, os, sys\\nfor n in itertools.count():\\n"
+BUSY += " os.makedirs(os.path.join(sys.argv[1], str(n % 1000)), exist_ok=True)"
+child = subprocess.Popen([sys.executable, "-c", BUSY, sys.argv[1]])
 print(os.getpid(), child.pid, flush=True)
 time.sleep(600)
 """
@@ -26,7 +28,7 @@ import os, sys, time
 from pathlib import Path
 from once.embedded import leash
 program, log, removed = map(Path, sys.argv[1:])
-leash.start(str(program), env=os.environ, log=log, remove=removed)
+leash.start(str(program), str(removed), env=os.environ, log=log, remove=removed)
 time.sleep(600)
 """
 
@@ -62,22 +64,22 @@ def pids(log: Path) -> list[int]:
     raise AssertionError("the program did not start")
 
 
-def gone(found: list[int]) -> bool:
+def soon(holds: Callable[[], bool]) -> bool:
     until = time.monotonic() + 5
-    while any(map(lives, found)) and time.monotonic() < until:
+    while not holds() and time.monotonic() < until:
         time.sleep(0.02)
-    return not any(map(lives, found))
+    return holds()
 
 
 def test_stop_ends_a_program_that_ignores_term_and_its_child(
-    program: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+    program: Path, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leash, "TERMINATE_SECONDS", 0.2)
-    process = leash.start(str(program), env=os.environ, log=log)
+    process = leash.start(str(program), str(tmp_path), env=os.environ, log=log)
     started = pids(log)
     assert all(map(lives, started))
     leash.stop(process)
-    assert gone(started)
+    assert soon(lambda: not any(map(lives, started)))
 
 
 def test_a_killed_parent_takes_all_of_it_along_and_its_files(
@@ -93,8 +95,8 @@ def test_a_killed_parent_takes_all_of_it_along_and_its_files(
     assert all(map(lives, started))
     parent.kill()
     parent.wait()
-    assert gone(started)
-    assert not scratch.exists()
+    assert soon(lambda: not any(map(lives, started)))
+    assert soon(lambda: not scratch.exists())
 
 
 def test_a_module_runs_as_well_as_a_file(tmp_path: Path) -> None:
