@@ -2,9 +2,9 @@
 
 import typer
 
-from once.operate import explain, up
+from once.operate import dead_letters, explain, parked, up
 
 
 def register(app: typer.Typer) -> None:
-    for module in (explain, up):
+    for module in (explain, parked, dead_letters, up):
         module.register(app)

@@ -61,7 +61,7 @@ def tell(records: Iterable[OutcomeRecord], claims: Iterable[Claim], now_ms: int)
     for message_id in histories:
         final = _final(histories[message_id])
         # Without a key a message stands for itself alone.
-        place = (final.pk, final.sk) if final.sk else ("", message_id)
+        place: _Place = (final.pk, final.sk) if final.sk else ("", message_id)
         roots = copies.setdefault(place, {})
         roots.setdefault(_root(message_id, histories), []).append(message_id)
     events = []

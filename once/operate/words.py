@@ -92,6 +92,14 @@ def clock(at_ms: int) -> str:
     return moment(at_ms)[11:]
 
 
+def age(milliseconds: float) -> str:
+    seconds = max(0, round(milliseconds / 1000))
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"
+
+
 def _state(part: str) -> str | None:
     name, _, value = part.rpartition("=")
     if value in _SILENT:

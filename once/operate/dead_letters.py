@@ -1,0 +1,146 @@
+"""`once dead-letters`: what the rule could not deliver, and what was tried too often."""
+
+import json
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Column, Table
+
+from once.operate import log, words
+from once.operate.command import Operation, Yes, command
+from once.operate.emptying import PACE, Done, report, resend, work_through
+from once.operate.queues import Letter, Reading
+from once.operate.stack import Stack
+from once.operate.story import _Model
+
+
+class DeadEnd(StrEnum):
+    """Which of the two dead letter queues."""
+
+    QUEUE = "queue"
+    RULE = "rule"
+
+
+OUTPUTS = {DeadEnd.QUEUE: "EventDeadLettersUrl", DeadEnd.RULE: "RuleDeadLettersUrl"}
+
+_Ids = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[ID]...", help="Messages, or any id in the event; none for all."),
+]
+_From = Annotated[DeadEnd | None, typer.Option("--from", help="Only that dead letter queue.")]
+
+
+class DeadLetter(_Model):
+    message_id: str
+    dead_end: DeadEnd
+    topic: str | None
+    error: str | None
+    receives: int
+    sent_at_ms: int
+
+
+class DeadLetters(_Model):
+    dead_letters: list[DeadLetter]
+
+
+def register(app: typer.Typer) -> None:
+    dead = typer.Typer(no_args_is_help=True, help="Events that are no longer tried.")
+    command(dead, "list", "once dead-letters list --from rule")(list_dead)
+    command(dead, "replay", "once dead-letters replay --rate 5")(replay)
+    app.add_typer(dead, name="dead-letters")
+
+
+def list_dead(at: Operation, ids: _Ids = None, dead_end: _From = None) -> None:
+    """List what lies in the dead letter queues of the queue and of the rule."""
+    found = _read(at.stack, ids, dead_end)
+    at.answer(DeadLetters(dead_letters=found), _table(found))
+
+
+def replay(
+    at: Operation,
+    ids: _Ids = None,
+    dead_end: _From = None,
+    rate: Annotated[float, typer.Option(min=0.1, help="Events a second at most.")] = PACE,
+    yes: Yes = False,
+) -> None:
+    """Send dead letters through once more; what has acted already does not act again."""
+    found = _read(at.stack, ids, dead_end)
+    if not found:
+        at.answer(Done(), ["There is no dead letter that fits."])
+        return
+    at.confirm(f"Replay {len(found)} events?", yes)
+    together = Done()
+    for place in DeadEnd:
+        done = work_through(
+            at.stack,
+            OUTPUTS[place],
+            {dead.message_id for dead in found if dead.dead_end is place},
+            lambda letter: resend(at.stack, letter.body),
+            rate,
+            at.errors,
+        )
+        together.done += done.done
+        together.gone += done.gone
+        together.failed |= done.failed
+    report(at, together, "replayed")
+
+
+def _places(dead_end: DeadEnd | None) -> list[DeadEnd]:
+    return [dead_end] if dead_end else list(DeadEnd)
+
+
+def _asked_for(letter: Letter, ids: list[str] | None) -> bool:
+    return not ids or any(i == letter.message_id or f'"{i}"' in letter.body for i in ids)
+
+
+def _read(stack: Stack, ids: list[str] | None, dead_end: DeadEnd | None) -> list[DeadLetter]:
+    found = []
+    for place in _places(dead_end):
+        with Reading(stack, OUTPUTS[place], emptying=False) as reading:
+            for letters in reading.batches():
+                found += [_dead(letter, place) for letter in letters if _asked_for(letter, ids)]
+    return sorted(found, key=lambda dead: dead.sent_at_ms)
+
+
+def _dead(letter: Letter, place: DeadEnd) -> DeadLetter:
+    said = [letter.attributes.get(name) for name in ("ERROR_CODE", "ERROR_MESSAGE")]
+    return DeadLetter(
+        message_id=letter.message_id,
+        dead_end=place,
+        topic=_topic(letter.body),
+        error=": ".join(part for part in said if part) or None,
+        receives=letter.receives,
+        sent_at_ms=letter.sent_ms,
+    )
+
+
+def _topic(body: str) -> str | None:
+    try:
+        event: Any = json.loads(body)
+        detail = event.get("detail") or {}
+        found = detail.get("topicName") or event.get("topic") or event.get("detail-type")
+    except (ValueError, AttributeError):
+        return None
+    return str(found) if found else None
+
+
+def _table(found: list[DeadLetter]) -> Iterator[RenderableType]:
+    if not found:
+        yield "There are no dead letters."
+        return
+    table = Table("Age", "From", Column("Message", no_wrap=True), "Error", "Topic", box=None)
+    now_ms = log.now_ms()
+    for dead in found:
+        table.add_row(
+            words.age(now_ms - dead.sent_at_ms),
+            dead.dead_end,
+            dead.message_id,
+            escape(dead.error or f"tried {dead.receives} times"),
+            escape(dead.topic or "not an event"),
+        )
+    yield table
+    yield "Who failed: once explain MESSAGE. When that is mended: once dead-letters replay"

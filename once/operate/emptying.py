@@ -1,0 +1,90 @@
+"""Works through a dead end at a pace: shared by every command that replays or drops."""
+
+import time
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+
+import typer
+from botocore.exceptions import ClientError
+from pydantic import Field
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+
+from once.errors import OnceError
+from once.operate.command import ATTENTION, Operation
+from once.operate.queues import Letter, Reading
+from once.operate.stack import Stack
+from once.operate.story import _Model
+
+PACE = 50.0  # messages a second, unless told otherwise
+_AT_ONCE = 8
+
+
+class Done(_Model):
+    """What an emptying did."""
+
+    done: int = 0
+    gone: int = Field(default=0, description="Somebody else took them meanwhile.")
+    failed: dict[str, str] = Field(default={}, description="By message, why it is still there.")
+
+
+def work_through(
+    stack: Stack,
+    output: str,
+    wanted: Collection[str],
+    each: Callable[[Letter], None],
+    per_second: float,
+    errors: Console,
+) -> Done:
+    """Does `each` to the letters with the wanted ids, and deletes them, in this order.
+
+    So a crash in between leaves a copy, which the claim absorbs, and loses nothing. What comes to
+    the dead end meanwhile is left alone: it may be the same event again.
+    """
+    done = Done(gone=len(wanted))
+
+    def one(letter: Letter) -> str | None:
+        try:
+            each(letter)
+            reading.delete(letter)
+        except (ClientError, OnceError) as error:
+            return str(error)
+        return None
+
+    with (
+        Reading(stack, output, emptying=True) as reading,
+        Progress(console=errors, transient=True) as progress,
+        ThreadPoolExecutor(_AT_ONCE) as pool,
+    ):
+        bar = progress.add_task("", total=len(wanted))
+        for letters in reading.batches():
+            started = time.monotonic()
+            chosen = [letter for letter in letters if letter.message_id in wanted]
+            for letter, failure in zip(chosen, pool.map(one, chosen), strict=True):
+                done.gone -= 1
+                if failure is None:
+                    done.done += 1
+                else:
+                    done.failed[letter.message_id] = failure
+            progress.advance(bar, len(chosen))
+            if done.gone == 0:
+                break
+            time.sleep(max(0, len(chosen) / per_second - (time.monotonic() - started)))
+    return done
+
+
+def resend(stack: Stack, body: str) -> None:
+    """Into the event queue, from where it takes the way of any event."""
+    stack.client("sqs").send_message(QueueUrl=stack.outputs["EventQueueUrl"], MessageBody=body)
+
+
+def report(at: Operation, done: Done, word: str) -> None:
+    """Says what was done; with failures, the command ends as one that needs attention."""
+    said = [f"{done.done} {word}."]
+    if done.gone:
+        said.append(f"{done.gone} were no longer there.")
+    said += [f"{escape(m)} is still there: {escape(why)}" for m, why in done.failed.items()]
+    at.answer(done, said)
+    if done.failed:
+        raise typer.Exit(ATTENTION)
