@@ -123,6 +123,7 @@ class Presence(Body):
     presence_definition: PresenceDefinition | None = None
     primary: bool | None = None
     message: Any = None
+    future_presence_definition: Any = None
     modified_date: When | None = None
 
 
@@ -136,6 +137,7 @@ class RoutingStatus(Body):
 
     id: Id | None = None
     routing_status: Status | None = None
+    error_info: Any = None
 
 
 class ActivityPresence(Body):
@@ -171,6 +173,7 @@ class Member(Body):
 
     queue_id: Id | None = None
     member_id: Id | None = Field(None, validation_alias=AliasChoices(AliasPath("user", "id"), "id"))
+    id: Word | None = None
     joined: bool | None = None
 
 
@@ -208,6 +211,7 @@ class Audit(Body):
         None, validation_alias=AliasChoices(AliasPath("entity", "id"), "entityId")
     )
     entity_type: Word | None = None
+    user_id: Word | None = None
     action: Word | None = None
     event_time: When | None = None
 
@@ -217,7 +221,6 @@ class Metric(Body):
 
     conversation_id: Id | None = None
     record_id: Id | None = None
-    session_id: Word | None = None
     metric: Word | None = None
     value: Word | None = None
     metric_date: When | None = None
@@ -245,11 +248,7 @@ class Operation(Body):
 
     event_id: Id | None = None
     entity_id: Id | None = None
-    entity_type: Word | None = None
     current_value: Word | None = None
-    previous_value: Word | None = None
-    error_code: Word | None = None
-    conversation_id: Word | None = None
     timestamp: WhenMs | None = None
 
 
@@ -257,25 +256,17 @@ class Evaluation(Body):
     """`v2.quality.evaluations`"""
 
     id: Id | None = None
-    version: Word | None = None
     event_type: Word | None = None
     status: Word | None = None
     event_time: When | None = Field(None, validation_alias=AliasChoices("eventTime", "changedDate"))
-    changed_date: Word | None = None
-    conversation_id: Word | None = None
 
 
 class Workitem(Body):
     """`v2.taskmanagement.workitems.*`"""
 
     id: Id | None = None
-    user_id: Word | None = None
-    queue_id: Word | None = None
     operation: Word | None = None
-    status_id: Word | None = None
-    status_category: Word | None = None
     assignment_state: Word | None = None
-    assignee_id: Word | None = None
     date_modified: When | None = None
 
 
@@ -284,8 +275,6 @@ class CampaignContact(Body):
 
     outbound_contact_id: Id | None = None
     outbound_campaign_id: Id | None = None
-    outbound_contact_list_id: Word | None = None
-    conversation_id: Word | None = None
     wrapup_code: Word | None = None
     event_time: WhenMs | None = None
 
@@ -346,7 +335,6 @@ class JourneyEvent(Body):
 
     session_id: Id | None = None
     id: Id | None = None
-    customer_id: Word | None = None
     event_type: Word | None = None
     created_date: When | None = None
 

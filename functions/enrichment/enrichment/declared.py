@@ -36,9 +36,7 @@ class Declared:
         self._n_states = self._n_required + len(family.state)
         self._n_contents = self._n_states + len(family.content)
         self._n_lanes = self._n_contents + len(family.lane)
-        self._is_plain = bool(family.time) and not (
-            family.slots or family.whole or family.content or family.lane
-        )
+        self._is_plain = bool(family.time) and not (family.slots or family.whole or family.lane)
         self._labels = tuple(f"{alias(path)}=" for path in family.state)
         self._format = "/".join(["%s"] * len(required) + [f"{s}%s" for s in self._labels])
         self._slashes = self._format.count("/")
@@ -56,8 +54,8 @@ class Declared:
         except ValidationError:  # some field is not as declared
             return self._identify_carefully(body, topic)
         if self._is_plain and None not in values:  # as most events are, so most pass here
-            text = self._format % values
-            if is_plain(text, self._slashes):
+            text = self._format % values[: self._n_states]
+            if is_plain(text, self._slashes) and not any(values[self._n_states :]):
                 subject, sk = compose_plain(self._prefix, text)
                 state, ms = self._word or _first(values[n:]), values[n - 1]
                 return self._exact, subject, subject, sk, ms, state, self._latest, {}, None

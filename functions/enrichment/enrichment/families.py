@@ -133,7 +133,7 @@ FAMILIES = (
         identity=("presence_definition.id",),
         time="modified_date",
         state=("presence_definition.system_presence", "source", "primary"),
-        content=("message",),
+        content=("message", "future_presence_definition"),
         latest=True,
         lane=("source",),
     ),
@@ -141,8 +141,9 @@ FAMILIES = (
         topics=("v2.users.{id}.routingStatus",),
         body=bodies.RoutingStatus,
         subject=("user", "id"),
-        state=("routing_status.status",),
         time="routing_status.start_time",
+        state=("routing_status.status",),
+        content=("error_info",),
         latest=True,
     ),
     Family(
@@ -175,7 +176,7 @@ FAMILIES = (
         slots=("queueId",),
         subject=("queue", "queue_id"),
         identity=("member_id",),
-        state=("joined",),
+        state=("joined", "id"),
         latest=True,
         lane=("member_id",),
     ),
@@ -195,7 +196,7 @@ FAMILIES = (
         subject=("entity", "entity_id"),
         identity=("id",),
         time="event_time",
-        state=("action", "entity_type"),
+        state=("action", "entity_type", "user_id"),
     ),
     Family(
         topics=("v2.analytics.conversation.{id}.metrics", "v2.analytics.flow.{id}.metrics"),
@@ -203,7 +204,8 @@ FAMILIES = (
         subject=("conversation", "conversation_id"),
         identity=("record_id",),
         time="metric_date",
-        state=("metric", "value", "session_id"),
+        state=("metric", "value"),
+        whole=True,
     ),
     _counters("user", "v2.analytics.users.{id}.aggregates"),
     _counters(
@@ -220,14 +222,16 @@ FAMILIES = (
         subject=("entity", "entity_id"),
         identity=("event_id",),
         time="timestamp",
-        content=("current_value", "previous_value", "error_code", "conversation_id"),
+        state=("current_value",),
+        whole=True,
     ),
     Family(
         topics=("v2.quality.evaluations",),
         body=bodies.Evaluation,
         subject=("evaluation", "id"),
         time="event_time",
-        state=("status", "event_type", "version", "changed_date", "conversation_id"),
+        state=("status", "event_type"),
+        whole=True,
     ),
     Family(
         topics=(
@@ -238,7 +242,8 @@ FAMILIES = (
         body=bodies.Workitem,
         subject=("workitem", "id"),
         time="date_modified",
-        state=("operation", "status_id", "assignment_state", "assignee_id", "queue_id", "user_id"),
+        state=("operation", "assignment_state"),
+        whole=True,
     ),
     Family(
         topics=tuple(
@@ -250,7 +255,8 @@ FAMILIES = (
         subject=("contact", "outbound_contact_id"),
         identity=("outbound_campaign_id",),
         time="event_time",
-        state=("wrapup_code", "outbound_contact_list_id", "conversation_id"),
+        state=("wrapup_code",),
+        whole=True,
     ),
     Family(
         topics=(
@@ -337,7 +343,7 @@ FAMILIES = (
         subject=("contact", "contact_id"),
         identity=("id",),
         time="created_date",
-        state=("customer_id",),
+        whole=True,
     ),
     Family(
         topics=tuple(
@@ -349,7 +355,8 @@ FAMILIES = (
         subject=("journey", "session_id"),
         identity=("id",),
         time="created_date",
-        state=("event_type", "customer_id"),
+        state=("event_type",),
+        whole=True,
     ),
 )
 
