@@ -110,6 +110,11 @@ def _let_the_stage_in() -> None:
     stepfunctions._register_sfn_jsonata_functions = register_clock
 
 
+def _send_batches_in_json() -> None:
+    """ministack asks SQS in its old protocol, and names the entries of a batch as SQS does not."""
+    stepfunctions._AWS_SDK_SERVICE_MAP["sqs"] = {"protocol": "json", "target_prefix": "AmazonSQS"}
+
+
 def _parse_each_expression_once() -> None:
     """ministack parses an expression for each evaluation, which is half of all that it does."""
     engine = stepfunctions.jsonata.Jsonata
@@ -130,5 +135,6 @@ def _parse_each_expression_once() -> None:
 if __name__ == "__main__":
     _let_the_stage_in()
     _parse_each_expression_once()
+    _send_batches_in_json()
     _, *sys.argv = sys.argv
     runpy.run_path(sys.argv[0], run_name="__main__")
