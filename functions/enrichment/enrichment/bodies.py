@@ -284,7 +284,6 @@ class Recording(Body):
 
     id: Id | None = None
     conversation_id: Id | None = None
-    user_id: Id | None = None
     file_state: Word | None = None
 
 
@@ -364,5 +363,4 @@ class Segment(Body):
 
     contact_id: Id | None = None
     id: Id | None = None
-    customer_id: Word | None = None
     created_date: When | None = None

@@ -37,7 +37,7 @@ def parse(text: str) -> Any:
         raise UnfitError(ParkedReason.BODY_MISSING, "The message has no body.")
     try:
         return from_json(text, allow_inf_nan=False, cache_strings="keys")
-    except ValueError as error:  # UnicodeEncodeError is one too
+    except (ValueError, TypeError) as error:  # the latter for half of a surrogate pair
         detail = str(error)
     if "recursion" in detail:
         raise UnfitError(ParkedReason.TOO_DEEP, "The text is nested too deeply to be read.")

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -37,12 +38,12 @@ def to_ms(value: Any) -> int:
                 moment = moment.replace(tzinfo=UTC)
             return _in_range((moment - _EPOCH) // _MILLISECOND)
         value = int(value) if len(value) < _DIGITS else LAST_MS + 1
-    elif kind is float:
+    elif kind is float and isfinite(value):
         # Only seconds have a fraction that counts.
         value = round(value * 1000 if abs(value) < _SECONDS_BELOW else value)
         return _in_range(value)
     elif kind is not int:
-        raise ValueError(f"a time is a number or ISO 8601 text, not {kind.__name__}")
+        raise ValueError("a time is a finite number or ISO 8601 text")
     return _in_range(value * 1000 if -_SECONDS_BELOW < value < _SECONDS_BELOW else value)
 
 
@@ -58,7 +59,7 @@ def maybe_ms(value: Any) -> int | None:
         return None
     try:
         return to_ms(value)
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
 
 

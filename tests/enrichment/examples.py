@@ -1,0 +1,128 @@
+"""Events of one morning, all invented, each with only what its test is about."""
+
+from typing import Any
+
+ORGANISATION = "4c0ffee0-51de-4d15-8a5e-0b5e55edface"
+CONVERSATION = "7ab1e5e7-0a11-4b00-9c0d-000000000001"
+USER = "0af1ce00-0000-4a9e-8000-000000000007"
+QUEUE = "5e11ab1e-0000-4b0e-8000-000000000003"
+NINE_MS = 1741770000000  # 2025-03-12T09:00:00Z
+
+Event = dict[str, Any]
+
+
+def event(template: str, body: Event, *ids: str, **detail: Any) -> Event:
+    """An event as EventBridge delivers it; `detail` replaces what is around its body."""
+    topic = template
+    for one in ids:
+        topic = topic.replace("{id}", one, 1)
+    return {
+        "version": "0",
+        "id": "0b5e55ed-0000-4000-8000-00000000beef",
+        "detail-type": template,
+        "source": f"aws.partner/genesys.com/cloud/{ORGANISATION}/main",
+        "account": "123456789012",
+        "time": "2025-03-12T09:00:01Z",
+        "region": "eu-central-1",
+        "resources": [],
+        "detail": {
+            "topicName": topic,
+            "version": "2",
+            "eventBody": body,
+            "metadata": {"CorrelationId": "c0ffee00-0000-4000-8000-00000000cafe"},
+            "timestamp": "2025-03-12T09:00:01.300Z",
+            **detail,
+        },
+    }
+
+
+def conversation(suffix: str, **body: Any) -> Event:
+    """One step of a conversation."""
+    whole = {
+        "eventTime": NINE_MS,
+        "conversationId": CONVERSATION,
+        "participantId": "participant-1",
+        "sessionId": "session-1",
+        "mediaType": "VOICE",
+        "direction": "INBOUND",
+        **body,
+    }
+    template = f"v2.detail.events.conversation.{{id}}.{suffix}"
+    return event(template, whole, whole["conversationId"])
+
+
+def presence(**body: Any) -> Event:
+    """A user's presence; the user is in the topic alone."""
+    whole = {
+        "source": "PURECLOUD",
+        "presenceDefinition": {"id": "definition-1", "systemPresence": "AVAILABLE"},
+        "primary": True,
+        "message": "",
+        "modifiedDate": "2025-03-12T09:00:00.123Z",
+        **body,
+    }
+    return event("v2.users.{id}.presence", whole, USER)
+
+
+def snapshot(*participants: Event, topic: str = "v2.users.{id}.conversations") -> Event:
+    """The state of a conversation, as it is sent to a user or a queue."""
+    body = {"id": CONVERSATION, "participants": list(participants), "recordingState": "none"}
+    return event(topic, body, USER if "users" in topic else QUEUE)
+
+
+def agent(**call: Any) -> Event:
+    """A participant with one call."""
+    whole = {
+        "id": "call-1",
+        "state": "connected",
+        "held": False,
+        "muted": False,
+        "connectedTime": "2025-03-12T08:59:00.000Z",
+        **call,
+    }
+    return {
+        "id": "participant-1",
+        "purpose": "agent",
+        "connectedTime": "2025-03-12T08:59:00.000Z",
+        "attributes": {"language": "de"},
+        "calls": [whole],
+    }
+
+
+def transcription(*utterances: tuple[str, bool], **body: Any) -> Event:
+    """What was said; each utterance with its id and whether it is final."""
+    whole = {
+        "eventTime": "2025-03-12T09:00:00.264Z",
+        "organizationId": ORGANISATION,
+        "conversationId": CONVERSATION,
+        "communicationId": "communication-1",
+        "transcripts": [{"utteranceId": u, "isFinal": final} for u, final in utterances],
+        "status": {"offsetMs": 2300, "status": "SESSION_ONGOING"},
+        **body,
+    }
+    return event("v2.conversations.{id}.transcription", whole, CONVERSATION)
+
+
+def audit(**body: Any) -> Event:
+    """A change that somebody made."""
+    whole = {
+        "id": "a0d17000-0000-4000-8000-000000000001",
+        "userId": USER,
+        "eventTime": "2025-03-12T09:00:00.000Z",
+        "action": "Update",
+        "entityType": "UserPresence",
+        "entity": {"id": USER, "name": "somebody"},
+        **body,
+    }
+    template = "v2.audits.entitytype.{id}.entityid.{id}"
+    return event(template, whole, "UserPresence", USER)
+
+
+def counters(**body: Any) -> Event:
+    """How many conversations a user has: numbers, and no time."""
+    whole = {
+        "userId": USER,
+        "call": {"contactCenter": {"active": 1, "acw": 0}, "enterprise": {"active": 0, "acw": 0}},
+        **body,
+    }
+    return event("v2.users.{id}.conversationsummary", whole, USER)
