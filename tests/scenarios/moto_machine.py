@@ -69,7 +69,7 @@ logging.getLogger("moto.stepfunctions").setLevel(logging.CRITICAL)
 
 REGION = "us-east-1"
 _UNCATCHABLE = {"States.Runtime", "States.DataLimitExceeded"}
-_ASSIGN_BYTES = 256 * 1024
+_STATE_BYTES = 256 * 1024
 _TABLE = SUBSTITUTIONS["ClaimTable"]
 _CALLERS = (state_task_service_dynamodb, state_task_service_sqs, state_task_service_aws_sdk)
 _TASKS = (
@@ -182,6 +182,8 @@ def _asking(stage: Stage, call: Callable[..., None]) -> Callable[..., None]:
         store.clock_ms += first.takes_ms
         if first.error:
             raise TaskError(first.error, first.cause)
+        if len(json.dumps(normalised_parameters, default=bytes.decode)) > _STATE_BYTES:
+            raise TaskError("States.DataLimitExceeded", "the arguments of a task")
         failed: Exception | None = None
         try:
             call(self, env, resource_runtime_part, normalised_parameters, **rest)
@@ -263,7 +265,7 @@ def _documented_limits() -> Iterator[None]:
         for binding in self.declaration_bindings:
             binding.eval(env=env)
             values |= env.stack.pop()
-        if len(json.dumps(values).encode()) > _ASSIGN_BYTES:
+        if len(json.dumps(values).encode()) > _STATE_BYTES:
             raise TaskError("States.DataLimitExceeded", f"one Assign of {', '.join(values)}")
         for name, value in values.items():
             env.variable_store.set(variable_identifier=name, variable_value=value)
