@@ -2,9 +2,9 @@
 
 import typer
 
-from once.operate import dead_letters, explain, parked, up
+from once.operate import dead_letters, explain, forget, parked, pipe, status, up
 
 
 def register(app: typer.Typer) -> None:
-    for module in (explain, parked, dead_letters, up):
+    for module in (explain, status, parked, dead_letters, forget, pipe, up):
         module.register(app)

@@ -72,7 +72,7 @@ def replay(
     if not found:
         at.answer(Done(), ["There is no dead letter that fits."])
         return
-    at.confirm(f"Replay {len(found)} events?", yes)
+    at.confirm(f"Replay {words.events(len(found))}?", yes)
     together = Done()
     for place in DeadEnd:
         done = work_through(

@@ -91,7 +91,7 @@ def replay(
     if not found:
         at.answer(Done(), ["Nothing is parked that fits."])
         return
-    question = f"Replay {len(found)} events?"
+    question = f"Replay {words.events(len(found))}?"
     if uncertain:
         question = (
             f"{uncertain} of {len(found)} may have acted already ({_UNCERTAIN}): did you look at "
@@ -114,7 +114,7 @@ def drop(at: Operation, ids: _Ids = None, reason: _Reason = None, yes: Yes = Fal
     if not found:
         at.answer(Done(), ["Nothing is parked that fits."])
         return
-    at.confirm(f"Delete {len(found)} parked events for good?", yes)
+    at.confirm(f"Delete {words.events(len(found))} for good?", yes)
     _work(at, found, lambda _: None, PACE, "dropped")
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from once.errors import OnceError
 from once.lines import Line, read_lines
-from once.operate import running
+from once.operate import running, words
 from once.operate.command import Operation, Yes, command
 from once.sending import Sender
 
@@ -85,10 +85,12 @@ def send(
     """Put the events of a file into the queue, as the rule would deliver them."""
     lines = read_lines(events)
     if not at.stack.embedded:
-        at.confirm(f"Send {len(lines)} events there? They act as if they came from Genesys.", yes)
+        at.confirm(
+            f"Send {words.events(len(lines))} there? They act as if they came from Genesys.", yes
+        )
     sent = Sent()
     Sender(at.stack.client("sqs"), None, at.stack.outputs, sent).to_queue(lines)
-    at.answer(sent, [f"{sent.sent} events sent. See what becomes of them with: once status"])
+    at.answer(sent, [f"{words.events(sent.sent)} sent. See what becomes of them with: once status"])
 
 
 def _parameter(given: str) -> tuple[str, str]:

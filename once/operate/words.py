@@ -43,6 +43,8 @@ _REASONS = {
     "RATE_LIMITED": "the destination limits us",
     "LIMITED": "it waits for its turn under MaxActionsPerMinute",
     "DESTINATION_DOWN": "the destination is down; it waits until a probe gets through",
+    "THROTTLED": "more calls at once than MaxConcurrentActions allows",
+    "TOO_LATE": "no time was left for a call",
     "SETUP_FAULT": "credentials, address or mapping of the destination are wrong",
     "HELD": "another execution works on it",
     "FREE": "several executions wanted its claim at once",
@@ -80,6 +82,10 @@ def reason(code: str | None) -> str:
     if code is None:
         return ""
     return _REASONS.get(code, code.replace("_", " ").lower())
+
+
+def events(count: int) -> str:
+    return "1 event" if count == 1 else f"{count:,} events"
 
 
 def moment(at_ms: int) -> str:

@@ -1,0 +1,149 @@
+"""`once forget`: opens a claim, so that the next copy of its event acts again."""
+
+from typing import Annotated
+
+import typer
+from botocore.exceptions import ClientError
+
+from once.errors import OnceError
+from once.operate import claims, log, words
+from once.operate.claims import LATEST, Claim, Latest, Status
+from once.operate.command import Operation, Yes, command
+from once.operate.stack import Stack
+from once.operate.story import _Model
+
+
+class Forgotten(_Model):
+    key: str
+    rewound: list[str]
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "forget", "once forget ORGANISATION/conversation/ID/v1/FAMILY/…")(forget)
+
+
+def forget(
+    at: Operation,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="As `once explain` shows it.")],
+    yes: Yes = False,
+) -> None:
+    """Let the next copy of an event act again, as a new occurrence with an Idempotency-Key anew."""
+    now_ms = log.now_ms()
+    claim, latest = _find(at.stack, key)
+    if claim.held(now_ms):
+        seconds = (claim.lease_until - now_ms) // 1000 + 1
+        raise OnceError(
+            f"Somebody is acting on it right now: {claim.owner}.\n"
+            f"Look again with once explain. If that died, its claim is free in {seconds} s."
+        )
+    newer = [row for row in latest if _blocks(row, claim)]
+    at.confirm(_question(claim, newer), yes)
+    for row in newer:
+        _rewind(at.stack, row, claim)
+    _open(at.stack, claim, now_ms)
+    at.answer(
+        Forgotten(key=claim.key, rewound=[row.sk for row in newer]),
+        ["Forgotten: its next copy acts again. Copies come by a replay, or by once send."],
+    )
+
+
+def _find(stack: Stack, key: str) -> tuple[Claim, list[Latest]]:
+    parts = key.split("/", 3)
+    if len(parts) < 4 or not parts[3]:
+        raise OnceError(
+            f"{key} is not a key: it has organisation, subject type, subject and what follows, "
+            "parted by /.\nCopy it from: once explain ID"
+        )
+    pk, sk = "/".join(parts[:3]), parts[3]
+    rows, latest = claims.of_subject(stack, pk)
+    claim = next((row for row in rows if row.sk == sk), None)
+    if claim is None:
+        raise OnceError(
+            f"There is no claim {key}: nothing of it is remembered, so its next copy acts anyway.\n"
+            "See what is known with: once explain " + parts[2]
+        )
+    return claim, latest
+
+
+def _blocks(row: Latest, claim: Claim) -> bool:
+    """Whether a replay would be judged older than what this row has seen pass."""
+    family, _, lane = row.sk.removeprefix(LATEST).partition("/")
+    # A claim does not say its lane, but all that a lane is made of is in its key.
+    known = claim.sk.replace("=", "/").split("/")
+    lanes = [part for part in lane.split("/") if part and not part.startswith("~")]
+    return (
+        family == claim.family
+        and row.event_time > claim.event_time
+        and all(part in known for part in lanes)
+    )
+
+
+def _question(claim: Claim, newer: list[Latest]) -> str:
+    said = (
+        f"{claim.topic} of {words.moment(claim.event_time)} UTC, {claim.outcome or claim.status}."
+    )
+    if newer:
+        moments = ", ".join(words.moment(row.event_time) for row in newer)
+        said += (
+            f"\nA newer state has passed ({moments} UTC). The replay will act all the same, and "
+            "until then late events from in between are no longer told from new ones."
+        )
+    return f"{said}\nForget it, so that its next copy acts again?"
+
+
+def _rewind(stack: Stack, row: Latest, claim: Claim) -> None:
+    _update(
+        stack,
+        row.pk,
+        row.sk,
+        "SET event_time = :time",
+        "event_time = :seen",
+        {":time": {"N": str(claim.event_time)}, ":seen": {"N": str(row.event_time)}},
+    )
+
+
+def _open(stack: Stack, claim: Claim, now_ms: int) -> None:
+    """As a released claim, so that whoever takes it over carries the new occurrence on."""
+    days = int(stack.parameters.get("ClaimDays", "30"))
+    _update(
+        stack,
+        claim.pk,
+        claim.sk,
+        "SET #status = :failed, occurrence = :occurrence, expires_at = :expires",
+        "#owner = :owner AND #status = :seen",
+        {
+            ":failed": {"S": Status.FAILED},
+            # Below zero it is told from all that events bring with them.
+            ":occurrence": {"N": str(-now_ms)},
+            ":expires": {"N": str(now_ms // 1000 + days * 86_400)},
+            ":owner": {"S": claim.owner},
+            ":seen": {"S": claim.status},
+        },
+        {"#status": "status", "#owner": "owner"},
+    )
+
+
+def _update(
+    stack: Stack,
+    pk: str,
+    sk: str,
+    update: str,
+    condition: str,
+    values: dict[str, dict[str, str]],
+    names: dict[str, str] | None = None,
+) -> None:
+    try:
+        stack.client("dynamodb").update_item(
+            TableName=stack.outputs["ClaimTableName"],
+            Key={"pk": {"S": pk}, "sk": {"S": sk}},
+            UpdateExpression=update,
+            ConditionExpression=condition,
+            ExpressionAttributeValues=values,
+            **({"ExpressionAttributeNames": names} if names else {}),
+        )
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
+            raise
+        raise OnceError(
+            "It changed while you were asked, so nothing was forgotten. Look: once explain"
+        ) from error
