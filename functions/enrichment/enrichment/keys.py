@@ -7,12 +7,11 @@ from hashlib import sha256
 from typing import Any
 
 SK_BYTES = 1024
-_PART_BYTES = 200
+_LONGEST = 600  # bytes of one part; a longer one is hashed, for nobody reads it
 _HASHED = "~"  # opens a hashed part; in a literal part it is always escaped
 _CANONICAL = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, check_circular=False
 )
-_PLAIN_CHARS = 600  # fewer cannot pass the limit of a key, however long its prefix
 
 
 def is_plain(text: str, slashes: int) -> bool:
@@ -23,7 +22,7 @@ def is_plain(text: str, slashes: int) -> bool:
         and "%" not in text
         and "~" not in text
         and text.count("/") == slashes
-        and len(text) < _PLAIN_CHARS
+        and len(text) <= _LONGEST
     )
 
 
@@ -48,17 +47,17 @@ def compose_plain(prefix: str, text: str, content: str | None = None) -> tuple[s
 def _sort_key(prefix: str, text: str, content: str | None) -> str:
     if content is not None:
         text = f"{text}/{_HASHED}{content}" if text else _HASHED + content
-    if len(text) >= _PLAIN_CHARS and len((prefix + text).encode()) > SK_BYTES:
+    if len(text) > _LONGEST and len((prefix + text).encode()) > SK_BYTES:
         text = _HASHED + _hash(text.encode())
     return prefix + text
 
 
 def part(text: str) -> str:
     """A part of a key, escaped, or hashed where it is too long to be read anyway."""
-    if len(text) <= _PART_BYTES and is_plain(text, 0):
+    if is_plain(text, 0):
         return text
-    escaped = "".join(map(_char, text[: _PART_BYTES + 1]))
-    if len(text) > _PART_BYTES or len(escaped.encode()) > _PART_BYTES:
+    escaped = "".join(map(_char, text[: _LONGEST + 1]))
+    if len(text) > _LONGEST or len(escaped.encode()) > _LONGEST:
         return _HASHED + _hash(_bytes(text))
     return escaped
 

@@ -1,0 +1,92 @@
+"""Keys: parts cannot run into each other, stay readable, and fit DynamoDB."""
+
+import json
+
+from enrichment.keys import compose, digest, digest_texts, idempotency_key, part
+from hypothesis import given
+from hypothesis import strategies as st
+
+ANY = st.characters(exclude_categories=["Cs"])
+TEXT = st.text(ANY, min_size=1, max_size=400) | st.text("/%~a", min_size=1)
+TEXT |= st.builds(lambda text, times: text * times, TEXT, st.sampled_from([1, 50, 1000]))
+PARTS = st.lists(TEXT, min_size=1, max_size=6)
+DIGEST = st.sampled_from([None, digest("a"), digest("b")])
+
+
+@given(PARTS, DIGEST, PARTS, DIGEST)
+def test_other_parts_make_another_key(
+    one: list[str], content: str | None, other: list[str], other_content: str | None
+) -> None:
+    same = (one, content) == (other, other_content)
+    assert (compose("v1/f/", one, content) == compose("v1/f/", other, other_content)) == same
+
+
+@given(st.lists(TEXT, min_size=2, max_size=4))
+def test_a_character_that_moves_to_the_next_part_makes_another_key(parts: list[str]) -> None:
+    first, second, *rest = parts
+    moved = [first[:-1], first[-1] + second, *rest]
+    assert compose("v1/f/", moved) != compose("v1/f/", parts)
+
+
+@given(PARTS, DIGEST)
+def test_a_key_fits_and_can_be_printed(parts: list[str], content: str | None) -> None:
+    first, sk = compose("v1/family/", parts, content)
+    assert len(first.encode()) <= 600
+    assert len(sk.encode()) <= 1024
+    assert sk.isprintable()
+    assert "/" not in first
+
+
+def test_ordinary_parts_are_readable() -> None:
+    assert compose("v1/user.presence/", ["u", "definition", "1741770000123", "source=PURE"]) == (
+        "u",
+        "v1/user.presence/definition/1741770000123/source=PURE",
+    )
+
+
+def test_what_looks_like_a_hash_is_escaped() -> None:
+    _, hashed = compose("", ["s", "x" * 1000])
+    _, literal = compose("", ["s", hashed])
+    assert hashed.startswith("~")
+    assert literal.startswith("%7E")
+
+
+@given(TEXT, PARTS)
+def test_a_subject_is_written_alike_whatever_follows_it(subject: str, parts: list[str]) -> None:
+    assert compose("", [subject, *parts])[0] == compose("", [subject])[0] == part(subject)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text(max_size=3), JSON, min_size=1), st.randoms(use_true_random=False))
+def test_the_order_of_fields_does_not_count(value: dict[str, object], random: object) -> None:
+    names = list(value)
+    random.shuffle(names)  # type: ignore[attr-defined]
+    assert digest({name: value[name] for name in names}) == digest(value)
+
+
+def test_a_null_is_as_good_as_nothing() -> None:
+    assert digest({"a": 1, "b": None, "c": {"d": None}}) == digest({"a": 1, "c": {}})
+    assert digest({"a": "null"}) != digest({})
+
+
+@given(st.lists(st.text(max_size=4), max_size=3), st.lists(st.text(max_size=4), max_size=3))
+def test_texts_do_not_run_into_each_other(one: list[str], other: list[str]) -> None:
+    assert (digest_texts(one) == digest_texts(other)) == (one == other)
+
+
+def test_the_idempotency_key_is_that_of_the_contract() -> None:
+    # printf 'org/user/u\nv1/user.presence/a' | sha256sum
+    assert idempotency_key("org/user/u", "v1/user.presence/a") == (
+        "64bdc1caca165a56ded4cca206276d764d7795ec8ef4e35ab965ab45a6e20f59"
+    )
+
+
+def test_canonical_json_keeps_what_json_tells_apart() -> None:
+    assert digest({"a": "1"}) != digest({"a": 1})
+    assert digest(json.loads('{"a": [1, 2]}')) != digest({"a": [2, 1]})
