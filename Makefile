@@ -21,7 +21,7 @@ help: ## Show this list
 setup: $(READY) ## Create .venv with everything pinned in requirements.lock
 
 run: $(READY) ## Send the example stream through the real template on an embedded AWS
-	$(BIN)/once run once/examples/story.jsonl
+	$(BIN)/once run once/examples/story.jsonl --step
 
 ##@ Work on it
 
