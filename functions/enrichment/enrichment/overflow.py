@@ -24,16 +24,19 @@ class WriteError(Exception):
 
 
 def size(value: Any) -> int:
-    """The most bytes that `value` can take as JSON text, however it is spaced and escaped."""
+    """The most bytes that `value` can take as JSON text.
+
+    Writers differ in spaces, in exponents (1e-7 or 1.0E-07), and in what they escape.
+    """
     text = to_json(value)
-    spaces = text.count(b",") + text.count(b":")
+    growth = text.count(b",") + text.count(b":") + 2 * text.count(b"e") + 5 * text.count(b"\x7f")
     if text.isascii():
-        return len(text) + spaces
+        return len(text) + growth
     # Escaped, each UTF-16 unit of a character beyond ASCII takes the six bytes of \\uXXXX.
     plain = text.decode()
     ascii_chars = len(plain.encode("ascii", "ignore"))
     units = len(plain.encode("utf-16-le")) // 2
-    return ascii_chars + 6 * (units - ascii_chars) + spaces
+    return ascii_chars + 6 * (units - ascii_chars) + growth
 
 
 def fit(elements: list[Element], write: Write, limit: int = LIMIT_BYTES) -> list[Element]:

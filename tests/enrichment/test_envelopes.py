@@ -1,0 +1,210 @@
+"""The same event in every wrapping of the field, and what is no event at all."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.enrichment.examples import (
+    CONVERSATION,
+    ORGANISATION,
+    USER,
+    conversation,
+    presence,
+    snapshot,
+)
+from tests.enrichment.sending import element, elements, key, record
+
+EVENT = conversation("user.start", userId=USER)
+
+
+def without(*names: str) -> dict[str, Any]:
+    return {name: value for name, value in EVENT.items() if name not in names}
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        without("id"),
+        without("time"),
+        without("id", "time", "resources", "account", "region", "version"),
+        {**EVENT, "replay-name": "tuesday"},
+        json.dumps(json.dumps(EVENT)),
+        {"body": EVENT},
+        {"body": json.dumps(EVENT)},
+        {"detail": EVENT},
+        {"detail": json.dumps(EVENT)},
+        {"Type": "Notification", "Message": json.dumps(EVENT)},
+        {"version": "1.0", "requestPayload": EVENT},
+        {"messageId": "inner", "body": json.dumps(EVENT)},
+    ],
+    ids=lambda wrapped: str(wrapped)[:40],
+)
+def test_one_event_in_many_wrappings(wrapped: Any) -> None:
+    assert key(wrapped) == key(EVENT)
+    assert element(wrapped)["body"] == EVENT["detail"]["eventBody"]
+
+
+@pytest.mark.parametrize(
+    "bare",
+    [
+        EVENT["detail"],
+        {k: v for k, v in EVENT["detail"].items() if k in ("topicName", "eventBody")},
+        {"detail": {k: v for k, v in EVENT["detail"].items() if k != "metadata"}},
+        {"topicName": EVENT["detail"]["topicName"], **EVENT["detail"]["eventBody"]},
+    ],
+    ids=lambda bare: str(list(bare)),
+)
+def test_without_a_source_the_organisation_is_unknown(bare: Any) -> None:
+    one = element(bare)
+    assert "organizationId" not in one
+    assert one["key"]["pk"] == f"-/conversation/{CONVERSATION}"
+    assert one["key"]["sk"] == element(EVENT)["key"]["sk"]
+
+
+def test_fields_that_lie_in_the_detail_itself() -> None:
+    body = presence()["detail"]["eventBody"]
+    flat = {
+        "source": "genesys.cloud",
+        "detail-type": "v2.users.{id}.presence",
+        "detail": {"topicName": "v2.users.{id}.presence", "userId": USER, **body},
+    }
+    one = element(flat)
+    assert one["family"] == "user.presence"
+    assert one["key"]["sk"] == element(presence())["key"]["sk"]
+    assert one["subject"]["id"] == USER
+
+
+def test_a_record_whose_body_is_no_text() -> None:
+    odd = {"messageId": "m", "body": EVENT, "attributes": {"SentTimestamp": "1741777200000"}}
+    (one,) = elements(odd)
+    assert one["key"] == element(EVENT)["key"]
+
+
+def test_what_the_envelope_tells_is_kept_as_trace() -> None:
+    one = element({**EVENT, "replay-name": "tuesday"})
+    assert one["trace"] == {
+        "envelopeId": EVENT["id"],
+        "correlationId": EVENT["detail"]["metadata"]["CorrelationId"],
+        "replayName": "tuesday",
+        "source": EVENT["source"],
+    }
+
+
+def test_correlation_id_in_lower_case() -> None:
+    lower = {**EVENT, "detail": {**EVENT["detail"], "metadata": {"correlationId": "c"}}}
+    assert element(lower)["trace"]["correlationId"] == "c"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"aws.partner/genesys.com/cloud/{ORGANISATION}/x",
+        f"aws.partner/genesys.com.test/cloud/{ORGANISATION}/x",
+        f"simulate.aws.partner/genesys.com/cloud/{ORGANISATION}/x",
+    ],
+)
+def test_organisation_of_a_source(source: str) -> None:
+    assert element({**EVENT, "source": source})["organizationId"] == ORGANISATION
+
+
+@pytest.mark.parametrize("source", ["my.app", "cloud", "a/cloud", "a/cloud/", "", 7, None])
+def test_a_source_without_an_organisation(source: Any) -> None:
+    assert "organizationId" not in element({**EVENT, "source": source})
+
+
+def test_the_body_may_name_the_organisation() -> None:
+    own = conversation("user.start", organizationId="own")
+    assert element({**own, "source": "my.app"})["organizationId"] == "own"
+
+
+def test_an_unknown_topic_works_without_code() -> None:
+    new = conversation("callback.start", callbackNumbers=["tel:+1"])
+    one = element(new)
+    assert one["family"] == "conversation.callback.start"
+    assert one["subject"] == {"type": "conversation", "id": CONVERSATION}
+    assert one["policy"] == {"windowMs": 0, "order": "none"}
+
+
+def test_a_topic_of_a_name_we_cannot_use_as_a_family() -> None:
+    odd = {**EVENT, "detail-type": "v2.ünder.{id}.ÿ/~" + "x" * 200}
+    one = element(odd)
+    assert len(one["family"]) <= 100
+    assert one["family"].isascii()
+
+
+PARKED = [
+    ("", "BODY_MISSING"),
+    ("not json", "NOT_JSON"),
+    ('{"detail": ', "NOT_JSON"),
+    ("\ufeff{}", "NOT_JSON"),
+    ("42", "NOT_AN_OBJECT"),
+    ("null", "NOT_AN_OBJECT"),
+    ("[]", "NOT_AN_OBJECT"),
+    ("[1, 2]", "NOT_AN_OBJECT"),
+    ('{"topicName": "channel.metadata", "eventBody": {"message": "pong"}}', "NOT_AN_EVENT"),
+    ("{}", "UNKNOWN_SHAPE"),
+    ('{"hello": "world"}', "UNKNOWN_SHAPE"),
+    ('{"topicName": "' + "v2.x." * 200 + '", "eventBody": {}}', "UNKNOWN_SHAPE"),
+    (json.dumps(json.dumps(json.dumps(json.dumps(json.dumps(EVENT))))), "UNKNOWN_SHAPE"),
+    ('{"detail-type": "Order Shipped", "detail": {"order": 7}}', "NO_SUBJECT"),
+    ('{"topicName": "v2.workforcemanagement.agents", "eventBody": {}}', "NO_SUBJECT"),
+    ('{"kind": "event", "key": {"pk": "a"}}', "INVALID_REPLAY"),
+]
+
+
+@pytest.mark.parametrize(("text", "reason"), PARKED, ids=[text[:30] for text, _ in PARKED])
+def test_what_is_parked_and_why(text: str, reason: str) -> None:
+    one = element(text, message_id="id")
+    assert (one["kind"], one["reason"]) == ("parked", reason)
+    assert one["raw"] == text
+    assert one["lane"] == one["messageId"] == "id"
+    assert one["detail"].endswith("."), "a sentence that a person can act on"
+
+
+@pytest.mark.parametrize("odd", [None, 7, "text", [], {}, {"messageId": None}, {"body": 5}])
+def test_a_record_that_is_none_is_parked_too(odd: Any) -> None:
+    (one,) = elements(odd)
+    assert one["kind"] == "parked"
+    assert one["messageId"] == ""
+
+
+def test_an_element_that_is_replayed_keeps_its_key() -> None:
+    first = element(snapshot(), message_id="first")
+    again = element(first, message_id="again")
+    assert again == {**first, "messageId": "again"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"key": {"pk": "other", "sk": "v1/x"}},
+        {"occurredAtMs": "now"},
+        {"extra": 1},
+        {"version": "2"},
+        {"idempotencyKey": "0" * 64},
+    ],
+)
+def test_an_element_that_was_edited_is_not_replayed(change: dict[str, Any]) -> None:
+    one = element({**element(EVENT), **change})
+    assert (one["kind"], one["reason"]) == ("parked", "INVALID_REPLAY")
+
+
+def test_good_and_bad_in_one_batch() -> None:
+    answer = elements(record("nothing", "1"), record(EVENT, "2"), record("", "3"))
+    assert [(one["messageId"], one["kind"]) for one in answer] == [
+        ("1", "parked"),
+        ("2", "event"),
+        ("3", "parked"),
+    ]
+
+
+def test_a_redelivered_message_becomes_the_same_element() -> None:
+    first = record(EVENT)
+    second = record(EVENT)
+    second["attributes"] |= {
+        "ApproximateReceiveCount": "17",
+        "ApproximateFirstReceiveTimestamp": "9",
+    }
+    second["receiptHandle"] = "another"
+    assert elements(first) == elements(second)

@@ -1,0 +1,189 @@
+"""A batch never passes what Step Functions takes, and nothing is lost on the way there."""
+
+import json
+from typing import Any
+
+import boto3
+import pytest
+from enrichment import bucket, handler
+from enrichment.batch import enrich
+from enrichment.elements import DeferredReason
+from enrichment.overflow import LIMIT_BYTES, WriteError, fit, size
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from moto import mock_aws
+
+from tests.enrichment.examples import conversation
+from tests.enrichment.sending import elements, record
+
+STEP_FUNCTIONS_BYTES = 262_144
+
+
+class Bucket:
+    """Keeps what is written in memory, up to a number of objects."""
+
+    def __init__(self, room: int = 100) -> None:
+        self.objects: dict[str, bytes] = {}
+        self._room = room
+
+    def write(self, key: str, content: bytes) -> dict[str, str]:
+        if len(self.objects) >= self._room:
+            raise WriteError(DeferredReason.OVERFLOW_FAILED, "There is no more room.")
+        self.objects[key] = content
+        return {"bucket": "overflow", "key": key}
+
+
+def large(chars: int, number: int = 0, text: str = "x") -> dict[str, Any]:
+    return conversation("attributes", participantId=f"p{number}", attributes={"a": text * chars})
+
+
+def worst(value: Any) -> int:
+    """The longest of the ways to write it."""
+    return max(
+        len(json.dumps(value, ensure_ascii=ascii_only).encode()) for ascii_only in (True, False)
+    )
+
+
+def test_small_batches_write_nothing() -> None:
+    elements(*(record(large(2_000, n), str(n)) for n in range(10)))
+
+
+def test_a_batch_over_256_kib_keeps_its_bodies_in_the_bucket() -> None:
+    kept = Bucket()
+    sizes = [10_000, 90_000, 120_000, 500, 80_000]
+    answer = enrich([record(large(s, n), str(n)) for n, s in enumerate(sizes)], kept.write)
+    assert worst(answer) < STEP_FUNCTIONS_BYTES
+    assert ["bodyRef" in one for one in answer] == [False, False, True, False, False]
+    moved = answer[2]
+    assert "body" not in moved
+    key = moved["bodyRef"]["key"]
+    assert key == f"events/{moved['idempotencyKey']}/2.json"
+    assert json.loads(kept.objects[key]) == large(sizes[2], 2)["detail"]["eventBody"]
+
+
+@pytest.mark.parametrize("text", ["x", "ä", "語", "\U0001f512", "\u0001", '"', "/"])
+def test_a_megabyte_of_any_character(text: str) -> None:
+    kept = Bucket()
+    event = large(1_000_000 // len(json.dumps(text)), text=text)
+    (one,) = enrich([record(event)], kept.write)
+    assert "bodyRef" in one
+    assert worst([one]) < STEP_FUNCTIONS_BYTES
+    assert json.loads(kept.objects[one["bodyRef"]["key"]]) == event["detail"]["eventBody"]
+
+
+def test_the_raw_text_of_a_parked_message_overflows_too() -> None:
+    kept = Bucket()
+    text = "no json " * 130_000
+    (one,) = enrich([record(text, "id")], kept.write)
+    assert one["rawRef"] == {"bucket": "overflow", "key": "parked/id.txt"}
+    assert kept.objects["parked/id.txt"].decode() == text
+
+
+def test_a_failed_write_hands_back_that_event_only() -> None:
+    small = record(conversation("user.start"), "small")
+    answer = enrich(
+        [record(large(300_000, 1), "a"), small, record(large(300_000, 2), "b")], Bucket(1).write
+    )
+    assert [one["kind"] for one in answer] == ["event", "event", "deferred"]
+    assert answer[2] == {
+        "messageId": "b",
+        "kind": "deferred",
+        "lane": "b",
+        "reason": "OVERFLOW_FAILED",
+        "detail": "There is no more room.",
+    }
+
+
+def test_a_redelivery_writes_the_same_object_again() -> None:
+    first, second = Bucket(), Bucket()
+    for one in (first, second):
+        enrich([record(large(300_000), "id")], one.write)
+    assert first.objects == second.objects
+
+
+def test_what_does_not_fit_even_without_bodies_goes_back() -> None:
+    batch = [record(large(1, n), f"{n:0100}") for n in range(400)]
+    answer = enrich(batch, Bucket(0).write)
+    assert worst(answer) < STEP_FUNCTIONS_BYTES
+    assert answer[0]["kind"] == "event"
+    assert answer[-1]["reason"] == "BATCH_TOO_LARGE"
+
+
+def test_long_ids_and_traces_are_cut_but_not_in_the_key() -> None:
+    hostile = conversation("user.start", conversationId="c" * 100_000, userId="u" * 100_000)
+    other = conversation("user.start", conversationId="c" * 100_000 + "d", userId="u" * 100_000)
+    hostile["detail"]["topicName"] = other["detail"]["topicName"] = "v2.hostile"
+    hostile["id"] = "i" * 100_000
+    hostile["detail"]["metadata"]["CorrelationId"] = "\U0001f512" * 100_000
+    kept = Bucket()
+    one, two = enrich([record(hostile, "1"), record(other, "2")], kept.write)
+    assert worst([one, two]) < 20_000
+    assert len(one["subject"]["id"]) == 512
+    assert one["key"]["pk"] != two["key"]["pk"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["x", "ä", "\U0001f512", "\u0001", "1e15,"]), st.integers(0, 80_000)
+        ),
+        min_size=1,
+        max_size=10,
+    ),
+    st.integers(0, 10),
+)
+def test_no_batch_passes_the_limit(sizes: list[tuple[str, int]], room: int) -> None:
+    batch = []
+    for number, (text, chars) in enumerate(sizes):
+        event = json.dumps(large(0, number), ensure_ascii=number % 2 == 0)
+        inside = f"[{(text * chars)[:-1]}]" if text == "1e15," else json.dumps(text * chars)
+        batch.append(record(event.replace('{"a": ""}', f'{{"a": {inside or 0}}}'), str(number)))
+    answer = enrich(batch, Bucket(room).write)
+    assert [one["messageId"] for one in answer] == [one["messageId"] for one in batch]
+    assert worst(answer) <= LIMIT_BYTES < STEP_FUNCTIONS_BYTES
+
+
+@given(
+    st.recursive(
+        st.text() | st.integers() | st.floats(allow_nan=False, allow_infinity=False),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_the_size_is_never_less_than_what_is_written(value: Any) -> None:
+    assert size(value) >= worst(value)
+
+
+def test_fit_leaves_alone_what_fits() -> None:
+    answer = elements(record(large(100_000)))
+    assert fit(answer, Bucket(0).write) is answer
+
+
+@mock_aws
+def test_the_handler_writes_to_the_bucket_of_its_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OVERFLOW_BUCKET", "overflow")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    s3 = boto3.client("s3", region_name="us-east-1")
+    s3.create_bucket(Bucket="overflow")
+    monkeypatch.setattr(bucket, "_client", lambda: s3)
+    (one,) = handler.handler([record(large(300_000))], None)
+    stored = s3.get_object(Bucket="overflow", Key=one["bodyRef"]["key"])["Body"].read()
+    assert json.loads(stored)["attributes"] == {"a": "x" * 300_000}
+
+
+@mock_aws
+def test_a_bucket_that_is_not_there_defers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OVERFLOW_BUCKET", "missing")
+    monkeypatch.setattr(bucket, "_client", lambda: boto3.client("s3", region_name="us-east-1"))
+    (one,) = handler.handler([record(large(300_000), "id")], None)
+    assert (one["kind"], one["reason"]) == ("deferred", "OVERFLOW_FAILED")
+    assert "missing did not take events/" in one["detail"]
+
+
+def test_without_a_bucket_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OVERFLOW_BUCKET", raising=False)
+    (one,) = handler.handler([record(large(300_000), "id")], None)
+    assert (one["kind"], one["reason"]) == ("deferred", "OVERFLOW_NOT_CONFIGURED")
+    assert "OVERFLOW_BUCKET" in one["detail"]
