@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import boto3
 from botocore.config import Config
 
-from . import genesys, mapping, webhook
+from . import canary, genesys, mapping, webhook
 from .bodies import Bodies
 from .errors import NotConfigured, TooLate
 from .outbound import Outbound, Reply
@@ -30,6 +30,7 @@ _GENESYS_HOST = re.compile(
 )
 _LOOPBACK = re.compile(r"http://(127\.0\.0\.1|localhost)(:\d{1,5})?")
 _MAPPINGS = Path(__file__).resolve().parents[1]
+_OBSERVED = {"version": VERSION, "result": "OBSERVED"}
 
 
 class Target(Protocol):
@@ -59,6 +60,9 @@ class DataAction:
         request = ActionRequest.read(payload)
         if not request.allowed:
             raise TooLate("one call was allowed and is used up: nothing was sent")
+        if request.event["family"] == canary.FAMILY:
+            canary.answer(request.event, self.now_ms())
+            return _OBSERVED
         budget = Budget(request.deadline_ms, remaining_ms, self.now_ms)
         headers = {
             "Accept": "application/json",
@@ -69,7 +73,7 @@ class DataAction:
         }
         reply = self.target.act(request, headers, budget)
         if reply is None:
-            return {"version": VERSION, "result": "OBSERVED"}
+            return _OBSERVED
         return {
             "version": VERSION,
             "result": "ACTED",

@@ -1,0 +1,17 @@
+"""Answers the events of `once check` in place of the destination, which never sees them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from .errors import Rejected, Transient
+
+FAMILY = "once.check"
+
+
+def answer(event: Mapping[str, Any], now_ms: int) -> None:
+    """As the canary's body asks: refused, failing until a time, or else well."""
+    body = event.get("body") or {}
+    if body.get("refuse"):
+        raise Rejected("a canary of once check, which asked to be refused")
+    if now_ms < body.get("failUntilMs", 0):
+        raise Transient("a canary of once check, which asked to fail for a while")

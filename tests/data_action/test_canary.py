@@ -1,0 +1,37 @@
+"""The events of `once check` are answered without the destination, as they ask for."""
+
+from typing import Any
+
+import pytest
+
+from tests.data_action.support import Bench, event
+
+
+def canary(**body: Any) -> dict[str, Any]:
+    return {**event(), "family": "once.check", "body": body}
+
+
+def test_a_canary_is_observed_and_the_destination_hears_nothing(either: Bench) -> None:
+    assert either.call(event=canary()) == {"version": "1", "result": "OBSERVED"}
+    assert either.server.log == []
+
+
+def test_a_canary_can_ask_to_be_refused(either: Bench) -> None:
+    name, message = either.fails(event=canary(refuse=True))
+    assert name == "Rejected"
+    assert "once check" in message["detail"]
+    assert either.server.log == []
+
+
+def test_a_canary_can_ask_to_fail_for_a_while(either: Bench) -> None:
+    failing = canary(failUntilMs=either.clock() + 5_000)
+    assert either.fails(event=failing)[0] == "Transient"
+    either.clock.ahead_ms = 6_000
+    assert either.call(event=failing)["result"] == "OBSERVED"
+    assert either.server.log == []
+
+
+@pytest.mark.parametrize("family", ["once.checked", "once", "conversation.once.check"])
+def test_no_other_family_is_taken_for_a_canary(webhook_action: Bench, family: str) -> None:
+    other = {**canary(refuse=True), "family": family}
+    assert webhook_action.call(event=other)["result"] == "ACTED"
