@@ -1,0 +1,36 @@
+"""One step of the world, and what faults it may afford."""
+
+from typing import NamedTuple
+
+from tests.explorer.scenario import WITHOUT_END, Fault, Scenario
+from tests.explorer.state import Broken, State
+
+Names = tuple[int, ...]
+
+
+class Move(NamedTuple):
+    """What it tells calls run0 whom `names` names first, run1 the next, and so on."""
+
+    who: int | str
+    what: str
+    told: str
+    names: Names
+    then: State | Broken
+
+
+def paid(scenario: Scenario, state: State, fault: Fault | None) -> State | None:
+    """The state with one fault less, or None when there is none left of this kind."""
+    if fault is None:
+        return state
+    if fault not in scenario.kinds or not state.faults:
+        return None
+    match fault:
+        case Fault.ZOMBIE:
+            state = state._replace(zombies=state.zombies - 1)
+        case Fault.LATE:
+            state = state._replace(lates=state.lates - 1)
+        case Fault.DEFER:
+            state = state._replace(deferrals=state.deferrals - 1)
+    if min(state.zombies, state.lates, state.deferrals) < 0:
+        return None
+    return state if state.faults == WITHOUT_END else state._replace(faults=state.faults - 1)

@@ -1,0 +1,71 @@
+"""The words in which a task says what may become of it."""
+
+from typing import NamedTuple
+
+from tests.explorer.scenario import Fault
+
+
+class Report(NamedTuple):
+    """The end of an execution: what it hands back, and what it logged of each message."""
+
+    handed_back: tuple[str, ...]
+    outcomes: tuple[tuple[str, str], ...]
+
+
+class Standing(NamedTuple):
+    """Where an execution stands. Its text calls itself run0 and the others run1, run2; `met` says
+    what those were called in the text before."""
+
+    text: str
+    met: tuple[int, ...]
+
+
+class Written(NamedTuple):
+    """A row after a write; its text calls its owner run0, whom the writer calls `owner`."""
+
+    key: tuple[str, str]
+    text: str
+    owner: int
+    by_put: bool
+
+
+class Refusal(NamedTuple):
+    """A claim that did not pass."""
+
+    key: tuple[str, str]
+
+
+class Launched(NamedTuple):
+    """A write that is given up while it is under way."""
+
+    by_put: bool
+    key: tuple[str, str]
+    request: str
+    met: tuple[int, ...]
+
+
+class Act(NamedTuple):
+    message_id: str
+    key: str
+    answered: bool
+
+
+class Parking(NamedTuple):
+    message_id: str
+    reason: str
+
+
+class Deferral(NamedTuple):
+    """Fresh messages for these, which wait for the destination."""
+
+    message_ids: tuple[str, ...]
+
+
+Effect = Written | Refusal | Launched | Act | Parking | Deferral | None
+
+
+class Outcome(NamedTuple):
+    told: str
+    then: Standing | Report
+    effect: Effect = None
+    fault: Fault | None = None

@@ -1,0 +1,132 @@
+"""The state of the explored world, as values that can be compared, counted and remembered.
+
+Executions are numbered, and the numbers mean nothing but who is the same.
+"""
+
+from typing import NamedTuple
+
+NOBODY = -1
+
+# What is known of an act that no execution has in hand any more, in place of a run's number.
+MARKED = -2
+UNMARKED = -3
+FORGOTTEN = -4
+
+
+class Message(NamedTuple):
+    """A message of the queue: which of the scenario's it carries; a new generation has a new id."""
+
+    sent: int
+    generation: int = 0
+    deliveries: int = 0
+    deleted: bool = False
+
+
+class Run(NamedTuple):
+    """An execution. Its text calls it run0, and others that it has met run1, run2 (`met`)."""
+
+    name: int
+    text: str
+    met: tuple[int, ...]
+    batch: tuple[tuple[int, str], ...]
+    age: int = 0
+    skew_ms: int = 0
+
+
+class Held(NamedTuple):
+    """A row, whose text calls its owner run0. Whatever it says, `holder` is who put it there, and
+    it must last until `kept_until_ms`."""
+
+    key: tuple[str, str]
+    text: str
+    owner: int
+    holder: int
+    kept_until_ms: int
+
+
+class Flying(NamedTuple):
+    """A write that was given up and is still under way."""
+
+    run: int
+    task: str
+    by_put: bool
+    key: tuple[str, str]
+    request: str
+    met: tuple[int, ...]
+
+
+class Deed(NamedTuple):
+    """That an occurrence acted: `known` is the run that has yet to mark it, or a word above."""
+
+    key: str
+    known: int
+
+
+class Parked(NamedTuple):
+    """Which message is parked and why, where that can matter; else only which occurrence."""
+
+    what: str
+    place: int = -1
+    reason: str = ""
+
+
+class State(NamedTuple):
+    rows: tuple[Held, ...]
+    queue: tuple[Message, ...]
+    runs: tuple[Run, ...]
+    deeds: tuple[Deed | None, ...]
+    parked: tuple[Parked, ...]
+    stale: tuple[str, ...]
+    flying: tuple[Flying, ...]
+    faults: int
+    zombies: int
+    lates: int
+    deferrals: int
+    expiries: int
+    replays: int
+
+
+class Broken(Exception):
+    """A promise that a move has broken."""
+
+
+def message_id(place: int, generation: int) -> str:
+    return f"m{place + 1}" + "'" * generation
+
+
+def place_of(identifier: str) -> int:
+    return int(identifier.strip("m'")) - 1
+
+
+def held_under(state: State, key: tuple[str, str] | None) -> Held | None:
+    for held in state.rows:
+        if held.key == key:
+            return held
+    return None
+
+
+def with_row(state: State, new: Held) -> State:
+    others = [held for held in state.rows if held.key != new.key]
+    return state._replace(rows=tuple(sorted([*others, new])))
+
+
+def with_run(state: State, run: Run) -> State:
+    return state._replace(runs=(*(other for other in state.runs if other.name != run.name), run))
+
+
+def without_run(state: State, name: int) -> State:
+    """The run is over; what it did and had not marked stays unmarked."""
+    return unmarked(state, name)._replace(
+        runs=tuple(other for other in state.runs if other.name != name)
+    )
+
+
+def unmarked(state: State, name: int) -> State:
+    if not any(deed and deed.known == name for deed in state.deeds):
+        return state
+    return state._replace(
+        deeds=tuple(
+            Deed(deed.key, UNMARKED) if deed and deed.known == name else deed
+            for deed in state.deeds
+        )
+    )
