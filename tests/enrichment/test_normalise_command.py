@@ -1,0 +1,73 @@
+"""`once normalise`: exactly one line out for each line in."""
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from enrichment.elements import Element
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+from typer.testing import CliRunner
+
+from once.errors import OnceError
+from once.normalise import normalise, normalise_stream
+from tests.enrichment.examples import conversation
+from tests.enrichment.sending import element, record
+
+ONCE = typer.Typer()
+ONCE.command()(normalise)
+EVENT = conversation("user.start")
+
+
+@given(st.lists(st.text(), max_size=5))
+def test_one_line_out_for_each_line_in(lines: list[str]) -> None:
+    answer = list(normalise_stream(lines))
+    assert len(answer) == len(lines)
+    for line in answer:
+        assert "\n" not in line
+        TypeAdapter(Element).validate_python(json.loads(line))
+
+
+def test_an_event_and_an_sqs_record_become_what_the_enrichment_answers() -> None:
+    received = {"MessageId": "m", "Body": json.dumps(EVENT), "Attributes": {"SentTimestamp": "1"}}
+    lines = [json.dumps(EVENT), json.dumps(record(EVENT)), json.dumps(received)]
+    bare, whole, capital = map(json.loads, normalise_stream(lines))
+    assert whole == element(EVENT)
+    assert bare == {**whole, "messageId": "line-1"}
+    assert capital["messageId"] == "m"
+
+
+def test_copies_on_two_lines_are_two_elements() -> None:
+    one, two = map(json.loads, normalise_stream([json.dumps(EVENT)] * 2))
+    assert one["key"] == two["key"]
+    assert one["kind"] == two["kind"] == "event"
+
+
+def test_from_a_file_and_from_standard_input(tmp_path: Path) -> None:
+    text = f"{json.dumps(EVENT)}\n\nnot json\u2028at all\r\n"
+    (tmp_path / "events.jsonl").write_text(text, "utf-8", newline="")
+    by_file = CliRunner().invoke(ONCE, [str(tmp_path / "events.jsonl")])
+    by_stdin = CliRunner().invoke(ONCE, ["-"], input=text)
+    assert by_file.exit_code == by_stdin.exit_code == 0
+    assert by_file.stdout == by_stdin.stdout
+    kinds = [json.loads(line)["kind"] for line in by_file.stdout.splitlines()]
+    assert kinds == ["event", "parked", "parked"]
+
+
+def test_bytes_that_are_no_utf_8_still_make_a_line(tmp_path: Path) -> None:
+    (tmp_path / "bad").write_bytes(b"\xff\xfe\n{}\n")
+    answer = CliRunner().invoke(ONCE, [str(tmp_path / "bad")])
+    assert len(answer.stdout.splitlines()) == 2
+
+
+def test_a_large_event_shows_where_its_body_would_be() -> None:
+    large = conversation("attributes", attributes={"a": "x" * 300_000})
+    (line,) = normalise_stream([json.dumps(large)])
+    assert json.loads(line)["bodyRef"]["key"].endswith("/line-1.json")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(OnceError, match="Give a file with one event per line"):
+        normalise(tmp_path / "missing.jsonl")
