@@ -2,9 +2,9 @@
 
 import typer
 
-from once.operate import dead_letters, explain, forget, parked, pipe, status, up
+from once.operate import check, dead_letters, explain, forget, parked, permissions, pipe, status, up
 
 
 def register(app: typer.Typer) -> None:
-    for module in (explain, status, parked, dead_letters, forget, pipe, up):
+    for module in (explain, status, parked, dead_letters, forget, check, pipe, permissions, up):
         module.register(app)

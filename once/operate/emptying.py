@@ -35,7 +35,7 @@ def work_through(
     wanted: Collection[str],
     each: Callable[[Letter], None],
     per_second: float,
-    errors: Console,
+    console: Console,
 ) -> Done:
     """Does `each` to the letters with the wanted ids, and deletes them, in this order.
 
@@ -54,7 +54,7 @@ def work_through(
 
     with (
         Reading(stack, output, emptying=True) as reading,
-        Progress(console=errors, transient=True) as progress,
+        Progress(console=console, transient=True) as progress,
         ThreadPoolExecutor(_AT_ONCE) as pool,
     ):
         bar = progress.add_task("", total=len(wanted))

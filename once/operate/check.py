@@ -1,0 +1,230 @@
+"""`once check`: sends canaries through a deployed stack and says whether every edge works."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from once.errors import OnceError
+from once.operate import gate, log, words
+from once.operate.canaries import Canaries, Canary
+from once.operate.command import ATTENTION, Operation, Yes, command
+from once.operate.emptying import work_through
+from once.operate.queues import Reading
+from once.operate.records import OutcomeRecord
+from once.operate.stack import Stack
+from once.operate.story import _Model
+from once.report import SETTLED, Outcome
+
+_POLL_SECONDS = 2.0
+_PARKING = "ParkingQueueUrl"
+# What a good run needs beside the time that a message stays hidden.
+_PATIENCE_SECONDS = 120
+_GRACE_SECONDS = 5
+
+
+class Edge(_Model):
+    edge: str
+    works: bool | None
+    said: str
+
+
+class Check(_Model):
+    run: str
+    edges: list[Edge]
+
+
+Records = Mapping[str, Sequence[OutcomeRecord]]
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "check", "once check --yes")(check)
+
+
+def check(at: Operation, yes: Yes = False) -> None:
+    """Send canaries through the real queue, and say whether every edge of the stack works."""
+    hidden = _visibility_seconds(at.stack)
+    _refuse_where_it_would_harm(at.stack)
+    at.confirm(
+        "Send four canaries and a copy? No destination sees them. It takes about "
+        f"{words.age((hidden + 30) * 1000)}, since one of them is handed back on purpose.",
+        yes,
+    )
+    with at.errors.status("") as status:
+        result = of(at.stack, hidden, lambda what: status.update(f"{what} …"))
+    at.answer(result, _view(result))
+    if any(edge.works is False for edge in result.edges):
+        raise typer.Exit(ATTENTION)
+
+
+def of(stack: Stack, hidden_seconds: int, step: Callable[[str], None]) -> Check:
+    canaries = Canaries.hatch(fails_for_ms=hidden_seconds * 500)
+    started_ms = log.now_ms()
+    for canary in canaries.all():
+        _send(stack, canary, canary.body)
+    step("waiting for the first outcomes")
+    good, failing = canaries.good, canaries.failing
+    first = [canaries.good, canaries.refused, canaries.broken]
+    _wait(stack, started_ms, canaries, _PATIENCE_SECONDS, lambda told: _all_settled(first, told))
+    _send(stack, good, good.copy())
+    _wait(stack, started_ms, canaries, _PATIENCE_SECONDS, lambda told: _all_settled([good], told))
+    step(f"waiting up to {hidden_seconds} s for the one that was handed back")
+    patience = hidden_seconds + _PATIENCE_SECONDS
+    _wait(stack, started_ms, canaries, patience, lambda told: _all_settled([failing], told))
+    # Had the pipe handed back more than it was told to, that would come now.
+    time.sleep(_GRACE_SECONDS)
+    records = _wait(stack, started_ms, canaries, 0, lambda _: True)
+    parked = _clear_parked(stack, canaries)
+    return Check(run=canaries.run, edges=list(_edges(stack, canaries, records, parked)))
+
+
+def _refuse_where_it_would_harm(stack: Stack) -> None:
+    if stack.parameters.get("ActionFunctionArn"):
+        raise OnceError(
+            "This stack calls a function of your own (ActionFunctionArn), which would take the "
+            "canaries for events.\nDeploy without it to check the rest."
+        )
+    destination = gate.destination(stack, log.now_ms())
+    if destination is not None and destination.next_probe_at_ms is not None:
+        raise OnceError(
+            f"The {destination.text(log.now_ms())}: a canary would be taken for the probe.\n"
+            "Check again when it is up."
+        )
+    pipe = stack.client("pipes").describe_pipe(Name=stack.outputs["PipeName"])
+    if pipe["CurrentState"] != "RUNNING":
+        raise OnceError(f"The pipe is {pipe['CurrentState']}. Start it first: once resume")
+
+
+def _visibility_seconds(stack: Stack) -> int:
+    found = stack.client("sqs").get_queue_attributes(
+        QueueUrl=stack.outputs["EventQueueUrl"], AttributeNames=["VisibilityTimeout"]
+    )
+    return int(found["Attributes"]["VisibilityTimeout"])
+
+
+def _send(stack: Stack, canary: Canary, body: str) -> None:
+    answer = stack.client("sqs").send_message(
+        QueueUrl=stack.outputs["EventQueueUrl"], MessageBody=body
+    )
+    canary.message_ids.append(answer["MessageId"])
+
+
+def _wait(
+    stack: Stack,
+    started_ms: int,
+    canaries: Canaries,
+    seconds: float,
+    enough: Callable[[Records], bool],
+) -> Records:
+    """The records of the canaries so far, when there are enough or the time is over."""
+    until = time.monotonic() + seconds
+    while True:
+        records: dict[str, list[OutcomeRecord]] = {}
+        broken = canaries.broken.message_ids[0]
+        pattern = f'{{ $.pk = "*{canaries.run}*" || $.messageId = "{broken}" }}'
+        for record in log.recent(stack, pattern, started_ms - 60_000, pages=1):
+            records.setdefault(record.message_id, []).append(record)
+        if enough(records) or time.monotonic() > until:
+            return records
+        time.sleep(_POLL_SECONDS)
+
+
+def _all_settled(canaries: Sequence[Canary], records: Records) -> bool:
+    return all(_settled(m, records) is not None for c in canaries for m in c.message_ids)
+
+
+def _settled(message_id: str, records: Records) -> OutcomeRecord | None:
+    """What a message ended as."""
+    return next((r for r in _history(message_id, records) if r.outcome in SETTLED), None)
+
+
+def _history(message_id: str, records: Records) -> list[OutcomeRecord]:
+    """All that became of a message; one that was deferred goes on as another."""
+    history = list(records.get(message_id, ()))
+    deferred_to = next((record.deferred_to for record in history if record.deferred_to), None)
+    return history + _history(deferred_to, records) if deferred_to else history
+
+
+def _clear_parked(stack: Stack, canaries: Canaries) -> int:
+    """Takes our own out of the parking queue, and nothing else."""
+    with Reading(stack, _PARKING, emptying=False) as reading:
+        ours = {
+            letter.message_id
+            for letters in reading.batches()
+            for letter in letters
+            if canaries.run in letter.body
+        }
+    done = work_through(stack, _PARKING, ours, lambda _: None, 100, Console(quiet=True))
+    return done.done
+
+
+def _edges(stack: Stack, canaries: Canaries, records: Records, parked: int) -> Iterator[Edge]:
+    def ends(canary: Canary, number: int, outcome: Outcome, reason: str) -> tuple[bool, str]:
+        record = _settled(canary.message_ids[number], records)
+        if record is None:
+            return False, "no outcome was recorded in time"
+        said = f"{record.outcome}, {record.reason}"
+        return (record.outcome, record.reason) == (outcome, reason), said
+
+    works, said = ends(canaries.good, 0, Outcome.PROCESSED, "ACTED")
+    yield Edge(edge="queue, pipe, enrichment, state machine, action", works=works, said=said)
+    works, said = ends(canaries.good, 1, Outcome.DUPLICATE, "SAME_KEY")
+    yield Edge(edge="a copy meets its claim", works=works, said=said)
+    broken, said = ends(canaries.broken, 0, Outcome.PARKED, "NOT_JSON")
+    yield Edge(edge="what is no event is parked", works=broken, said=said)
+    refused, said = ends(canaries.refused, 0, Outcome.PARKED, "REJECTED")
+    yield Edge(edge="what is refused for good is parked", works=refused, said=said)
+    said = f"{parked} of 2 found there, and taken out again"
+    yield Edge(edge="parking queue", works=parked == 2, said=said)
+    yield from _hand_back(canaries, records)
+    yield _rule(stack)
+
+
+def _hand_back(canaries: Canaries, records: Records) -> Iterator[Edge]:
+    """The batch report as the pipe reads it: this one comes again, and only this one."""
+    history = _history(canaries.failing.message_ids[0], records)
+    failed = any(record.reason == "ACTION_UNANSWERED" for record in history)
+    acted = any(record.outcome is Outcome.PROCESSED for record in history)
+    said = "; ".join(f"{record.outcome}, {record.reason}" for record in history) or "no outcome"
+    yield Edge(edge="an action that fails is tried again later", works=failed and acted, said=said)
+    again = [
+        canary.name
+        for canary in (canaries.good, canaries.refused, canaries.broken)
+        if len(records.get(canary.message_ids[0], ())) > 1
+    ]
+    works: bool | None = False
+    if not failed or any(record.deferred_to for record in history):
+        works, said = None, "not tried: nothing was handed back; check again in a quiet hour"
+    elif not acted:
+        said = "what was handed back did not come again"
+    elif again:
+        said = f"more came again than was handed back: {', '.join(again)}"
+    else:
+        works, said = True, "what was handed back came again, and nothing else did"
+    yield Edge(edge="batchItemFailures", works=works, said=said)
+
+
+def _rule(stack: Stack) -> Edge:
+    """Only Genesys can send by it, so it is looked at and not tried."""
+    events = stack.client("events")
+    where = {"EventBusName": stack.outputs["EventBusName"]}
+    name = stack.outputs["EventRuleName"]
+    state = events.describe_rule(Name=name, **where)["State"]
+    targets = events.list_targets_by_rule(Rule=name, **where)["Targets"]
+    queue = stack.outputs["EventQueueUrl"].rpartition("/")[2]
+    ours = any(target["Arn"].rpartition(":")[2] == queue for target in targets)
+    said = f"{state}, {'to our queue' if ours else 'not to our queue'}; only Genesys can try it"
+    works = None if state == "ENABLED" and ours else False
+    return Edge(edge="rule", works=works, said=said)
+
+
+def _view(result: Check) -> Iterator[str]:
+    marks = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[dim]·[/]"}
+    for edge in result.edges:
+        yield f"{marks[edge.works]} {escape(edge.edge)} [dim]{escape(edge.said)}[/]"
+    if all(edge.works is not False for edge in result.edges):
+        yield "[green]Every edge that could be tried works.[/]"
+    else:
+        yield f"[red]Something does not.[/] More: once explain {result.run}-good"

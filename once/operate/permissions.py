@@ -1,0 +1,101 @@
+"""`once permissions`: the IAM policy that the commands need."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+from pydantic import Field
+
+from once.operate.command import Operation, command
+from once.operate.stack import Stack
+from once.operate.story import _Model
+
+# IAM actions by what they are done to; `*` where AWS knows no narrower resource.
+READ: dict[str, tuple[str, ...]] = {
+    "stack": ("cloudformation:DescribeStacks",),
+    "queues": ("sqs:GetQueueAttributes",),
+    "dead ends": ("sqs:ReceiveMessage",),
+    "table": ("dynamodb:GetItem", "dynamodb:Query"),
+    "logs": ("logs:FilterLogEvents", "logs:StartQuery"),
+    "pipe": ("pipes:DescribePipe",),
+    "machine": ("states:DescribeStateMachine",),
+    "*": ("cloudwatch:DescribeAlarms", "cloudwatch:GetMetricData", "logs:GetQueryResults"),
+}
+OPERATE: dict[str, tuple[str, ...]] = {
+    "event queue": ("sqs:SendMessage",),
+    "dead ends": ("sqs:ChangeMessageVisibility", "sqs:DeleteMessage"),
+    "table": ("dynamodb:UpdateItem",),
+    "overflow": ("s3:GetObject",),
+    "pipe": ("pipes:StartPipe", "pipes:StopPipe"),
+    "rule": ("events:DescribeRule", "events:ListTargetsByRule"),
+}
+_KEY_USE = {"read": ("kms:Decrypt",), "operate": ("kms:Decrypt", "kms:GenerateDataKey")}
+
+
+class Policy(_Model):
+    policy: dict[str, Any] = Field(description="As IAM takes it.")
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "permissions", "once permissions --operate > policy.json")(permissions)
+
+
+def permissions(
+    at: Operation,
+    operate: Annotated[
+        bool, typer.Option("--operate", help="For all commands; else for those that only look.")
+    ] = False,
+) -> None:
+    """Print the IAM policy that the commands need: status, explain and the lists, or all."""
+    policy = of(at.stack, operate)
+    if at.as_json:
+        at.answer(Policy(policy=policy), [])
+    else:
+        # Nothing but the policy, so that it can go into a file.
+        at.console.out(json.dumps(policy, indent=2))
+
+
+def of(stack: Stack, operate: bool) -> dict[str, Any]:
+    places = _places(stack)
+    tables = [READ, OPERATE] if operate else [READ]
+    statements = [
+        {"Effect": "Allow", "Action": list(actions), "Resource": places[place]}
+        for table in tables
+        for place, actions in table.items()
+    ]
+    key = stack.parameters.get("KmsKeyArn")
+    if key:
+        use = _KEY_USE["operate" if operate else "read"]
+        statements.append({"Effect": "Allow", "Action": list(use), "Resource": [key]})
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+def _places(stack: Stack) -> dict[str, list[str]]:
+    partition = stack.outputs["StateMachineArn"].split(":")[1]
+    bus, rule = stack.outputs["EventBusName"], stack.outputs["EventRuleName"]
+
+    def arn(service: str, name: str, where: str | None = None) -> str:
+        where = f"{stack.region}:{stack.account}" if where is None else where
+        return f"arn:{partition}:{service}:{where}:{name}"
+
+    def queue(output: str) -> str:
+        return arn("sqs", stack.outputs[output].rpartition("/")[2])
+
+    dead_ends = [queue(f"{name}Url") for name in ("ParkingQueue", "EventDeadLetters")]
+    dead_ends.append(queue("RuleDeadLettersUrl"))
+    return {
+        "stack": [arn("cloudformation", f"stack/{stack.name}/*")],
+        "queues": [queue("EventQueueUrl"), *dead_ends],
+        "event queue": [queue("EventQueueUrl")],
+        "dead ends": dead_ends,
+        "table": [arn("dynamodb", f"table/{stack.outputs['ClaimTableName']}")],
+        "logs": [
+            arn("logs", f"log-group:{stack.outputs['OutcomeLogGroupName']}:*"),
+            arn("logs", f"log-group:/aws/vendedlogs/states/{stack.name}:*"),
+        ],
+        "pipe": [arn("pipes", f"pipe/{stack.outputs['PipeName']}")],
+        "machine": [stack.outputs["StateMachineArn"]],
+        "overflow": [arn("s3", f"{stack.outputs['OverflowBucketName']}/*", ":")],
+        "rule": [arn("events", f"rule/{rule}" if bus == "default" else f"rule/{bus}/{rule}")],
+        "*": ["*"],
+    }
