@@ -51,6 +51,9 @@ class ConversationEvent(Body):
     participant_id: Id | None = None
     session_id: Id | None = None
     event_time: WhenMs | None = None
+
+
+class StartOrEnd(ConversationEvent):
     user_id: Word | None = None
     queue_id: Word | None = None
     flow_id: Word | None = None
@@ -58,23 +61,30 @@ class ConversationEvent(Body):
 
 
 class AcdEnd(ConversationEvent):
+    queue_id: Word | None = None
     acd_outcome: Word | None = None
     answered_user_id: Word | None = None
+    disconnect_type: Word | None = None
 
 
 class FlowEnd(ConversationEvent):
+    flow_id: Word | None = None
+    disconnect_type: Word | None = None
     exit_reason: Word | None = None
     transfer_type: Word | None = None
 
 
 class FlowOutcome(ConversationEvent):
-    flow_outcome_id: Id | None = None
+    flow_id: Word | None = None
+    flow_outcome_id: Word | None = None
     flow_outcome_value: Word | None = None
     flow_outcome_start_time: Word | None = None
     flow_outcome_end_time: Word | None = None
 
 
 class Wrapup(ConversationEvent):
+    user_id: Word | None = None
+    queue_id: Word | None = None
     wrapup_code: Word | None = None
 
 
@@ -158,7 +168,6 @@ class Activity(Body):
     routing_status: Status | None = None
     presence: ActivityPresence | None = None
     out_of_office: OutOfOffice | None = None
-    active_queue_ids: list[str] | None = None
     date_active_queues_changed: When | None = None
 
 

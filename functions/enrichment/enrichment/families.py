@@ -73,14 +73,14 @@ def _counters(kind: str, *topics: str) -> Family:
 
 FAMILIES = (
     _conversation("customer.start", bodies.ConversationEvent),
-    _conversation("customer.end", bodies.ConversationEvent, "disconnect_type"),
-    _conversation("user.start", bodies.ConversationEvent, "user_id", "queue_id"),
-    _conversation("user.end", bodies.ConversationEvent, "user_id", "queue_id", "disconnect_type"),
-    _conversation("acd.start", bodies.ConversationEvent, "queue_id"),
+    _conversation("customer.end", bodies.StartOrEnd, "disconnect_type"),
+    _conversation("user.start", bodies.StartOrEnd, "user_id", "queue_id"),
+    _conversation("user.end", bodies.StartOrEnd, "user_id", "queue_id", "disconnect_type"),
+    _conversation("acd.start", bodies.StartOrEnd, "queue_id"),
     _conversation(
         "acd.end", bodies.AcdEnd, "queue_id", "acd_outcome", "answered_user_id", "disconnect_type"
     ),
-    _conversation("flow.start", bodies.ConversationEvent, "flow_id"),
+    _conversation("flow.start", bodies.StartOrEnd, "flow_id"),
     _conversation(
         "flow.end", bodies.FlowEnd, "flow_id", "disconnect_type", "exit_reason", "transfer_type"
     ),
@@ -95,10 +95,8 @@ FAMILIES = (
     ),
     _conversation("acw", bodies.Wrapup, "user_id", "queue_id", "wrapup_code"),
     _conversation("wrapup", bodies.Wrapup, "user_id", "queue_id", "wrapup_code"),
-    _conversation("voicemail.start", bodies.ConversationEvent, "user_id", "queue_id"),
-    _conversation(
-        "voicemail.end", bodies.ConversationEvent, "user_id", "queue_id", "disconnect_type"
-    ),
+    _conversation("voicemail.start", bodies.StartOrEnd, "user_id", "queue_id"),
+    _conversation("voicemail.end", bodies.StartOrEnd, "user_id", "queue_id", "disconnect_type"),
     _conversation("contact", bodies.Contact, "external_contact_id", "external_organization_id"),
     _conversation(
         "outbound",

@@ -18,7 +18,7 @@ from enrichment.homemade import Shape
 from enrichment.identity import Json, generic, ids_of
 from enrichment.keys import idempotency_key, part, partition
 from enrichment.overflow import Element
-from enrichment.times import AHEAD_MS, as_iso, choose, iso, maybe_ms, window_of
+from enrichment.times import AHEAD_MS, LAST_MS, as_iso, choose, iso, maybe_ms, window_of
 
 _LONG_CHARS = 4096  # a shorter message cannot make an element's small parts large
 _LONGEST_PART = 512
@@ -32,7 +32,9 @@ def normalise(record: Any, *, distrust_numbers: bool = False) -> Element:
         message_id = record["messageId"]
         text = record["body"]
         sent_ms = int(record["attributes"]["SentTimestamp"])
-    except (LookupError, TypeError, ValueError):
+        if not 0 < sent_ms <= LAST_MS:
+            sent_ms = None
+    except (LookupError, TypeError, ValueError, OverflowError):
         message_id, text, sent_ms = _odd_record(record)
     if type(text) is not str or type(message_id) is not str or not message_id.isascii():
         message_id, text = _as_text(message_id), _as_text(text)
