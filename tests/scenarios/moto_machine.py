@@ -8,8 +8,9 @@ import copy
 import json
 import logging
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from itertools import count
 from types import SimpleNamespace
@@ -37,6 +38,7 @@ from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name
     StatesErrorNameType,
 )
 from moto.stepfunctions.parser.asl.component.common.retry import retrier_decl
+from moto.stepfunctions.parser.asl.component.common.timeouts.timeout import TimeoutSeconds
 from moto.stepfunctions.parser.asl.component.state.exec.execute_state import ExecutionState
 from moto.stepfunctions.parser.asl.component.state.exec.state_map.iteration import (
     iteration_worker,
@@ -300,7 +302,7 @@ def _sdk_names() -> Iterator[None]:
 
 @contextmanager
 def _engine() -> Iterator[None]:
-    """JSONata, the clock, waits and retries that take no time, and a definition parsed once."""
+    """JSONata, the scenario's time in place of the real one, and a definition parsed once."""
     evaluator = _Evaluator()
     declarations, inner = VariableStore.get_variable_declarations, VariableStore.as_inner_scope_of
     environment = ExecutionWorker._get_evaluation_environment
@@ -321,6 +323,9 @@ def _engine() -> Iterator[None]:
         env.variable_store.clock_ms = int(run.split("-")[1])
         return env
 
+    def no_real_timeout(_: Any, env: Any) -> None:
+        env.stack.append(600)
+
     def wait(_: Any, env: Any, wait_seconds: float) -> None:
         env.variable_store.clock_ms += round(wait_seconds * 1_000)
 
@@ -334,6 +339,7 @@ def _engine() -> Iterator[None]:
         patch.object(ExecutionWorker, "_get_evaluation_environment", environment_with_clock),
         patch.object(AmazonStateLanguageParser, "parse", _parse),
         patch.object(wait_function.WaitFunction, "_wait_interval", wait),
+        patch.object(TimeoutSeconds, "_eval_body", no_real_timeout),
         patch.object(retrier_decl, "time", SimpleNamespace(sleep=lambda _: None)),
     ):
         yield
@@ -343,8 +349,8 @@ class _Evaluator:
     """Evaluates with bound values. moto would write them into the text: slow, and unescaped."""
 
     _BOUND = re.compile(r"\$(\w+):=#(\d+);")
-    # Parsed expressions nobody is evaluating: they are no more shared between threads than lists.
-    _parsed: ClassVar[dict[str, list[Jsonata]]] = {}
+    # A parsed expression serves one thread at a time. Here are those that serve none.
+    _idle: ClassVar[dict[str, list[Jsonata]]] = defaultdict(list)
 
     def __init__(self) -> None:
         self._numbers = count()
@@ -363,16 +369,20 @@ class _Evaluator:
             name: copy.deepcopy(self._values[number]) for name, number in self._BOUND.findall(text)
         }
         expression = self._BOUND.sub("", text)
-        idle = self._parsed.setdefault(expression, [])
         try:
-            parsed = idle.pop() if idle else Jsonata.jsonata(expression)
+            parsed = self._parse(expression)
             parsed.register_lambda("millis", lambda: bindings["clock"])
             Jsonata.CURRENT.jsonata = parsed  # whose it is in this thread
             value = parsed.evaluate(None, bindings)
         except Exception as error:
             raise TaskError("States.QueryEvaluationError", f"{error}: {expression}") from error
-        idle.append(parsed)
+        self._idle[expression].append(parsed)
         return value
+
+    def _parse(self, expression: str) -> Jsonata:
+        with suppress(IndexError):
+            return self._idle[expression].pop()
+        return Jsonata.jsonata(expression)
 
 
 @cache

@@ -87,6 +87,17 @@ def _asking(invoke: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
     return ask
 
 
+def _timeless(run: Callable[..., Any]) -> Callable[..., Any]:
+    """A call of ours may hold another execution, and a timeout is a fault that the stage causes."""
+
+    def run_without_timeout(resource: str, arguments: Any, timeout: float) -> Any:
+        if _clock_ms(_state.get({})) is None:
+            return run(resource, arguments, timeout)
+        return stepfunctions._invoke_resource(resource, arguments)
+
+    return run_without_timeout
+
+
 def _let_the_stage_in() -> None:
     sleep, register = stepfunctions._scaled_sleep, stepfunctions._register_sfn_jsonata_functions
 
@@ -106,6 +117,8 @@ def _let_the_stage_in() -> None:
     for name, position in {"_execute_task": 3, "_execute_wait": 2, "_evaluate_jsonata": 2}.items():
         setattr(stepfunctions, name, _in_the_state(getattr(stepfunctions, name), position))
     stepfunctions._invoke_resource = _asking(stepfunctions._invoke_resource)
+    timed = stepfunctions._invoke_resource_with_timeout
+    stepfunctions._invoke_resource_with_timeout = _timeless(timed)
     stepfunctions._scaled_sleep = sleep_or_pass
     stepfunctions._register_sfn_jsonata_functions = register_clock
 
