@@ -66,6 +66,9 @@ _REASONS = {
     "UNKNOWN_SHAPE": "no event of a known shape is in it",
     "NO_SUBJECT": "it does not say what it is about",
     "NO_TIME": "it tells no time",
+    "TOO_DEEP": "its JSON is nested too deeply",
+    "NUMBER_OUT_OF_RANGE": "a number in it is larger than JSON on AWS can carry",
+    "UNEXPECTED": "the enrichment failed on it; report this",
     "INVALID_REPLAY": "it is not an element of ours to replay",
 }
 
@@ -107,8 +110,8 @@ def age(milliseconds: float) -> str:
 
 
 def _state(part: str) -> str | None:
-    name, _, value = part.rpartition("=")
-    if value in _SILENT:
+    name, equals, value = part.partition("=")
+    if not equals or name.endswith("Id") or value in _SILENT:
         return None
     if value.lower() in ("true", "false"):
         return name if value.lower() == "true" else f"not {name}"
