@@ -182,6 +182,7 @@ class Row(Strict):
     event_id: str | None = None
     event_time: Ms | None = None
     occurrence: Ms | None = None
+    forgotten_at: Ms | None = None
     claimed_at: Ms | None = None
     lease_until: Ms | None = None
     done_at: Ms | None = None

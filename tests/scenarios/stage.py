@@ -290,12 +290,20 @@ class Stage:
             else:
                 name = sk if sk.startswith("latest/") else sk.rpartition("/")[2]
             assert name not in rows, f"two rows would be called {name}; give their keys other names"
-            rows[name] = {"pk": pk} | {
-                field_name: self._told(field_name, value)
-                for field_name, value in item.items()
-                if field_name not in ("pk", "sk")
-            }
+            rows[name] = {"pk": pk} | self._fields(item)
         return rows
+
+    def _fields(self, item: Mapping[str, Any]) -> dict[str, str | int]:
+        fields = {
+            name: self._told(name, value)
+            for name, value in item.items()
+            if name not in ("pk", "sk")
+        }
+        occurrence = int(item.get("occurrence", {"N": "0"})["N"])
+        if occurrence < 0:
+            del fields["occurrence"]
+            fields["forgotten_at"] = -occurrence - self.zero_ms
+        return fields
 
     def _told(self, field_name: str, value: Mapping[str, str]) -> str | int:
         (kind, text), *_ = value.items()
@@ -318,6 +326,8 @@ class Stage:
                 values |= {"event_id": "", "occurrence": 0, "claimed_at": 0, "lease_until": 310_000}
                 values |= {"family": family, "topic": f"v2.detail.events.{family}", "copies": 0}
         values |= {field_name: getattr(row, field_name) for field_name in row.model_fields_set}
+        if row.forgotten_at is not None:
+            values["occurrence"] = -(2 * self.zero_ms + values.pop("forgotten_at"))
         item: dict[str, Any] = {"pk": {"S": pk}, "sk": {"S": sk}}
         for field_name, value in values.items():
             if field_name in _TIMES_IN_MS:
