@@ -1,5 +1,5 @@
-"""Starts ministack with three answers put right, to be what AWS would say: the name of a Lambda's
-error, its throttling, and the description of a pipe.
+"""Starts ministack with four answers put right, to be what AWS would say: the name of a Lambda's
+error, its throttling, the description of a pipe, and a batch of messages from Step Functions.
 """
 
 import threading
@@ -7,7 +7,7 @@ from typing import Any
 
 from ministack import app  # type: ignore[import-untyped]
 from ministack.core import lambda_runtime  # type: ignore[import-untyped]
-from ministack.services import lambda_svc, pipes  # type: ignore[import-untyped]
+from ministack.services import lambda_svc, pipes, stepfunctions  # type: ignore[import-untyped]
 from ministack.services.cloudformation import provisioners  # type: ignore[import-untyped]
 
 _Answer = dict[str, Any]
@@ -84,7 +84,17 @@ def _remember_whole_pipes() -> None:
     pipes._describe_response = describe_whole
 
 
-if __name__ == "__main__":
+def _send_batches_in_json() -> None:
+    """ministack asks SQS in its old protocol, and names the entries of a batch as SQS does not."""
+    stepfunctions._AWS_SDK_SERVICE_MAP["sqs"] = {"protocol": "json", "target_prefix": "AmazonSQS"}
+
+
+def put_right() -> None:
     _name_lambda_errors()
     _remember_whole_pipes()
+    _send_batches_in_json()
+
+
+if __name__ == "__main__":
+    put_right()
     app.main()
