@@ -1,0 +1,54 @@
+"""What tests of the commands say to a shared stack."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tests.embedded import Embedded
+from tests.events import ORGANISATION
+from tests.operate.conftest import once
+
+
+def pk_of(conversation: str) -> str:
+    return f"{ORGANISATION}/conversation/{conversation}"
+
+
+def destination_answers(embedded: Embedded, conversation: str, *replies: object) -> None:
+    """What it says about this conversation: each reply once, then well."""
+    embedded.destination.script.add(
+        {"match": {"conversationId": conversation}, "replies": list(replies)}
+    )
+
+
+def keys_asked(embedded: Embedded, conversation: str) -> list[str]:
+    """The Idempotency-Keys that the destination acted under, in order."""
+    return [
+        entry.facts["idempotencyKey"]
+        for entry in embedded.destination.received("execute")
+        if entry.facts.get("conversationId") == conversation and entry.acted
+    ]
+
+
+def until(what: Callable[[], Any], seconds: float = 60) -> Any:
+    """Waits for something true, and answers it."""
+    end = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < end, "it did not come true"
+        time.sleep(0.2)
+    return found
+
+
+def told(thing: str) -> list[dict[str, Any]]:
+    """The events that explain tells of one subject or message; none while nothing is known."""
+    answer = once("explain", thing, "--json")
+    if answer.code != 0:
+        assert "Nothing is known" in answer.err, answer.err
+        return []
+    return [event for subject in answer.json["subjects"] for event in subject["events"]]
+
+
+def verdict(thing: str) -> str | None:
+    """Of a subject with one event."""
+    events = told(thing)
+    assert len(events) <= 1, events
+    return events[0]["verdict"] if events else None

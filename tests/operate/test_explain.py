@@ -1,0 +1,180 @@
+"""`once explain` on a real stack: the story of a conversation, with the cause of every skip."""
+
+import json
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+from once.examples.story import CALL, CHAT, FIRST_AGENT, FOLDER
+from tests.embedded import Embedded
+from tests.events import customer_start
+from tests.operate.conftest import once
+from tests.operate.support import destination_answers, told
+
+pytestmark = pytest.mark.embedded
+
+LINES = (FOLDER / "story.jsonl").read_text().splitlines()
+EXPECTED: list[dict[str, Any]] = json.loads((FOLDER / "story.expected.json").read_text())
+
+
+def happenings(subject: str) -> dict[str, list[dict[str, Any]]]:
+    """What the story's file tells of a subject: by happening, its envelopes in order."""
+    found = defaultdict(list)
+    for line, expected in zip(LINES, EXPECTED, strict=True):
+        if subject in line and expected["outcome"] != "PARKED":
+            found[expected["happening"]].append(json.loads(line))
+    return found
+
+
+@pytest.fixture(scope="module")
+def sent(embedded: Embedded) -> None:
+    embedded.settle(*LINES)
+
+
+@pytest.mark.usefixtures("sent", "operated")
+def test_a_call_is_told_as_a_call_centre_would_tell_it() -> None:
+    answer = once("explain", CALL)
+    assert answer.code == 0
+    order = [
+        "customer arrives",
+        "flow starts",
+        "flow ends",
+        "waits in a queue",
+        "attributes change",
+        "leaves the queue: ANSWERED",
+        "customer leaves",
+        "wrapped up",
+    ]
+    places = [answer.out.index(f"{words}") for words in order]
+    assert places == sorted(places)
+    assert f"conversation {CALL}" in answer.out
+    assert answer.out.count("acted once") == len(happenings(CALL))
+
+
+@pytest.mark.usefixtures("sent", "operated")
+def test_every_copy_of_the_call_names_the_one_that_acted_and_the_cause() -> None:
+    causes = {}
+    for name, copies in happenings(CALL).items():
+        first, *later = copies
+        ids = {copy["id"]: copy["source"] for copy in later}
+        causes[name] = [
+            "SAME_ENVELOPE"
+            if first["id"] in ids
+            else "SECOND_INTEGRATION"
+            if first["source"] not in ids.values()
+            else "REPUBLISHED"
+            for _ in later
+        ]
+    events = told(CALL)
+    assert len(events) == len(causes)
+    assert sorted(
+        tuple(m["cause"] for m in event["messages"] if "cause" in m) for event in events
+    ) == sorted(tuple(cause) for cause in causes.values())
+    assert {"SAME_ENVELOPE", "SECOND_INTEGRATION", "REPUBLISHED"} <= {
+        cause for found in causes.values() for cause in found
+    }
+    for event in events:
+        (acted,) = [m for m in event["messages"] if m["outcome"] == "PROCESSED"]
+        for copy in event["messages"]:
+            if copy is not acted:
+                assert (copy["outcome"], copy["becauseOf"]) == ("DUPLICATE", acted["messageId"])
+
+
+@pytest.mark.usefixtures("sent", "operated")
+def test_the_chat_has_changes_told_twice_within_their_window() -> None:
+    messages = [m for event in told(CHAT) for m in event["messages"]]
+    assert "WITHIN_WINDOW" in {m.get("cause") for m in messages}
+    assert len(messages) == sum(CHAT in line for line in LINES)
+
+
+@pytest.mark.usefixtures("sent", "operated")
+def test_an_agent_is_a_subject_too() -> None:
+    assert "presence: OFFLINE" in once("explain", FIRST_AGENT).out
+
+
+def test_what_is_older_than_the_latest_names_it(operated: Embedded) -> None:
+    def status(state: str, clock: str) -> dict[str, Any]:
+        return {
+            "detail-type": "Conversation Status Change",
+            "source": "tests.chat",
+            "detail": {"conversation_id": "chat-7", "status": state, "timestamp": clock},
+        }
+
+    operated.settle(status("connected", "2025-03-12T10:00:05.000Z"))
+    operated.settle(status("alerting", "2025-03-12T10:00:01.000Z"))
+    stale, newer = told("chat-7")
+    assert stale["outcome"] == "STALE"
+    assert stale["messages"][0]["cause"] == "OLDER"
+    assert stale["messages"][0]["becauseOf"] == newer["messages"][0]["messageId"]
+    assert stale["verdict"] == (
+        "skipped, older than status: connected, which had happened at 10:00:05.000"
+    )
+
+
+def test_the_same_message_delivered_again_after_it_acted(operated: Embedded) -> None:
+    message = {
+        "MessageId": "delivered-twice",
+        "ReceiptHandle": "none",
+        "Body": json.dumps(customer_start("c-redelivered")),
+        "MD5OfBody": "none",
+        "Attributes": {"SentTimestamp": "1741770001000"},
+    }
+    for _ in range(2):
+        operated.stack.pipe.run_batch([message])
+    (event,) = told("c-redelivered")
+    assert event["verdict"] == "acted once"
+    assert event["messages"][0]["text"] == "delivered 2 times"
+
+
+def test_a_message_is_explained_by_what_it_met(operated: Embedded) -> None:
+    event = customer_start("c-by-message")
+    operated.settle(event)
+    operated.settle({**event, "id": "another-envelope"})
+    copy = told("c-by-message")[0]["messages"][1]
+    assert copy["cause"] == "REPUBLISHED"
+    assert told(copy["messageId"]) == told("c-by-message")
+    assert told("another-envelope") == told("c-by-message")
+
+
+def test_a_broken_message_is_explained_by_its_id(operated: Embedded) -> None:
+    operated.settle("broken on purpose, to be explained")
+    parked = once("parked", "list", "--json").json["parked"]
+    ids = [entry["messageId"] for entry in parked if entry["reason"] == "NOT_JSON"]
+    verdicts = [event["verdict"] for message_id in ids for event in told(message_id)]
+    assert "parked: its text is not JSON" in verdicts
+    once("parked", "drop", *ids, "--yes")
+
+
+def test_tries_that_were_handed_back_are_told(operated: Embedded) -> None:
+    destination_answers(operated, "c-late", *[503] * 4)
+    operated.settle(customer_start("c-late"))
+    (event,) = told("c-late")
+    assert event["verdict"] == "acted once"
+    assert event["messages"][0]["text"] == "delivered 2 times"
+
+
+def test_an_id_that_nobody_knows_is_said_so(operated: Embedded) -> None:  # noqa: ARG001
+    answer = once("explain", "no-such-conversation")
+    assert answer.code == 1
+    assert "Nothing is known of no-such-conversation" in answer.err
+
+
+def test_a_claim_that_the_log_forgot_is_found_by_its_key(operated: Embedded) -> None:
+    operated.settle(customer_start("c-forgotten-by-the-log"))
+    (event,) = told("c-forgotten-by-the-log")
+    logs, group = operated.client("logs"), operated.outputs["OutcomeLogGroupName"]
+    (stream,) = logs.describe_log_streams(logGroupName=group)["logStreams"]
+    kept = logs.filter_log_events(logGroupName=group)["events"]
+    logs.delete_log_stream(logGroupName=group, logStreamName=stream["logStreamName"])
+    logs.create_log_stream(logGroupName=group, logStreamName=stream["logStreamName"])
+    try:
+        (told_by_claim,) = told(event["key"])
+    finally:
+        logs.put_log_events(
+            logGroupName=group,
+            logStreamName=stream["logStreamName"],
+            logEvents=[{"timestamp": e["timestamp"], "message": e["message"]} for e in kept],
+        )
+    assert told_by_claim["verdict"] == "acted once"
+    assert "messages" not in told_by_claim or told_by_claim["messages"] == []
