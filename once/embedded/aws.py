@@ -18,12 +18,14 @@ from botocore.config import Config
 
 from once.embedded import leash
 from once.errors import OnceError
+from once.faults import Faults, Happened
 
 LOOPBACK = "127.0.0.1"
 REGION = "eu-central-1"
 ACCOUNT = "000000000000"
 START_SECONDS = 30
 _ATTEMPTS = 3
+_HAPPENED = "faults.jsonl"
 
 # What our own processes need of the caller's environment. All else stays outside: a profile, an
 # endpoint or a ministack setting of the caller's would change where the run goes.
@@ -51,11 +53,11 @@ class EmbeddedAws:
         )
 
     @classmethod
-    def start(cls) -> "EmbeddedAws":
+    def start(cls, faults: Faults | None = None) -> "EmbeddedAws":
         for _ in range(_ATTEMPTS):
             root = Path(tempfile.mkdtemp(prefix="once-"))
             port = _free_port()
-            aws = cls(root, port, _spawn(root, port))
+            aws = cls(root, port, _spawn(root, port, faults))
             try:
                 if aws._wait_until_ready():
                     return aws
@@ -101,6 +103,12 @@ class EmbeddedAws:
 
     def alive(self) -> bool:
         return self._process.poll() is None
+
+    def happened(self) -> list[Happened]:
+        """The faults that happened in it so far."""
+        noted = self.root / _HAPPENED
+        lines = noted.read_text().splitlines() if noted.exists() else []
+        return [Happened.model_validate_json(line) for line in lines]
 
     def log_tail(self, lines: int = 15) -> str:
         text = (self.root / "aws.log").read_text(errors="replace")
@@ -156,7 +164,7 @@ def inherited_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in _INHERITED if name in os.environ}
 
 
-def _spawn(root: Path, port: int) -> Popen[bytes]:
+def _spawn(root: Path, port: int, faults: Faults | None) -> Popen[bytes]:
     temporary = root / "tmp"
     temporary.mkdir(exist_ok=True)
     environment = inherited_environment() | {
@@ -181,8 +189,12 @@ def _spawn(root: Path, port: int) -> Popen[bytes]:
         "NO_PROXY": LOOPBACK,
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    server = Path(__file__).with_name("server.py")
-    return leash.start(str(server), env=environment, log=root / "aws.log", cwd=root, remove=root)
+    program, told = "server.py", []
+    if faults is not None:
+        program, told = "faulty_server.py", [faults.model_dump_json(), str(root / _HAPPENED)]
+    server = str(Path(__file__).with_name(program))
+    log = root / "aws.log"
+    return leash.start(server, *told, env=environment, log=log, cwd=root, remove=root)
 
 
 def _free_port() -> int:

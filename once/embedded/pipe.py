@@ -183,21 +183,25 @@ class PipeRunner:
 
     def _run_in_slot(self, messages: list[dict[str, Any]]) -> None:
         try:
+            self._run_guarded(messages)
+        finally:
+            self._slots.release()
+
+    def _run_guarded(self, messages: list[dict[str, Any]]) -> None:
+        try:
             self.run_batch(messages)
         except (ClientError, BotoCoreError) as error:
             if not self._stopping.is_set():
                 log.warning("the pipe cannot delete what it delivered: %s", error)
         except Exception:
             log.exception("a batch ended in an error of the stand-in itself")
-        finally:
-            self._slots.release()
 
     def _execute(
         self, records: Sequence[Record], started: float
     ) -> tuple[Ending, frozenset[str], str]:
         try:
             enriched = self._enrich(records)
-        except _InvocationError as failure:
+        except InvocationError as failure:
             return Ending.ENRICHMENT_FAILED, frozenset(), str(failure)
         if self._enrichment is not None and json.loads(enriched) in ("", {}, [], None):
             return Ending.SKIPPED_TARGET, frozenset(), ""
@@ -205,7 +209,7 @@ class PipeRunner:
             return Ending.TOO_LARGE, frozenset(), f"{len(enriched.encode())} bytes"
         try:
             output = self._invoke_target(enriched)
-        except _InvocationError as failure:
+        except InvocationError as failure:
             return Ending.TARGET_FAILED, frozenset(), str(failure)
         if self._clock() - started > EXECUTION_SECONDS:
             return Ending.TIMED_OUT, frozenset(), ""
@@ -222,10 +226,10 @@ class PipeRunner:
         try:
             answer = self._lambda.invoke(FunctionName=self._enrichment, Payload=payload.encode())
         except (ClientError, BotoCoreError) as error:
-            raise _InvocationError(str(error)) from error
+            raise InvocationError(str(error)) from error
         text: str = answer["Payload"].read().decode()
         if "FunctionError" in answer:
-            raise _InvocationError(text)
+            raise InvocationError(text)
         return text or "null"
 
     def _invoke_target(self, payload: str) -> str:
@@ -234,10 +238,10 @@ class PipeRunner:
                 stateMachineArn=self._target, input=payload
             )
         except (ClientError, BotoCoreError) as error:
-            raise _InvocationError(str(error)) from error
+            raise InvocationError(str(error)) from error
         if execution["status"] != "SUCCEEDED":
             name, cause = execution.get("error", ""), execution.get("cause", "")
-            raise _InvocationError(f"{execution['status']} {name}: {cause}")
+            raise InvocationError(f"{execution['status']} {name}: {cause}")
         output: str = execution.get("output") or "null"
         return output
 
@@ -269,8 +273,8 @@ class PipeRunner:
         }
 
 
-class _InvocationError(Exception):
-    pass
+class InvocationError(Exception):
+    """The enrichment or the target failed, and with it the whole batch."""
 
 
 def failed_items(output: str, ids: frozenset[str]) -> frozenset[str] | None:

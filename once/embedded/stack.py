@@ -6,8 +6,10 @@ from typing import Any, Self
 
 from once.embedded.aws import EmbeddedAws
 from once.embedded.deploy import Stack, deploy
+from once.embedded.faulty_pipe import FaultyPipe
 from once.embedded.pipe import Observer, PipeRunner
 from once.errors import OnceError
+from once.faults import Dice
 
 Step = Callable[[str], None]
 
@@ -28,13 +30,18 @@ class EmbeddedStack:
         template: Path | None = None,
         observer: Observer | None = None,
         step: Step = lambda _: None,
+        dice: Dice | None = None,
     ) -> Self:
         """`parameters` is asked when the AWS is up: they may name what has to be created in it."""
         step("starting the embedded AWS")
-        aws = EmbeddedAws.start()
+        aws = EmbeddedAws.start(dice and dice.faults)
         try:
             stack = deploy(aws, template or project_template(), parameters(aws), step)
-            pipe = PipeRunner(aws.client, stack.outputs["PipeName"], observer=observer)
+            name = stack.outputs["PipeName"]
+            if dice is None:
+                pipe = PipeRunner(aws.client, name, observer=observer)
+            else:
+                pipe = FaultyPipe(aws.client, name, dice, observer=observer)
             return cls(aws, stack, pipe.start())
         except BaseException:
             aws.stop()

@@ -5,7 +5,6 @@ is no wire to cut. Instead each call of an execution named `at-<clock>-…` asks
 tells it afterwards, and such an execution reads the stage's clock. All others run untouched.
 """
 
-import copy
 import json
 import os
 import runpy
@@ -123,31 +122,7 @@ def _let_the_stage_in() -> None:
     stepfunctions._register_sfn_jsonata_functions = register_clock
 
 
-def _send_batches_in_json() -> None:
-    """ministack asks SQS in its old protocol, and names the entries of a batch as SQS does not."""
-    stepfunctions._AWS_SDK_SERVICE_MAP["sqs"] = {"protocol": "json", "target_prefix": "AmazonSQS"}
-
-
-def _parse_each_expression_once() -> None:
-    """ministack parses an expression for each evaluation, which is half of all that it does."""
-    engine = stepfunctions.jsonata.Jsonata
-    parse, parsed = engine.jsonata, {}
-
-    def parse_once(expression: str, timeout: int | None = None) -> Any:
-        if expression not in parsed:
-            parsed[expression] = parse(expression, timeout=timeout)
-        mine = copy.copy(parsed[expression])
-        mine.environment = mine.create_frame(engine.static_frame)
-        mine.environment.set_runtime_bounds(timeout, None)
-        engine.CURRENT.jsonata = mine  # whose it is in this thread
-        return mine
-
-    engine.jsonata = staticmethod(parse_once)
-
-
 if __name__ == "__main__":
     _let_the_stage_in()
-    _parse_each_expression_once()
-    _send_batches_in_json()
     _, *sys.argv = sys.argv
     runpy.run_path(sys.argv[0], run_name="__main__")
