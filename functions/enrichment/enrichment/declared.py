@@ -2,14 +2,14 @@
 
 from functools import lru_cache
 
-from pydantic import ValidationError
+from pydantic_core import ValidationError
 
 from enrichment import topics
-from enrichment.elements import KEY_VERSION
 from enrichment.families import BY_TOPIC, Family
 from enrichment.identity import Identity, Json, Kind, latest_key, subject_of
 from enrichment.keys import canonical, compose, compose_plain, digest, digest_texts, is_plain
 from enrichment.reader import Values, read_carefully, reader
+from enrichment.words import KEY_VERSION
 
 
 class Declared:
@@ -26,18 +26,20 @@ class Declared:
         self._word = family.word or None
         optional = (*family.state, *family.content, *family.lane, *family.times)
         self._paths = (*required, *optional)
-        self._read = reader(family.body, tuple(required), optional)
+        self._read = reader(family.body, required, optional)
         self._follow = topics.pattern(template).fullmatch
         self._slots = family.slots or topics.slot_names(template)
         # Where the ids that only the topic holds belong among the values.
-        names = enumerate(map(alias, self._paths))
-        self._gaps = [(at, name) for at, name in names if name in family.slots]
+        names = [path.replace(".id", "Id") for path in self._paths]
+        gaps = [(at, name) for at, name in enumerate(names) if name in self._slots]
+        self._gaps = gaps if family.slots else []
+        self._every_gap = gaps
         self._n_required = len(required)
         self._n_states = self._n_required + len(family.state)
         self._n_contents = self._n_states + len(family.content)
         self._n_lanes = self._n_contents + len(family.lane)
         self._is_plain = bool(family.time) and not (family.slots or family.whole or family.lane)
-        self._labels = tuple(f"{alias(path)}=" for path in family.state)
+        self._labels = tuple(f"{path}=" for path in family.state)
         self._format = "/".join(["%s"] * len(required) + [f"{s}%s" for s in self._labels])
         self._slashes = self._format.count("/")
         name = topics.family_name(template)
@@ -60,9 +62,7 @@ class Declared:
                 state, ms = self._word or _first(values[n:]), values[n - 1]
                 return self._exact, subject, subject, sk, ms, state, self._latest, {}, None
         found = self._from_topic(topic) if self._gaps else {}
-        for at, slot in self._gaps:
-            if values[at] is None:
-                values = (*values[:at], found.get(slot), *values[at + 1 :])
+        values = _filled(values, self._gaps, found)
         if None in values[:n]:
             return self._identify_carefully(body, topic)
         return self._identity(body, values, found, None)
@@ -71,7 +71,8 @@ class Declared:
         # The topic's name holds ids as well, so it may fill what the body lacks.
         found = self._from_topic(topic)
         there = {name: value for name, value in body.items() if value is not None}
-        values, wrong = read_carefully(self._read, {**found, **there})
+        values, wrong = read_carefully(self._read, there)
+        values = _filled(values, self._every_gap, found)
         note = f"not as declared: {', '.join(wrong)}" if wrong else None
         if None in values[: self._n_required]:
             return self._fall_back(body, values, found, note)
@@ -134,7 +135,7 @@ class Declared:
     ) -> Identity:
         family = self._family
         required = values[: self._n_required]
-        missing = [alias(path) for path, v in zip(self._paths, required, strict=False) if v is None]
+        missing = [path for path, v in zip(self._paths, required, strict=False) if v is None]
         why = f"missing {', '.join(missing)}: identity is the whole body"
         kind, latest, subject_id = self._windowed, self._latest_key(values), required[0]
         if subject_id is None:
@@ -152,15 +153,16 @@ class Declared:
         )
 
 
+def _filled(values: Values, gaps: list[tuple[int, str]], found: dict[str, str]) -> Values:
+    for at, slot in gaps:
+        if not values[at]:
+            values = (*values[:at], found.get(slot, values[at]), *values[at + 1 :])
+    return values
+
+
 def _first(states: Values) -> str | None:
     """The state to show: the first that is there."""
     return next((str(state) for state in states if state != ""), None)
-
-
-def alias(path: str) -> str:
-    """A field's path as Genesys spells it."""
-    steps = (step.split("_") for step in path.split("."))
-    return ".".join(first + "".join(map(str.title, rest)) for first, *rest in steps)
 
 
 @lru_cache(maxsize=1024)

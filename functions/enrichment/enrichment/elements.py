@@ -1,37 +1,11 @@
 """What the enrichment answers: one element for each queue message, and the words it may use."""
 
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-VERSION = "1"
-KEY_VERSION = "v1"
-
-
-class ParkedReason(StrEnum):
-    """Why a message holds no event that could be decided on."""
-
-    BODY_MISSING = "BODY_MISSING"
-    NOT_JSON = "NOT_JSON"
-    TOO_DEEP = "TOO_DEEP"
-    NUMBER_OUT_OF_RANGE = "NUMBER_OUT_OF_RANGE"
-    NOT_AN_OBJECT = "NOT_AN_OBJECT"
-    NOT_AN_EVENT = "NOT_AN_EVENT"
-    UNKNOWN_SHAPE = "UNKNOWN_SHAPE"
-    NO_SUBJECT = "NO_SUBJECT"
-    NO_TIME = "NO_TIME"
-    INVALID_REPLAY = "INVALID_REPLAY"
-    UNEXPECTED = "UNEXPECTED"
-
-
-class DeferredReason(StrEnum):
-    """Why an event could not be prepared now; its message goes back to the queue."""
-
-    OVERFLOW_NOT_CONFIGURED = "OVERFLOW_NOT_CONFIGURED"
-    OVERFLOW_FAILED = "OVERFLOW_FAILED"
-    BATCH_TOO_LARGE = "BATCH_TOO_LARGE"
+from enrichment.words import DeferredReason, ParkedReason
 
 
 class _Model(BaseModel):

@@ -7,8 +7,8 @@ from typing import Any
 from pydantic_core import from_json
 
 from enrichment import topics
-from enrichment.elements import ParkedReason
 from enrichment.families import BY_TOPIC
+from enrichment.words import ParkedReason
 
 Json = Mapping[str, Any]
 Opened = tuple[str | None, str, Json, Json, Json]

@@ -4,10 +4,10 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from enrichment.elements import KEY_VERSION, ParkedReason
 from enrichment.envelope import UnfitError
 from enrichment.identity import Identity, Json, Kind, latest_key
 from enrichment.keys import compose, digest
+from enrichment.words import KEY_VERSION, ParkedReason
 
 # All names here are as `_plain` writes them: conversation_id and conversationId are one.
 _SUBJECTS = {

@@ -3,10 +3,9 @@
 import json
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic_core import ValidationError
 
 from enrichment.declared import declared
-from enrichment.elements import VERSION, Event, ParkedReason
 from enrichment.envelope import (
     Opened,
     UnfitError,
@@ -19,6 +18,7 @@ from enrichment.identity import Json, generic, ids_of
 from enrichment.keys import idempotency_key, part, partition
 from enrichment.overflow import Element
 from enrichment.times import AHEAD_MS, LAST_MS, as_iso, choose, iso, maybe_ms, window_of
+from enrichment.words import VERSION, ParkedReason
 
 _LONG_CHARS = 4096  # a shorter message cannot make an element's small parts large
 _LONGEST_PART = 512
@@ -88,6 +88,9 @@ def _parked(message_id: str, text: str, reason: ParkedReason, detail: str) -> El
 
 def _replayed(message_id: str, value: Element) -> Element:
     """An element that an operator sends again keeps the key it was parked with."""
+    # Rare, and its models would cost every cold start more than all else.
+    from enrichment.elements import Event
+
     wrong = "its idempotencyKey is not that of its key"
     try:
         key = Event.model_validate(value).key

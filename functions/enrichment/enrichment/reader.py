@@ -1,40 +1,42 @@
-"""Reads what a family relies on out of a body, validated by the family's model."""
+"""Reads what a family relies on out of a body, validated as declared.
 
-from collections.abc import Callable, Mapping, Sequence
+pydantic could compile the declarations as well, and the tests hold both to the same answers. But
+it would cost each cold start more than all else, and each event an instance (bench/enrichment.py).
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import SchemaValidator, core_schema
+from pydantic_core import SchemaValidator, ValidationError, core_schema
+from pydantic_core.core_schema import CoreSchema
+
+from enrichment.kinds import After
 
 Values = tuple[Any, ...]
 Read = Callable[[Mapping[str, Any]], Values]
 
 
-def reader(model: type[BaseModel], required: tuple[str, ...], optional: tuple[str, ...]) -> Read:
+def reader(body: type, required: Sequence[str], optional: Sequence[str]) -> Read:
     """How to get the values at some paths, as a tuple.
 
-    What is missing is None where it is required and "" where it is optional. The model's schema
-    is compiled to answer a dict of only those fields: an instance would cost more than all of its
-    validation (bench/enrichment.py).
+    What is missing is None where it is required and "" where it is optional.
     """
-    model.model_rebuild()
-    paths = required + optional
+    paths = (*required, *optional)
     names = [path.partition(".")[0] for path in paths]
-    blank = [name for name in names[len(required) :] if name not in names[: len(required)]]
+    blank = set(names[len(required) :]) - set(names[: len(required)])
     pick = itemgetter(*names) if len(names) > 1 else lambda seen: (seen[names[0]],)
-    schema = _as_dict(model.__pydantic_core_schema__, names, blank)
-    validate = SchemaValidator(schema).validate_python
+    validate = SchemaValidator(_fields(body, names, blank)).validate_python
     nested = [(at, path.split(".")[1:]) for at, path in enumerate(paths) if "." in path]
 
-    def read(body: Mapping[str, Any]) -> Values:
-        values = pick(validate(body))
+    def read(event_body: Mapping[str, Any]) -> Values:
+        values: Values = pick(validate(event_body))
         if not nested and None not in values:
             return values
         found = list(values)
         for at, steps in nested:
             for step in steps:
-                found[at] = found[at][step] if found[at] else None
+                found[at] = found[at].get(step) if found[at] else None
         for at in range(len(required), len(found)):
             if found[at] is None:
                 found[at] = ""
@@ -43,21 +45,35 @@ def reader(model: type[BaseModel], required: tuple[str, ...], optional: tuple[st
     return read
 
 
-def _as_dict(schema: Any, names: list[str] | None = None, blank: Sequence[str] = ()) -> Any:
-    if schema["type"] in ("definitions", "default", "nullable"):
-        return {**schema, "schema": _as_dict(schema["schema"], names, blank)}
-    if schema["type"] != "model":
-        return schema
+def _fields(declared: type, names: Collection[str], blank: Collection[str]) -> CoreSchema:
+    """The schema of some fields of a TypedDict, of which each may be missing or null."""
     fields = {}
-    for name, field in schema["schema"]["fields"].items():
-        if names is None or name in names:
-            inner = _as_dict(field["schema"])
-            fields[name] = core_schema.typed_dict_field(
-                {**inner, "default": ""} if name in blank else inner,
-                required=False,
-                validation_alias=field["validation_alias"],
-            )
-    return core_schema.typed_dict_schema(fields, config=schema["config"])
+    for name, kind in get_type_hints(declared, include_extras=True).items():
+        if name in names:
+            schema: CoreSchema = core_schema.nullable_schema(_schema(kind))
+            default = "" if name in blank else None
+            schema = core_schema.with_default_schema(schema, default=default)
+            fields[name] = core_schema.typed_dict_field(schema, required=False)
+    return core_schema.typed_dict_schema(fields)
+
+
+def _schema(kind: Any) -> CoreSchema:
+    if get_origin(kind) is Annotated:
+        inner, note = get_args(kind)
+        return note.schema(_schema(inner)) if isinstance(note, After) else note.schema
+    if get_origin(kind) is list:
+        return core_schema.list_schema(_schema(get_args(kind)[0]))
+    if kind is Any:
+        return core_schema.any_schema()
+    if kind is bool:
+        return core_schema.bool_schema()
+    inner_fields = {
+        name: core_schema.typed_dict_field(
+            core_schema.nullable_schema(_schema(inner)), required=False
+        )
+        for name, inner in get_type_hints(kind, include_extras=True).items()
+    }
+    return core_schema.typed_dict_schema(inner_fields)
 
 
 def read_carefully(read: Read, body: Mapping[str, Any]) -> tuple[Values, list[str]]:

@@ -2,10 +2,9 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
-from enrichment.bodies import Body, Id, Word, told
+from enrichment.kinds import After, Id, Word, told
 
 
 class _Reference(TypedDict, total=False):
@@ -26,9 +25,9 @@ class _Acw(TypedDict, total=False):
 # What means state in a participant, a communication or a message of a conversation. All else
 # (attributes, addresses, settings) changes without a change of state.
 class _Part(TypedDict, total=False):
-    user: _Reference | None
-    wrapup: _Wrapup | None
-    afterCallWork: _Acw | None
+    user: _Reference
+    wrapup: _Wrapup
+    afterCallWork: _Acw
     id: Any
     messageId: Any
     userId: Any
@@ -62,21 +61,21 @@ class _Part(TypedDict, total=False):
 
 
 class _Communication(_Part, total=False):
-    messages: list[_Part] | None
+    messages: list[_Part]
 
 
 class _Media(TypedDict, total=False):
-    messages: list[_Communication] | None
-    calls: list[_Communication] | None
-    callbacks: list[_Communication] | None
-    chats: list[_Communication] | None
-    cobrowsesessions: list[_Communication] | None
-    emails: list[_Communication] | None
-    internalMessages: list[_Communication] | None
-    screenMonitorings: list[_Communication] | None
-    screenshares: list[_Communication] | None
-    socialExpressions: list[_Communication] | None
-    videos: list[_Communication] | None
+    messages: list[_Communication]
+    calls: list[_Communication]
+    callbacks: list[_Communication]
+    chats: list[_Communication]
+    cobrowsesessions: list[_Communication]
+    emails: list[_Communication]
+    internalMessages: list[_Communication]
+    screenMonitorings: list[_Communication]
+    screenshares: list[_Communication]
+    socialExpressions: list[_Communication]
+    videos: list[_Communication]
 
 
 class _Participant(_Part, _Media, total=False):
@@ -87,12 +86,12 @@ def _told_by_id(participants: list[Any]) -> str:
     return told(sorted(participants, key=lambda one: str(one.get("id"))))
 
 
-class Snapshot(Body):
+class Snapshot(TypedDict, total=False):
     """The state of a whole conversation, sent again whenever anything in it changes."""
 
-    id: Id | None = None
-    user_id: Id | None = None
-    queue_id: Id | None = None
-    participants: Annotated[list[_Participant], AfterValidator(_told_by_id)] | None = None
-    recording_state: Word | None = None
-    secure_pause: bool | None = None
+    id: Id
+    userId: Id
+    queueId: Id
+    participants: Annotated[list[_Participant], After(_told_by_id)]
+    recordingState: Word
+    securePause: bool
