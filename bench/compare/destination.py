@@ -1,0 +1,70 @@
+"""The destination all contestants call: it recognises what it is told of, whoever tells it, fails
+as the streams plan, and notes every act in order.
+"""
+
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.compare.streams import Happening, Stream, fingerprint
+from once.genesys import GenesysServer, Received
+from once.genesys_script import Reply
+
+REPLIES = {503: Reply(503), "lose": Reply(answer="reset", act=True)}
+REFUSAL = Reply(400)
+
+
+@dataclass(frozen=True)
+class Act:
+    """`told_ms` is when it happened, as the caller says; `key` what it calls it by."""
+
+    happening: Happening
+    told_ms: int | None
+    key: str
+
+
+class Destination(GenesysServer):
+    def __init__(self, streams: Sequence[Stream], latency_ms: float) -> None:
+        super().__init__()
+        self.acts: list[Act] = []
+        self.calls: Counter[str] = Counter()
+        self._latency = latency_ms / 1000
+        self._known: dict[str, dict[int, Happening]] = defaultdict(dict)
+        for stream in streams:
+            for message in stream.messages:
+                detail = message.event["detail"]
+                content = fingerprint(detail["topicName"], detail["eventBody"])
+                self._known[content][message.happening.at_ms] = message.happening
+        self._guard = threading.Lock()
+
+    def happening(self, topic: str, body: object, told_ms: int | None) -> Happening | None:
+        """A body that tells no time may stand for several: then the time told decides."""
+        alike = self._known.get(fingerprint(topic, body))
+        if not alike:
+            return None
+        if told_ms in alike:
+            return alike[told_ms]
+        acted = {act.happening.name for act in self.acts}
+        waiting = [h for h in alike.values() if h.name not in acted]
+        return (waiting or list(alike.values()))[0]
+
+    def answer(self, entry: Received) -> Reply:
+        told = entry.body.get("occurredAtMs")
+        with self._guard:
+            happening = self.happening(entry.body["topic"], entry.body["body"], told)
+            if happening is None:
+                return Reply()  # what only warms up
+            number = self.calls[happening.name]
+            self.calls[happening.name] += 1
+        self._server.closing.wait(self._latency)
+        reply = Reply()
+        if happening.refused:
+            reply = REFUSAL
+        elif number < len(happening.replies):
+            reply = REPLIES[happening.replies[number]]
+        if reply.act:
+            key = entry.headers.get("idempotency-key", "")
+            with self._guard:
+                self.acts.append(Act(happening, told, key))
+        return reply

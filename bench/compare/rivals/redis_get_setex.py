@@ -1,0 +1,16 @@
+"""Redis, look first, then remember for ten seconds: what a forum post about doubled Genesys events
+shows. Two workers look at the same time.
+"""
+
+from bench.compare.function import Event, Handler, World, entity, state
+
+
+def build(world: World) -> Handler:
+    def handle(event: Event) -> None:
+        key = f"call:{entity(event)}:{state(event)}"
+        if world.redis.get(key):
+            return
+        world.redis.setex(key, 10, "1")
+        world.act(event, key)
+
+    return world.each(handle)

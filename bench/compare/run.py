@@ -1,0 +1,269 @@
+"""Runs every stream through every contestant, on one embedded AWS."""
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from bench import stack as bench_stack
+from bench.compare.contestants import OURS, RIVALS, Rival
+from bench.compare.destination import Destination
+from bench.compare.feed import WORKERS, Feed
+from bench.compare.function import Function, Trouble, World
+from bench.compare.rivals import fifo
+from bench.compare.store import Meter, redis_server, version
+from bench.compare.streams import (
+    DIES_AFTER_ACT,
+    DIES_BEFORE_ACT,
+    FIFO_SECONDS,
+    STORE_ANSWER_LOST,
+    Happening,
+    Message,
+    Stream,
+    streams,
+)
+from bench.compare.verdict import judge
+from bench.events import START_MS, Centre, text
+from once.embedded.aws import EmbeddedAws
+from once.embedded.pipe import PipeRunner
+from once.embedded.stack import EmbeddedStack
+from once.run import destination_parameters
+
+STORE_MS = 5
+ACTION_MS = 50
+MAX_RECEIVES = 5
+VISIBILITY_SECONDS = 22  # as the template's Timing=fast
+PATIENCE_SECONDS = 50
+TOGETHER = 3  # rivals at a time
+WARM_UP_EVENTS = 48
+
+Result = dict[str, Any]
+Show = Callable[[str], None]
+
+
+def compare(seed: int, show: Show) -> Result:
+    sent = streams(seed)
+    messages = [message for stream in sent for message in stream.messages]
+    with redis_server() as socket, Destination(sent, ACTION_MS) as destination:
+        with bench_stack.probed_stack(
+            lambda aws: {
+                **destination_parameters(aws, destination),
+                "ActionTarget": "webhook",
+                "MaxReceiveCount": str(MAX_RECEIVES),
+            },
+            step=show,
+            PROBE_STORE_MS=str(STORE_MS),
+            PROBE_FIFO_SECONDS=str(FIFO_SECONDS),
+        ) as stack:
+            show(f"({OURS[0]}) {OURS[1]}")
+            ours = _run_ours(stack, sent, destination, seed)
+            with ThreadPoolExecutor(TOGETHER) as pool:
+                run = partial(_run_rival, stack.aws, socket, sent, seed, show)
+                rivals = list(pool.map(run, RIVALS))
+        server = version(socket)
+    return {
+        "seed": seed,
+        "messages": len(messages),
+        "happenings": sum(len(stream.happenings) for stream in sent),
+        "storeMs": STORE_MS,
+        "actionMs": ACTION_MS,
+        "redis": server,
+        "streams": [_described(stream) for stream in sent],
+        "contestants": [*rivals, ours],
+    }
+
+
+def _described(stream: Stream) -> Result:
+    return {
+        "name": stream.name,
+        "what": stream.what,
+        "messages": len(stream.messages),
+        "happenings": len(stream.happenings),
+        "saidOpenly": stream.said_openly,
+    }
+
+
+def _run_rival(
+    aws: EmbeddedAws, socket: str, sent: Sequence[Stream], seed: int, show: Show, rival: Rival
+) -> Result:
+    show(f"({rival.letter}) {rival.title}")
+    name = f"rival-{rival.letter}"
+    aws.client("dynamodb").create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+    )
+    url, dead_letters = _queues(aws, name, rival.fifo)
+    sqs = aws.client("sqs")
+
+    def queued(message: Message) -> dict[str, str]:
+        if not rival.fifo:
+            return {"MessageBody": message.body}
+        body, group = fifo.queued(message.event)
+        return {"MessageBody": body, "MessageGroupId": group}
+
+    known = _known(sent, lambda message: queued(message)["MessageBody"])
+    meter = Meter(STORE_MS)
+    trouble = Trouble(list(known.values()))
+    with Destination(sent, ACTION_MS) as destination:
+        world = partial(World, aws, name, socket, destination.webhook_url, meter, trouble, known)
+        function = Function(lambda: rival.build(world()), partial(_delete, sqs, url), WORKERS)
+        feed = Feed(sqs, url, function, known, seed=seed, fifo=rival.fifo)
+        began = time.monotonic()
+        feed.run(_messages(sent), queued, lambda *_: None, PATIENCE_SECONDS)
+        seconds = time.monotonic() - began
+    kept = {
+        known[message["Body"]].name
+        for queue in (url, dead_letters)
+        for message in _left(sqs, queue)
+    }
+    return {
+        "letter": rival.letter,
+        "title": rival.title,
+        "file": rival.file,
+        "storeCalls": dict(meter.calls),
+        "seconds": round(seconds, 1),
+        "streams": {s.name: asdict(judge(s, destination.acts, kept, feed.troubled)) for s in sent},
+    }
+
+
+def _run_ours(
+    stack: EmbeddedStack, sent: Sequence[Stream], destination: Destination, seed: int
+) -> Result:
+    stack.pipe.stop()
+    sqs, url = stack.client("sqs"), stack.outputs["EventQueueUrl"]
+    pipe = PipeRunner(stack.client, stack.outputs["PipeName"])
+    known = _known(sent, lambda message: message.body)
+
+    def deliver(messages: Sequence[dict[str, Any]]) -> frozenset[str]:
+        return pipe.run_batch(messages).deleted
+
+    _warm_up(stack, deliver, seed)
+    before = len(bench_stack.Seen.read(stack.aws).store)
+    struck: dict[str, list[str]] = {
+        fault: [] for fault in (DIES_BEFORE_ACT, DIES_AFTER_ACT, STORE_ANSWER_LOST)
+    }
+    lock = threading.Lock()
+
+    def told(message: Message, message_id: str) -> None:
+        fault = message.happening.fault
+        if fault in struck:
+            with lock:
+                struck[fault].append(message_id)
+                bench_stack.cause_faults(stack.aws, struck)
+
+    feed = Feed(sqs, url, deliver, known, seed=seed)
+    began = time.monotonic()
+    feed.run(_messages(sent), lambda m: {"MessageBody": m.body}, told, PATIENCE_SECONDS)
+    seconds = time.monotonic() - began
+    pipe.stop()
+    store = bench_stack.Seen.read(stack.aws).store[before:]
+    kept = _kept(stack, known, destination)
+    return {
+        "letter": OURS[0],
+        "title": OURS[1],
+        "file": "template.yaml",
+        "storeCalls": dict(Counter(call["operation"] for call in store)),
+        "seconds": round(seconds, 1),
+        "streams": {s.name: asdict(judge(s, destination.acts, kept, feed.troubled)) for s in sent},
+    }
+
+
+def _warm_up(
+    stack: EmbeddedStack, deliver: Callable[[Sequence[dict[str, Any]]], object], seed: int
+) -> None:
+    """Until every environment of the functions has started, which here takes seconds."""
+    sqs, url = stack.client("sqs"), stack.outputs["EventQueueUrl"]
+    centre = Centre(seed + 1)
+    bodies = [text(centre.conversation("acd.end", START_MS)) for _ in range(WARM_UP_EVENTS)]
+    bench_stack.send(sqs, url, bodies)
+    with ThreadPoolExecutor(12) as pool:
+        while True:
+            batches = [
+                sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=4).get("Messages", [])
+                for _ in range(12)
+            ]
+            list(pool.map(deliver, filter(None, batches)))
+            depth = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+            if not int(depth["ApproximateNumberOfMessages"]) + int(
+                depth["ApproximateNumberOfMessagesNotVisible"]
+            ):
+                return
+            time.sleep(0.5)
+
+
+def _messages(sent: Sequence[Stream]) -> list[Message]:
+    return [message for stream in sent for message in stream.messages]
+
+
+def _known(sent: Sequence[Stream], body: Callable[[Message], str]) -> dict[str, Happening]:
+    return {body(message): message.happening for message in _messages(sent)}
+
+
+def _queues(aws: EmbeddedAws, name: str, is_fifo: bool) -> tuple[str, str]:
+    sqs = aws.client("sqs")
+    ending = ".fifo" if is_fifo else ""
+    attributes = {"FifoQueue": "true", "ContentBasedDeduplication": "true"} if is_fifo else {}
+    dead = sqs.create_queue(QueueName=f"{name}-dead{ending}", Attributes=attributes)["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]
+    redrive = {"deadLetterTargetArn": arn["QueueArn"], "maxReceiveCount": str(MAX_RECEIVES)}
+    url = sqs.create_queue(
+        QueueName=f"{name}{ending}",
+        Attributes={
+            **attributes,
+            "VisibilityTimeout": str(VISIBILITY_SECONDS),
+            "RedrivePolicy": json.dumps(redrive),
+        },
+    )["QueueUrl"]
+    return url, dead
+
+
+def _delete(sqs: Any, url: str, messages: Sequence[dict[str, Any]]) -> None:
+    if messages:
+        sqs.delete_message_batch(
+            QueueUrl=url,
+            Entries=[
+                {"Id": str(at), "ReceiptHandle": message["ReceiptHandle"]}
+                for at, message in enumerate(messages)
+            ],
+        )
+
+
+def _left(sqs: Any, url: str) -> list[dict[str, Any]]:
+    """All that a queue still holds, hidden messages too."""
+    sqs.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "3600"})
+    found: list[dict[str, Any]] = []
+    until = time.monotonic() + VISIBILITY_SECONDS + 1
+    while True:
+        answer = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, AttributeNames=["All"])
+        found += answer.get("Messages", [])
+        depth = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+        hidden = int(depth["ApproximateNumberOfMessagesNotVisible"]) - len(found)
+        if not answer.get("Messages") and (hidden <= 0 or time.monotonic() > until):
+            return found
+        time.sleep(0 if answer.get("Messages") else 0.5)
+
+
+def _kept(
+    stack: EmbeddedStack, known: Mapping[str, Happening], destination: Destination
+) -> set[str]:
+    sqs = stack.client("sqs")
+    kept = set()
+    for name in ("EventQueueUrl", "EventDeadLettersUrl"):
+        for message in _left(sqs, stack.outputs[name]):
+            if message["Body"] in known:
+                kept.add(known[message["Body"]].name)
+    for message in _left(sqs, stack.outputs["ParkingQueueUrl"]):
+        element = json.loads(message["Body"])["element"]
+        happening = destination.happening(
+            element["topic"], element["body"], element["occurredAtMs"]
+        )
+        if happening is not None:
+            kept.add(happening.name)
+    return kept

@@ -1,0 +1,276 @@
+"""What is sent to every contestant: small streams, each with one kind of trouble, from a seed.
+
+A happening is one real thing that happened; it must act once. Several messages may tell of it.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from random import Random
+from typing import Any
+
+from bench.events import START_MS, Centre, Event, text
+
+# "Six minutes later": FIFO's memory of five minutes is shortened to ten seconds along with it.
+LATE_MS = 20_000
+FIFO_SECONDS = 10
+NEXT_STREAM_MS = 700  # each stream begins after the one before, so that none delays another
+
+# Faults of the way to the destination, each striking the one message of its happening once.
+TWICE_AT_ONCE = "twice-at-once"
+AGAIN_LATER = "again-later"
+DIES_BEFORE_ACT = "dies-before-act"
+DIES_AFTER_ACT = "dies-after-act"
+STORE_ANSWER_LOST = "store-answer-lost"
+
+
+@dataclass
+class Happening:
+    """`lane` is what the newest state replaces, where only that counts."""
+
+    stream: str
+    number: int
+    at_ms: int
+    lane: str | None = None
+    replies: tuple[Any, ...] = ()  # of the destination, before it does as it is asked
+    refused: bool = False  # by the destination, for good: then it must be kept for a person
+    fault: str | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.stream}/{self.number}"
+
+
+@dataclass(frozen=True)
+class Message:
+    event: Event
+    happening: Happening
+    send_ms: int  # after the stream began
+
+    @property
+    def body(self) -> str:
+        return text(self.event)
+
+
+@dataclass
+class Stream:
+    name: str
+    what: str
+    said_openly: str = ""  # why this project may lose here
+    messages: list[Message] = field(default_factory=list)
+
+    @property
+    def happenings(self) -> list[Happening]:
+        found = {message.happening.name: message.happening for message in self.messages}
+        return list(found.values())
+
+    def happens(self, event: Event, at_ms: int, send_ms: int, **about: Any) -> Happening:
+        happening = Happening(self.name, len(self.happenings), at_ms, **about)
+        self.messages.append(Message(event, happening, send_ms))
+        return happening
+
+    def starts_after(self, ms: int) -> None:
+        self.messages = [replace(m, send_ms=m.send_ms + ms) for m in self.messages]
+
+    def tells_again(self, happening: Happening, event: Event, send_ms: int) -> None:
+        self.messages.append(Message(event, happening, send_ms))
+
+
+def streams(seed: int) -> list[Stream]:
+    centre = Centre(seed)
+    random = Random(seed)  # noqa: S311 - to be repeated, not to be guessed
+    found = [build(centre, random) for build in _BUILDERS]
+    for number, stream in enumerate(found):
+        stream.starts_after(number * NEXT_STREAM_MS)
+    return found
+
+
+def fingerprint(topic: str, body: Any) -> str:
+    """By which a destination recognises what it is told of, whoever tells it."""
+    content = json.dumps([topic, body], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _moments(step_ms: int = 37) -> Iterator[int]:
+    at = START_MS
+    while True:
+        at += step_ms
+        yield at
+
+
+def _copies(centre: Centre, random: Random) -> Stream:
+    stream = Stream("copies", "the same envelope two or three times within milliseconds")
+    for number, at in zip(range(30), _moments(), strict=False):
+        event = centre.conversation("customer.start", at)
+        happening = stream.happens(event, at, number * 30)
+        for _ in range(random.choice((1, 1, 2))):
+            stream.tells_again(happening, event, number * 30 + random.randrange(10))
+    return stream
+
+
+def _other_ids(centre: Centre, random: Random) -> Stream:
+    stream = Stream("other ids", "published again, or by a second integration: other ids around it")
+    for number, at in zip(range(30), _moments(), strict=False):
+        event = centre.conversation("acd.end", at)
+        happening = stream.happens(event, at, number * 30)
+        integration = "events" if number % 2 else "second"
+        again = centre.published_again(event, random.randrange(90), integration)
+        stream.tells_again(happening, again, number * 30 + random.randrange(200))
+    return stream
+
+
+def _same_millisecond(centre: Centre, random: Random) -> Stream:
+    stream = Stream("same millisecond", "two states of a conversation in one millisecond, copied")
+    for number, at in zip(range(20), _moments(), strict=False):
+        conversation = centre.id()
+        for suffix in ("user.end", "acd.end"):
+            event = centre.conversation(suffix, at, conversation)
+            happening = stream.happens(event, at, number * 30)
+            if random.random() < 0.5:
+                stream.tells_again(happening, centre.published_again(event), number * 30 + 20)
+    return stream
+
+
+def _state_again(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
+    stream = Stream("same state again", "an agent rejoins a queue, a call is routed once more")
+    for number, at in zip(range(10), _moments(), strict=False):
+        conversation = centre.id()
+        for turn in range(2):
+            then = at + turn * 3_000
+            event = centre.conversation("acd.start", then, conversation)
+            stream.happens(event, then, number * 30 + turn * 3_000)
+        user = centre.id()
+        for turn, joined in enumerate((True, False, True)):
+            then = at + turn * 3_000
+            event = centre.membership(user, joined, then)
+            stream.happens(event, then, number * 30 + turn * 3_000, lane=user)
+    return stream
+
+
+def _late(centre: Centre, random: Random) -> Stream:
+    stream = Stream("late copies", "a copy six minutes later")
+    for number, at in zip(range(20), _moments(), strict=False):
+        event = centre.conversation("customer.end", at)
+        happening = stream.happens(event, at, number * 30)
+        again = centre.published_again(event, 360_000) if random.random() < 0.5 else event
+        stream.tells_again(happening, again, number * 30 + LATE_MS)
+    return stream
+
+
+def _out_of_order(centre: Centre, random: Random) -> Stream:
+    stream = Stream("out of order", "older states after newer ones, an end before its start")
+    for number, at in zip(range(14), _moments(10_000), strict=False):
+        user = centre.id()
+        states = [(at + turn * 2_000, s) for turn, s in enumerate(("AVAILABLE", "BUSY", "AWAY"))]
+        random.shuffle(states)
+        for turn, (then, state) in enumerate(states):
+            event = centre.presence(user, state, then)
+            stream.happens(event, then, number * 30 + turn * 700, lane=user)
+        conversation, session = centre.id(), centre.id()
+        for turn, suffix in enumerate(("customer.end", "customer.start")):
+            then = at + 5_000 * (1 - turn)
+            event = centre.conversation(suffix, then, conversation, sessionId=session)
+            stream.happens(event, then, number * 30 + turn * 700)
+    return stream
+
+
+def _redelivery(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
+    stream = Stream("redelivery", "SQS hands the same message out twice, at once or later")
+    for number, at in zip(range(24), _moments(), strict=False):
+        event = centre.conversation("user.start", at)
+        fault = (TWICE_AT_ONCE, AGAIN_LATER)[number % 2]
+        stream.happens(event, at, number * 30, fault=fault)
+    return stream
+
+
+def _crashes(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
+    stream = Stream("crashes", "the worker dies with an event in hand, before it acts")
+    for number, at in zip(range(24), _moments(), strict=False):
+        event = centre.conversation("acd.start", at)
+        fault = DIES_BEFORE_ACT if number % 4 == 0 else None
+        stream.happens(event, at, number * 30, fault=fault)
+    return stream
+
+
+def _failing(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
+    stream = Stream("failing action", "the destination is out twice, or refuses an event for good")
+    for number, at in zip(range(24), _moments(), strict=False):
+        event = centre.conversation("user.end", at)
+        if number % 8 == 0:
+            stream.happens(event, at, number * 30, refused=True)
+        else:
+            replies = (503, 503) if number % 4 == 1 else ()
+            stream.happens(event, at, number * 30, replies=replies)
+    return stream
+
+
+def _store_answer_lost(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
+    stream = Stream("store's answer lost", "a write is done, its answer is not: the client repeats")
+    for number, at in zip(range(20), _moments(), strict=False):
+        event = centre.conversation("customer.start", at)
+        fault = STORE_ANSWER_LOST if number % 3 == 0 else None
+        stream.happens(event, at, number * 30, fault=fault)
+    return stream
+
+
+def _burst(centre: Centre, random: Random) -> Stream:
+    stream = Stream("burst", "300 events of 100 conversations at once, a fifth of them copied")
+    for at in islice(_moments(), 100):
+        conversation = centre.id()
+        for turn, suffix in enumerate(("customer.start", "acd.start", "acd.end")):
+            then = at + turn * 5_000
+            event = centre.conversation(suffix, then, conversation)
+            happening = stream.happens(event, then, 0)
+            if random.random() < 0.2:
+                stream.tells_again(happening, centre.published_again(event), 0)
+    return stream
+
+
+def _act_answer_lost(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
+    stream = Stream(
+        "act's answer lost",
+        "the destination acted; its answer, or the mark that it did, is lost",
+        said_openly="asked again, with the same Idempotency-Key",
+    )
+    for number, at in zip(range(24), _moments(), strict=False):
+        event = centre.conversation("user.start", at)
+        if number % 4 == 0:
+            stream.happens(event, at, number * 30, replies=("lose",))
+        else:
+            fault = DIES_AFTER_ACT if number % 4 == 1 else None
+            stream.happens(event, at, number * 30, fault=fault)
+    return stream
+
+
+def _returns(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
+    stream = Stream(
+        "there and back",
+        "a state without time or id of its own leaves and returns within 400 ms",
+        said_openly="in a windowed family it counts once",
+    )
+    for number, at in zip(range(12), _moments(10_000), strict=False):
+        user = centre.id()
+        for turn, joined in enumerate((True, False, True)):
+            then = at + turn * 200
+            event = centre.membership(user, joined, then)
+            stream.happens(event, then, number * 30 + turn * 200, lane=user)
+    return stream
+
+
+_BUILDERS = (
+    _copies,
+    _other_ids,
+    _same_millisecond,
+    _state_again,
+    _late,
+    _out_of_order,
+    _redelivery,
+    _crashes,
+    _failing,
+    _store_answer_lost,
+    _act_answer_lost,
+    _returns,
+    _burst,
+)

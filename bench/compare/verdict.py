@@ -1,0 +1,73 @@
+"""What became of each stream, judged from outside: from what the destination did, and what is left
+in the queues.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+
+from bench.compare.destination import Act
+from bench.compare.streams import Happening, Stream
+
+
+@dataclass
+class Verdict:
+    """Numbers of happenings, but for the doubles and the overwrites, which are acts."""
+
+    lost: int = 0
+    acted_twice: int = 0
+    acted_twice_told_apart: int = 0  # left over where the destination remembers keys
+    wrongly_skipped: int = 0
+    stale_overwrites: int = 0
+    stale_overwrites_compared: int = 0  # left over where the destination compares occurredAtMs
+
+    def __add__(self, other: "Verdict") -> "Verdict":
+        mine, theirs = asdict(self), asdict(other)
+        return Verdict(**{name: mine[name] + theirs[name] for name in mine})
+
+
+def judge(
+    stream: Stream, acts: Sequence[Act], kept: Collection[str], troubled: Collection[str]
+) -> Verdict:
+    """`kept` are happenings that a queue still holds, `troubled` those with a failed delivery."""
+    own = [act for act in acts if act.happening.stream == stream.name]
+    verdict = Verdict()
+    by_happening: dict[str, list[Act]] = defaultdict(list)
+    for act in own:
+        by_happening[act.happening.name].append(act)
+    for happening in stream.happenings:
+        told = by_happening[happening.name]
+        verdict.acted_twice += max(0, len(told) - 1)
+        verdict.acted_twice_told_apart += max(0, len({act.key for act in told}) - 1)
+        if not told and not _rightly_left(happening, own, kept):
+            if happening.fault or happening.name in troubled:
+                verdict.lost += 1
+            else:
+                verdict.wrongly_skipped += 1
+    _count_overwrites(own, verdict)
+    return verdict
+
+
+def _rightly_left(happening: Happening, acts: Sequence[Act], kept: Collection[str]) -> bool:
+    """Kept for a person or a later try; or overtaken, where only the newest state counts."""
+    if happening.name in kept:
+        return True
+    return happening.lane is not None and any(
+        act.happening.lane == happening.lane and act.happening.at_ms > happening.at_ms
+        for act in acts
+    )
+
+
+def _count_overwrites(acts: Sequence[Act], verdict: Verdict) -> None:
+    newest: dict[str, int] = {}
+    newest_told: dict[str, int] = {}
+    for act in acts:
+        lane, at_ms = act.happening.lane, act.happening.at_ms
+        if lane is None:
+            continue
+        stale = at_ms < newest.get(lane, 0)
+        told_ms = at_ms if act.told_ms is None else act.told_ms
+        verdict.stale_overwrites += stale
+        verdict.stale_overwrites_compared += stale and told_ms >= newest_told.get(lane, 0)
+        newest[lane] = max(at_ms, newest.get(lane, 0))
+        newest_told[lane] = max(told_ms, newest_told.get(lane, 0))

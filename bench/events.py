@@ -1,0 +1,116 @@
+"""Events as Genesys Cloud delivers them through EventBridge, of usual size, from a seed."""
+
+import copy
+import json
+import uuid
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+Event = dict[str, Any]
+
+START_MS = 1_760_000_000_000
+PUBLISHED_AFTER_MS = 300
+
+
+def iso(ms: int) -> str:
+    moment = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=ms)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Centre:
+    """A contact centre: what happens in it is numbered by the seed, so a run can be repeated."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)  # noqa: S311 - to be repeated, not to be guessed
+        self.organisation = self.id()
+        self.queue = self.id()
+
+    def id(self) -> str:
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+
+    def event(self, template: str, entity: str, body: dict[str, Any], published_ms: int) -> Event:
+        return {
+            "version": "0",
+            "id": self.id(),
+            "detail-type": template,
+            "source": f"aws.partner/genesys.com/cloud/{self.organisation}/events",
+            "account": "123456789012",
+            "time": iso(published_ms)[:19] + "Z",
+            "region": "eu-central-1",
+            "resources": [],
+            "detail": {
+                "topicName": template.replace("{id}", entity),
+                "version": "2",
+                "eventBody": body,
+                "metadata": {"CorrelationId": self.id()},
+                "timestamp": iso(published_ms),
+            },
+        }
+
+    def conversation(
+        self, suffix: str, at_ms: int, conversation: str | None = None, **more: Any
+    ) -> Event:
+        """A detail event of a voice conversation, in a session of its own unless told another."""
+        conversation = conversation or self.id()
+        body = {
+            "eventTime": at_ms,
+            "conversationId": conversation,
+            "participantId": self.id(),
+            "sessionId": self.id(),
+            "mediaType": "VOICE",
+            "provider": "Edge",
+            "direction": "INBOUND",
+            "ani": "tel:+15555550955",
+            "dnis": "tel:+15555550000",
+            "divisionId": self.organisation,
+            "conversationExternalContactIds": [self.id()],
+        }
+        if suffix.startswith(("acd", "user")):
+            body["queueId"] = self.queue
+        if suffix.startswith("user"):
+            body["userId"] = self.id()
+        if suffix.endswith("end"):
+            body["disconnectType"] = "PEER"
+        return self.event(
+            f"v2.detail.events.conversation.{{id}}.{suffix}",
+            conversation,
+            {**body, **more},
+            at_ms + PUBLISHED_AFTER_MS,
+        )
+
+    def presence(self, user: str, state: str, at_ms: int) -> Event:
+        """The newest of these wins."""
+        definition = str(uuid.uuid5(uuid.NAMESPACE_URL, state))
+        body = {
+            "source": "PURECLOUD",
+            "presenceDefinition": {"id": definition, "systemPresence": state},
+            "primary": True,
+            "message": "",
+            "modifiedDate": iso(at_ms),
+        }
+        return self.event("v2.users.{id}.presence", user, body, at_ms + PUBLISHED_AFTER_MS)
+
+    def membership(self, user: str, joined: bool, published_ms: int) -> Event:
+        """Its body has neither a time nor an id of its own."""
+        body = {"id": user, "user": {"id": user}, "queueId": self.queue, "joined": joined}
+        return self.event("v2.routing.queues.{id}.users", self.queue, body, published_ms)
+
+    def published_again(
+        self, event: Event, after_ms: int = 0, integration: str = "events"
+    ) -> Event:
+        """The same content with all that a second publication changes around it."""
+        again = copy.deepcopy(event)
+        again["id"] = self.id()
+        again["source"] = f"aws.partner/genesys.com/cloud/{self.organisation}/{integration}"
+        detail = again["detail"]
+        detail["metadata"]["CorrelationId"] = self.id()
+        published = datetime.fromisoformat(detail["timestamp"]) + timedelta(milliseconds=after_ms)
+        detail["timestamp"] = iso(round(published.timestamp() * 1000))
+        again["time"] = detail["timestamp"][:19] + "Z"
+        return again
+
+
+def text(event: Event) -> str:
+    """The body of its SQS message, as the rule writes it."""
+    return json.dumps(event, separators=(",", ":"))

@@ -1,0 +1,191 @@
+"""The embedded AWS's server with a probe inside: what the state machine asks of other services, how
+long its functions ran, which states it went through; and, as told, a slower store and failures.
+
+`bench.stack` runs it in place of once/embedded/server.py. It writes what it saw to probe.jsonl
+beside ministack's own files, and reads there, in faults.json, what is to go wrong, and for whom.
+"""
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from ministack import app  # type: ignore[import-untyped]
+from ministack.services import lambda_svc, sqs, stepfunctions  # type: ignore[import-untyped]
+
+from once.embedded import server
+
+FOLDER = Path(os.environ["TMPDIR"]).parent
+SEEN = FOLDER / "probe.jsonl"
+FAULTS = FOLDER / "faults.json"
+STORE_SECONDS = float(os.environ.get("PROBE_STORE_MS", "0")) / 1000
+
+_lock = threading.Lock()
+_dead: set[str] = set()  # executions that were made to end
+_done: set[tuple[str, str]] = set()  # each fault strikes a message once
+_states: dict[str, list[list[Any]]] = {}
+
+
+def _note(**what: Any) -> None:
+    with _lock, SEEN.open("a") as seen:
+        seen.write(json.dumps(what) + "\n")
+
+
+def _strikes(fault: str, message_id: str) -> bool:
+    try:
+        told = json.loads(FAULTS.read_text())
+    except FileNotFoundError:
+        return False
+    with _lock:
+        if message_id not in told.get(fault, ()) or (fault, message_id) in _done:
+            return False
+        _done.add((fault, message_id))
+        return True
+
+
+def _end_execution(run: str) -> None:
+    """As when Step Functions loses an execution: no state of it runs any more, no Catch either."""
+    _dead.add(run)
+    execution = next(e for arn, e in stepfunctions._executions.items() if arn.endswith(run))
+    stepfunctions._fail_execution(execution, "States.Runtime", "The execution was lost.")
+
+
+def _refuse_the_dead(run: str) -> None:
+    if run in _dead:
+        raise RuntimeError("this execution has ended")
+
+
+def _run_of(owner: str) -> str:
+    return owner.partition("#")[0]
+
+
+def _watch_store() -> None:
+    invoke = stepfunctions._invoke_dynamodb
+
+    def ask(operation: str, given: dict[str, Any]) -> Any:
+        item = given.get("Item") or {}
+        me = given.get("ExpressionAttributeValues", {}).get(":me") or item.get("owner") or {}
+        _refuse_the_dead(_run_of(me.get("S", "")))
+        time.sleep(STORE_SECONDS)
+        writes = operation != "getItem"
+        units = 0.0
+        refused = False
+        try:
+            answer = invoke(operation, {**given, "ReturnConsumedCapacity": "TOTAL"})
+            units = answer.pop("ConsumedCapacity")["CapacityUnits"]
+        except stepfunctions._ExecutionError as error:
+            refused = error.error.endswith("ConditionalCheckFailedException")
+            # A refused write says nothing of its price: the size of the item there, at least 1 KB.
+            units = 1.0
+            raise
+        finally:
+            _note(
+                kind="store",
+                operation=operation,
+                write=units if writes else 0,
+                read=0 if writes else units,
+                refused=refused,
+            )
+        message_id = item.get("message_id", {}).get("S", "")
+        if operation == "putItem" and _strikes("store-answer-lost", message_id):
+            raise stepfunctions._ExecutionError(
+                "DynamoDB.InternalServerError", "Its answer is lost."
+            )
+        return answer
+
+    stepfunctions._invoke_dynamodb = ask
+
+
+def _watch_functions() -> None:
+    execute = lambda_svc._execute_function_warm
+
+    def run(function: dict[str, Any], event: Any, request_id: str) -> dict[str, Any]:
+        started = time.perf_counter()
+        answer: dict[str, Any] = execute(function, event, request_id)
+        name = (function.get("config") or function).get("FunctionName", "")
+        milliseconds = (time.perf_counter() - started) * 1000
+        _note(
+            kind="function", name=name, ms=round(milliseconds, 2), failed=bool(answer.get("error"))
+        )
+        return answer
+
+    lambda_svc._execute_function_warm = run
+
+    call = stepfunctions._call_lambda
+
+    def call_and_die(function: str, payload: Any) -> Any:
+        owner = payload.get("execution", "") if isinstance(payload, dict) else ""
+        run_id, message_id = _run_of(owner), owner.rpartition("#")[2]
+        _refuse_the_dead(run_id)
+        if _strikes("dies-before-act", message_id):
+            _end_execution(run_id)
+            _refuse_the_dead(run_id)
+        answer = call(function, payload)
+        if _strikes("dies-after-act", message_id):
+            _end_execution(run_id)
+            _refuse_the_dead(run_id)
+        return answer
+
+    stepfunctions._call_lambda = call_and_die
+
+
+def _watch_states() -> None:
+    for kind in ("pass", "task", "choice", "wait", "map"):
+        name = f"_execute_{kind}"
+        setattr(stepfunctions, name, _noted(getattr(stepfunctions, name), kind.title()))
+
+    run = stepfunctions._run_execution
+
+    def run_and_note(arn: str) -> None:
+        started = time.time()
+        run(arn)
+        execution = stepfunctions._executions[arn]
+        _note(
+            kind="execution",
+            status=execution["status"],
+            seconds=round(time.time() - started, 3),
+            inputBytes=len(execution["input"].encode()),
+            states=_states.pop(arn, []),
+            tasks=[
+                [e["type"], *_details(e)]
+                for e in execution["events"]
+                if e["type"].startswith("Task")
+            ],
+        )
+
+    stepfunctions._run_execution = run_and_note
+
+
+def _noted(execute: Any, kind: str) -> Any:
+    def noted(state: Any, given: Any, *rest: Any) -> Any:
+        context = rest[-1]
+        lane = context.get("Map", {}).get("Item", {}).get("Index")
+        entry = [kind, context["State"]["Name"], lane]
+        with _lock:
+            _states.setdefault(context["Execution"]["Id"], []).append(entry)
+        return execute(state, given, *rest)
+
+    return noted
+
+
+def _details(event: dict[str, Any]) -> list[str]:
+    details = next((v for k, v in event.items() if k.endswith("EventDetails")), {})
+    return [details.get("resource", ""), details.get("error", ""), details.get("cause", "")]
+
+
+def _forget_fifo_after(seconds: float) -> None:
+    """FIFO's five minutes, shortened with the streams' own time."""
+    sqs._DEDUP_WINDOW_S = seconds
+
+
+if __name__ == "__main__":
+    server._name_lambda_errors()
+    server._remember_whole_pipes()
+    _watch_store()
+    _watch_functions()
+    _watch_states()
+    if "PROBE_FIFO_SECONDS" in os.environ:
+        _forget_fifo_after(float(os.environ["PROBE_FIFO_SECONDS"]))
+    app.main()
