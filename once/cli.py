@@ -63,6 +63,10 @@ def run_command(
             "Default: EVENTS.destination.json, where it exists."
         ),
     ] = None,
+    faults: Annotated[
+        Path | None,
+        typer.Option(help="What is to go wrong on the way, and how often (see docs/chaos.md)."),
+    ] = None,
     parameters: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="PARAMETER=VALUE", help="Set a parameter of template.yaml."),
@@ -70,7 +74,7 @@ def run_command(
 ) -> None:
     """Send events through the real template on an embedded AWS and show what became of them."""
     chosen = dict(_parameter(given) for given in parameters or [])
-    plan = Plan(events, via, step, chosen, destination)
+    plan = Plan(events, via, step, chosen, destination, faults)
     console = Console()
     try:
         if report is not None and not report.absolute().parent.is_dir():

@@ -9,6 +9,12 @@
 A list alone is taken as the rules. A matching call takes the next of the rule's replies; after the
 last one `then` counts, or where there is none the next matching rule, and at last success. With
 `perEvent` each Idempotency-Key goes through the replies by itself.
+
+    {"sometimes": [[0.05, 500], [0.01, "lose"]], "seed": 7}
+
+In place of its replies a rule may have chances: of one call in a hundred to lose its answer, say.
+With the same seed the same calls of the same Idempotency-Key meet them; with `perEvent` a key meets
+one of them always, or never.
 """
 
 import base64
@@ -25,6 +31,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from once.errors import OnceError
+from once.faults import uniform
 
 _MATCHES = {
     "endpoint",
@@ -120,6 +127,8 @@ class _Rule:
     replies: list[Reply]
     then: Reply | None
     per_event: bool
+    sometimes: list[tuple[float, Reply]]
+    seed: int
     taken: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
 
     def matches(self, endpoint: str, facts: dict[str, str]) -> bool:
@@ -133,12 +142,23 @@ class _Rule:
         )
 
     def next_reply(self, facts: dict[str, str]) -> Reply | None:
+        if self.sometimes:
+            return self._by_chance(facts.get("idempotencyKey", "")) or self.then
         counter = facts.get("idempotencyKey", "") if self.per_event else ""
         number = self.taken[counter]
         if number >= len(self.replies):
             return self.then
         self.taken[counter] += 1
         return self.replies[number]
+
+    def _by_chance(self, key: str) -> Reply | None:
+        thrown = uniform(self.seed, key, 0 if self.per_event else self.taken[key])
+        self.taken[key] += 1
+        for chance, reply in self.sometimes:
+            if thrown < chance:
+                return reply
+            thrown -= chance
+        return None
 
 
 def _fits(name: str, wanted: str, value: str) -> bool:
@@ -196,7 +216,7 @@ class Script:
 
 def _read_rule(rule: Any, number: int) -> _Rule:
     where = f"rule {number}"
-    _only(rule, {"match", "replies", "then", "perEvent"}, where)
+    _only(rule, {"match", "replies", "then", "perEvent", "sometimes", "seed"}, where)
     match = rule.get("match", {})
     _only(match, _MATCHES, f"{where}, match")
     return _Rule(
@@ -204,7 +224,19 @@ def _read_rule(rule: Any, number: int) -> _Rule:
         replies=[_read_reply(reply, where) for reply in rule.get("replies", [])],
         then=_read_reply(rule["then"], where) if "then" in rule else None,
         per_event=bool(rule.get("perEvent", False)),
+        sometimes=[_read_chance(chance, where) for chance in rule.get("sometimes", [])],
+        seed=rule.get("seed", 1),
     )
+
+
+def _read_chance(chance: Any, where: str) -> tuple[float, Reply]:
+    try:
+        share, reply = chance
+        if not 0 <= share <= 1:
+            raise ValueError
+    except (TypeError, ValueError):
+        raise OnceError(f"{where}: sometimes is pairs of a chance, 0 to 1, and a reply") from None
+    return share, _read_reply(reply, where)
 
 
 def _read_reply(reply: Any, where: str) -> Reply:

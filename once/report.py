@@ -66,6 +66,35 @@ class ActionReport(_Model):
     effects: int = Field(ge=0, description="Times it acted; a repeated key acts once.")
 
 
+class RepeatedAct(_Model):
+    """A destination that was asked again after it had acted."""
+
+    idempotency_key: str
+    line: int | None
+    acts: int = Field(ge=2)
+    because: list[str] = Field(
+        description="The faults that hid the act from us. Without one it is a mistake of ours.",
+        examples=[["destination.answer_lost"]],
+    )
+
+
+class DeadLetter(_Model):
+    """A line that was tried as often as MaxReceiveCount allows."""
+
+    line: int
+    reason: str | None = Field(description="Why the last attempt that we know of failed.")
+    met: dict[str, int] = Field(description="The faults that met its event.")
+
+
+class FaultsReport(_Model):
+    """What went wrong on purpose, and what became of it."""
+
+    seed: int
+    happened: dict[str, int] = Field(examples=[{"execution.killed": 9, "table.throttled": 31}])
+    repeated_acts: list[RepeatedAct]
+    dead_letters: list[DeadLetter]
+
+
 class Report(_Model):
     """The whole of a run."""
 
@@ -82,10 +111,12 @@ class Report(_Model):
         ge=0, description="Lines that ended in a dead letter queue; their outcome stays RETRY."
     )
     seconds: float = Field(ge=0, description="From the first line sent to the last one settled.")
+    faults: FaultsReport | None = Field(None, description="Only of a run with --faults.")
 
     @property
     def settled(self) -> bool:
         return set(self.outcomes) <= SETTLED
 
     def to_json(self) -> str:
-        return self.model_dump_json(by_alias=True, indent=2) + "\n"
+        without = {"faults"} if self.faults is None else None
+        return self.model_dump_json(by_alias=True, indent=2, exclude=without) + "\n"

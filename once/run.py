@@ -10,9 +10,11 @@ from typing import Protocol
 
 from botocore.exceptions import BotoCoreError
 
+from once.aftermath import faults_report
 from once.embedded.aws import EmbeddedAws
 from once.embedded.stack import EmbeddedStack
 from once.errors import OnceError
+from once.faults import Dice, Faults, arrange
 from once.genesys import GenesysServer
 from once.lines import Line, bus_entry, read_lines, source_prefix
 from once.report import ActionReport, Report, Via
@@ -29,6 +31,7 @@ class Plan:
     step: bool = False
     parameters: Mapping[str, str] = field(default_factory=dict)
     destination: Path | None = None
+    faults: Path | None = None
 
 
 class Display(Protocol):
@@ -45,6 +48,7 @@ def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
     script = plan.destination or _script_beside(plan.events)
     if script is not None and not script.is_file():
         raise OnceError(f"Cannot read {script}: there is no such file.")
+    dice = Dice(Faults.read(plan.faults)) if plan.faults else None
     tracker = Tracker()
     with (
         GenesysServer(script=script) as destination,
@@ -52,25 +56,34 @@ def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
             lambda aws: _parameters(plan, lines, aws, destination),
             observer=tracker,
             step=display.step,
+            dice=dice,
         ) as stack,
     ):
+        for rule in dice.faults.rules() if dice else []:
+            destination.script.add(rule)
         display.step("sending, and waiting until all is settled")
         started = time.monotonic()
         try:
-            _send_and_wait(plan, lines, stack, tracker, display)
+            _send_and_wait(plan, lines, stack, tracker, display, dice)
+            seconds = time.monotonic() - started
+            if dice is not None:
+                display.step("waiting until nothing is left that could come once more")
+                tracker.wait_until_empty()
+                dice.happened += stack.aws.happened()
         except BotoCoreError as error:
             raise OnceError(
                 f"The embedded AWS stopped answering: {error}\n{stack.aws.log_tail()}"
             ) from error
-        seconds = time.monotonic() - started
     events = [tracker.report(line) for line in lines]
+    actions = _actions(destination, tracker)
     report = Report(
         received=len(lines),
         outcomes=dict(Counter(event.outcome for event in events)),
         events=events,
-        actions=_actions(destination, tracker),
+        actions=actions,
         dead_letters=tracker.dead_letters,
         seconds=round(seconds, 3),
+        faults=faults_report(dice, destination.log, actions, tracker.dead()) if dice else None,
     )
     return report, destination
 
@@ -114,16 +127,22 @@ def _source_prefix(plan: Plan, lines: Sequence[Line]) -> str:
 
 
 def _send_and_wait(
-    plan: Plan, lines: Sequence[Line], stack: EmbeddedStack, tracker: Tracker, display: Display
+    plan: Plan,
+    lines: Sequence[Line],
+    stack: EmbeddedStack,
+    tracker: Tracker,
+    display: Display,
+    dice: Dice | None,
 ) -> None:
     tracker.watch(stack.client, stack.outputs)
     sender = Sender(stack.client("sqs"), stack.client("events"), stack.outputs, tracker)
     groups = [[line] for line in lines] if plan.step else [lines]
     for group in groups:
+        arranged = arrange(group, dice) if dice else group
         if plan.via == "bus":
-            sender.to_bus(group, _source_prefix(plan, lines))
+            sender.to_bus(arranged, _source_prefix(plan, lines))
         else:
-            sender.to_queue(group)
+            sender.to_queue(arranged)
         tracker.wait(group, lambda standing: display.progress(standing, len(lines)))
 
 

@@ -29,17 +29,16 @@ class Sender:
 
     def to_queue(self, lines: Iterable[Line]) -> None:
         for batch in _batches(lines):
-            entries = [{"Id": str(line.number), "MessageBody": line.text} for line in batch]
+            entries = [{"Id": str(n), "MessageBody": line.text} for n, line in enumerate(batch)]
             try:
                 answer = self._sqs.send_message_batch(QueueUrl=self._queue, Entries=entries)
             except ClientError as error:
                 raise _refused(batch[0], batch[-1], str(error)) from error
             for failed in answer.get("Failed", []):
-                line = next(line for line in batch if str(line.number) == failed["Id"])
+                line = batch[int(failed["Id"])]
                 raise _refused(line, line, failed.get("Message", failed["Code"]))
-            ids = {entry["Id"]: entry["MessageId"] for entry in answer["Successful"]}
-            for line in batch:
-                self._sent.sent_to_queue(line, ids[str(line.number)])
+            for entry in answer["Successful"]:
+                self._sent.sent_to_queue(batch[int(entry["Id"])], entry["MessageId"])
 
     def to_bus(self, lines: Iterable[Line], source_prefix: str) -> None:
         """What the bus cannot carry, or no rule would take from it, goes to the queue."""

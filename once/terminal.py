@@ -12,7 +12,7 @@ from rich.status import Status
 from rich.table import Table
 
 from once.genesys import GenesysServer, Received
-from once.report import MEANING, LineReport, Outcome, Report
+from once.report import MEANING, FaultsReport, LineReport, Outcome, Report
 from once.tracker import Standing
 
 _LISTED_LINES = 100
@@ -77,6 +77,8 @@ class Terminal:
         if set(report.outcomes) != {Outcome.PROCESSED} and len(report.events) <= _LISTED_LINES:
             self._console.print(_skipped(report))
         self._console.print(_received(report, destination))
+        if report.faults is not None:
+            self._console.print(_faults(report.faults))
         self._console.print(_verdict(report), style="bold green" if report.settled else "bold red")
 
     def _done(self) -> None:
@@ -130,6 +132,19 @@ def _received(report: Report, destination: GenesysServer) -> Table:
     table.add_section()
     table.add_row("events that acted", str(sum(action.effects for action in report.actions)))
     table.add_row("of them asked more than once", str(_repeated(report)))
+    return table
+
+
+def _faults(faults: FaultsReport) -> Table:
+    table = Table(title=f"What went wrong on purpose (seed {faults.seed})", title_justify="left")
+    table.add_column("Fault")
+    table.add_column("Times", justify="right")
+    for fault, times in faults.happened.items():
+        table.add_row(fault, str(times))
+    table.add_section()
+    unexplained = [act for act in faults.repeated_acts if not act.because]
+    table.add_row("asked to act again, for its answer was lost", str(len(faults.repeated_acts)))
+    table.add_row("the same, and nothing explains it", str(len(unexplained)))
     return table
 
 

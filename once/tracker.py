@@ -22,11 +22,17 @@ _DEPTHS = (
     "ApproximateNumberOfMessagesNotVisible",
     "ApproximateNumberOfMessagesDelayed",
 )
+_RANKS = {
+    outcome: rank
+    for rank, outcome in enumerate(
+        (Outcome.PROCESSED, Outcome.PARKED, Outcome.STALE, Outcome.DUPLICATE, Outcome.RETRY)
+    )
+}
 
 
 @dataclass
 class _Course:
-    """What is known of one line."""
+    """What is known of one message; a line has several where faults send it twice."""
 
     line: Line
     via: Via
@@ -58,9 +64,9 @@ class Tracker:
     """Told what was sent, it finds out what became of it. Observes the pipe as well."""
 
     def __init__(self) -> None:
-        self._courses: dict[int, _Course] = {}
-        self._line_of_message: dict[str, int] = {}
-        self._line_of_envelope: dict[str, int] = {}
+        self._courses: dict[int, list[_Course]] = defaultdict(list)
+        self._of_message: dict[str, _Course] = {}
+        self._of_envelope: dict[str, _Course] = {}
         self._messages_of_envelope: dict[str, list[str]] = defaultdict(list)
         self._in_flight = 0
         # Records can overtake the answer of the send that names their message.
@@ -77,16 +83,18 @@ class Tracker:
 
     def sent_to_queue(self, line: Line, message_id: str) -> None:
         with self._lock:
-            self._courses[line.number] = _Course(line, "queue", delivered=True)
-            self._line_of_message[message_id] = line.number
+            course = _Course(line, "queue", delivered=True)
+            self._courses[line.number].append(course)
+            self._of_message[message_id] = course
 
     def sent_to_bus(self, line: Line, envelope_id: str) -> None:
         with self._lock:
             messages = self._messages_of_envelope[envelope_id]
-            self._courses[line.number] = _Course(line, "bus", delivered=bool(messages))
-            self._line_of_envelope[envelope_id] = line.number
+            course = _Course(line, "bus", delivered=bool(messages))
+            self._courses[line.number].append(course)
+            self._of_envelope[envelope_id] = course
             for message_id in messages:
-                self._line_of_message[message_id] = line.number
+                self._of_message[message_id] = course
 
     def received(self, records: Sequence[Record]) -> None:
         """Learns which message carries which envelope, as the bus does not say."""
@@ -95,10 +103,10 @@ class Tracker:
             for record in records:
                 envelope_id, message_id = _envelope_id(record["body"]), record["messageId"]
                 self._messages_of_envelope[envelope_id].append(message_id)
-                number = self._line_of_envelope.get(envelope_id)
-                if number is not None:
-                    self._line_of_message[message_id] = number
-                    self._courses[number].delivered = True
+                course = self._of_envelope.get(envelope_id)
+                if course is not None:
+                    self._of_message[message_id] = course
+                    course.delivered = True
 
     def ended(self, batch: Batch) -> None:  # noqa: ARG002 - the observer's form
         with self._lock:
@@ -110,27 +118,45 @@ class Tracker:
         while True:
             self._refresh()
             show(self.standing())
-            if all(self._courses[number].settled for number in numbers):
+            if all(self._settled(number) for number in numbers):
                 return
             time.sleep(_POLL_SECONDS)
 
+    def wait_until_empty(self) -> None:
+        """Until nothing is left on the queue that could come once more."""
+        while self._quiet_since is None:
+            self._refresh()
+            time.sleep(_POLL_SECONDS)
+
     def standing(self) -> Standing:
-        courses = self._courses.values()
         return Standing(
-            sent=len(courses),
-            settled=sum(course.settled for course in courses),
-            handed_back=sum(c.handed_back > 0 and not c.settled for c in courses),
+            sent=len(self._courses),
+            settled=sum(self._settled(number) for number in self._courses),
+            handed_back=sum(
+                any(course.handed_back and not course.settled for course in courses)
+                for courses in self._courses.values()
+            ),
         )
 
     def line_of(self, message_id: str) -> int | None:
-        return self._line_of_message.get(message_id)
+        course = self._of_message.get(message_id)
+        return course.line.number if course else None
 
     def report(self, line: Line) -> LineReport:
-        return self._report(self._courses[line.number])
+        """Of several messages, that which came furthest speaks for its line."""
+        return self._report(min(self._courses[line.number], key=lambda c: _RANKS[c.outcome]))
 
     @property
     def dead_letters(self) -> int:
-        return sum(course.dead for course in self._courses.values())
+        return sum(any(course.dead for course in courses) for courses in self._courses.values())
+
+    def dead(self) -> list[LineReport]:
+        """What is known of each message that ended in a dead letter queue."""
+        courses = (course for courses in self._courses.values() for course in courses)
+        return [self._report(course) for course in courses if course.dead]
+
+    def _settled(self, number: int) -> bool:
+        return all(course.settled for course in self._courses[number])
 
     def _report(self, course: _Course) -> LineReport:
         record = course.record
@@ -167,12 +193,11 @@ class Tracker:
             self._look_for_lost_lines()
 
     def _take(self, record: OutcomeRecord) -> bool:
-        number = self._line_of_message.get(record.message_id)
-        if number is None:
+        course = self._of_message.get(record.message_id)
+        if course is None:
             return False
-        course = self._courses[number]
         if record.deferred_to is not None:
-            self._line_of_message[record.deferred_to] = number
+            self._of_message[record.deferred_to] = course
         # A message delivered twice may be judged twice; the first verdict that settled it stands.
         if course.outcome not in SETTLED:
             course.record = record
@@ -183,12 +208,12 @@ class Tracker:
         for name in ("EventDeadLettersUrl", "RuleDeadLettersUrl"):
             while messages := self._receive(self._outputs[name]):
                 for message in messages:
-                    number = self._line_of_message.get(
+                    course = self._of_message.get(
                         message["MessageId"],
-                        self._line_of_envelope.get(_envelope_id(message["Body"])),
+                        self._of_envelope.get(_envelope_id(message["Body"])),
                     )
-                    if number is not None:
-                        self._courses[number].dead = True
+                    if course is not None:
+                        course.dead = True
 
     def _receive(self, url: str) -> list[dict[str, Any]]:
         # Hidden from the next look, not deleted: it is still what the run left behind.
@@ -208,8 +233,9 @@ class Tracker:
         now = time.monotonic()
         self._quiet_since = self._quiet_since or now
         if now - self._quiet_since >= _LOST_AFTER_SECONDS:
-            for course in self._courses.values():
-                course.lost = not course.settled
+            for courses in self._courses.values():
+                for course in courses:
+                    course.lost = not course.settled
 
 
 def _envelope_id(body: str) -> str:

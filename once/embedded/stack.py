@@ -34,7 +34,7 @@ class EmbeddedStack:
     ) -> Self:
         """`parameters` is asked when the AWS is up: they may name what has to be created in it."""
         step("starting the embedded AWS")
-        aws = EmbeddedAws.start(dice and dice.faults)
+        aws = EmbeddedAws.start(dice.faults if dice else None)
         try:
             stack = deploy(aws, template or project_template(), parameters(aws), step)
             name = stack.outputs["PipeName"]

@@ -1,0 +1,181 @@
+"""Faults: the file that names them, the dice that throw them, and what they do to a pipe."""
+
+import hashlib
+import json
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from once.aftermath import faults_report
+from once.embedded.faulty_pipe import FaultyPipe
+from once.embedded.stack import project_template
+from once.errors import OnceError
+from once.faults import Destination, Dice, Faults, Pipe, Sending, Table, arrange
+from once.genesys import Received
+from once.genesys_script import Script
+from once.lines import Line
+from once.report import ActionReport, Key, LineReport, Outcome
+from tests.once.pipes import FakeAws, message, succeeded
+
+CHAOS = project_template().parent / "once" / "examples" / "chaos.toml"
+
+
+def read(folder: Path, text: str) -> Faults:
+    path = folder / "faults.toml"
+    path.write_text(text)
+    return Faults.read(path)
+
+
+def test_the_example_has_every_fault_there_is() -> None:
+    faults = Faults.read(CHAOS)
+    for section, chances in faults.model_dump(exclude={"seed"}).items():
+        for name, chance in chances.items():
+            assert 0 < chance < 1, f"{section}.{name}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[table]\nthrotled = 0.1", "there is no table.throtled; there are throttled, answer_lost"),
+        ("[tabel]", "there is no tabel; there are seed, sending, pipe, enrichment"),
+        ("[table]\nthrottled = 2", "table.throttled: Input should be less than or equal to 1"),
+        ("[table", "is not TOML"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(OnceError, match="faults.toml") as raised:
+        read(tmp_path, text)
+    assert said in str(raised.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OnceError, match=r"Cannot read .*nowhere\.toml: No such file"):
+        Faults.read(tmp_path / "nowhere.toml")
+
+
+def thrown(dice: Dice, places: list[str]) -> dict[str, list[float | None]]:
+    rolled: dict[str, list[float | None]] = {}
+    for place in places:
+        rolled.setdefault(place, []).append(dice.roll("table.throttled", place))
+    return rolled
+
+
+def test_the_same_seed_throws_the_same_whoever_asks_first() -> None:
+    faults = Faults(seed=7, table=Table(throttled=0.3))
+    places = [str(number % 50) for number in range(500)]
+    first = thrown(Dice(faults), places)
+    assert first == thrown(Dice(faults), sorted(places))
+    assert first != thrown(Dice(Faults(seed=8, table=faults.table)), places)
+
+
+def test_a_fault_happens_as_often_as_its_chance_says() -> None:
+    dice = Dice(Faults(table=Table(throttled=0.2)))
+    for number in range(5000):
+        dice.roll("table.throttled", str(number), about=[str(number)])
+        dice.roll("table.answer_lost", str(number))
+    assert {one.fault for one in dice.happened} == {"table.throttled"}
+    assert 900 < len(dice.happened) < 1100
+
+
+def test_lines_are_sent_twice_and_overtaken_but_never_dropped() -> None:
+    lines = [Line(number, str(number)) for number in range(200)]
+    dice = Dice(Faults(sending=Sending(sent_twice=0.1, overtaken=0.3)))
+    sent = arrange(lines, dice)
+    faults = Counter(one.fault for one in dice.happened)
+    assert set(sent) == set(lines)
+    assert len(sent) == len(lines) + faults["sending.sent_twice"] > len(lines)
+    assert sent != sorted(sent, key=lambda line: line.number)
+    assert arrange(lines, Dice(dice.faults)) == sent
+
+
+def deliver(chances: Pipe, count: int = 1, executions: int = 1) -> FakeAws:
+    """Messages, each with a body of its own, through a faulty pipe until so much was executed."""
+    aws = FakeAws()
+    executed = threading.Semaphore(0)
+
+    def execute(_: str) -> dict[str, Any]:
+        executed.release()
+        return succeeded({"batchItemFailures": []})
+
+    aws.enrich = lambda records: [{"messageId": r["messageId"]} for r in records]
+    aws.execute = execute
+    aws.waiting = [message(number, str(number)) for number in range(count)]
+    with FaultyPipe(aws.client, "pipe", Dice(Faults(pipe=chances))):
+        for _ in range(executions):
+            assert executed.acquire(timeout=10)
+    return aws
+
+
+def test_a_message_delivered_twice_goes_through_two_executions() -> None:
+    aws = deliver(Pipe(delivered_twice=1), executions=2)
+    assert [json.loads(given)[0]["messageId"] for given in aws.executions] == ["m0", "m0"]
+    assert aws.deleted == ["r0", "r0"]
+
+
+def test_when_the_answer_is_lost_the_execution_ran_and_nothing_is_deleted() -> None:
+    aws = deliver(Pipe(answer_lost=1))
+    assert len(aws.executions) == 1
+    assert aws.deleted == []
+
+
+def test_a_lost_delete_leaves_that_message() -> None:
+    aws = deliver(Pipe(delete_lost=0.5), count=40, executions=4)
+    assert 0 < len(aws.deleted) < 40
+
+
+def replies(chances: Destination, keys: list[str]) -> dict[str, list[int | str]]:
+    script = Script.read(Faults(destination=chances).rules()[::-1])
+    answers: dict[str, list[int | str]] = {}
+    for key in keys:
+        reply = script.next_reply("execute", {"idempotencyKey": key})
+        said: Any = "ok" if reply is None else reply.answer
+        answers.setdefault(key, []).append(reply.status if reply and said == "send" else said)
+    return answers
+
+
+def test_the_destination_refuses_an_event_each_time_and_fails_now_and_then() -> None:
+    keys = [f"{number % 300:064x}" for number in range(1200)]
+    answers = replies(Destination(refused=0.1, failing=0.1, silent=0.1), keys)
+    refused = [said for said in answers.values() if 422 in said]
+    assert 10 < len(refused) < 60
+    assert all(said == [422] * 4 for said in refused)
+    assert {said for one in answers.values() for said in one} == {"ok", 422, 500, "none"}
+    assert answers == replies(Destination(refused=0.1, failing=0.1, silent=0.1), sorted(keys))
+
+
+def request(key: str, status: int | None, *, acted: bool) -> Received:
+    return Received(1, "execute", {"idempotencyKey": key}, {}, {}, b"", status, acted)
+
+
+def aftermath(*requests: Received, killed: str = "") -> list[list[str]]:
+    dice = Dice(Faults(execution={"killed": 1 if killed else 0}))  # type: ignore[arg-type]
+    dice.roll("execution.killed", about=[killed])
+    keys = dict.fromkeys(one.facts["idempotencyKey"] for one in requests)
+    actions = [ActionReport(idempotency_key=k, line=1, calls=2, effects=1) for k in keys]
+    return [act.because for act in faults_report(dice, requests, actions, []).repeated_acts]
+
+
+def test_a_repeated_act_names_the_fault_that_hid_the_first() -> None:
+    lost, kept = request("k", None, acted=True), request("k", 200, acted=True)
+    assert aftermath(lost, kept) == [["destination.answer_lost"]]
+    assert aftermath(kept, kept, killed="k") == [["execution.killed"]]
+    windowed = request("k.17", 200, acted=True)
+    assert aftermath(windowed, windowed, killed="k") == [["execution.killed"]]
+
+
+def test_a_repeated_act_that_no_fault_hid_has_no_excuse() -> None:
+    kept = request("k", 200, acted=True)
+    assert aftermath(kept, kept, killed="another") == [[]]
+    assert aftermath(kept, request("k", 500, acted=False)) == []
+
+
+def test_a_dead_letter_names_what_met_its_event() -> None:
+    dice = Dice(Faults(table=Table(throttled=1)))
+    key = Key(pk="p", sk="s")
+    dice.roll("table.throttled", about=[hashlib.sha256(b"p\ns").hexdigest()])
+    line = LineReport(line=3, outcome=Outcome.RETRY, key=key, reason="HELD", via="queue")
+    (letter,) = faults_report(dice, [], [], [line]).dead_letters
+    assert (letter.line, letter.reason, letter.met) == (3, "HELD", {"table.throttled": 1})
