@@ -13,6 +13,7 @@ Only what a template may name: metric, and each set of dimensions that it is fou
 - AWS/Logs: AmazonCloudWatch, "Monitoring with CloudWatch metrics"
 """
 
+import json
 from collections.abc import Mapping
 
 Dimensions = frozenset[str]
@@ -85,3 +86,31 @@ DOCUMENTED: Mapping[str, Mapping[str, frozenset[Dimensions]]] = {
         "IncomingLogEvents": _LOG_GROUP,
     },
 }
+
+
+Metric = tuple[str, str, Dimensions]  # namespace, name, names of the dimensions
+
+
+def embedded_metrics(line: str) -> dict[Metric, list[float]]:
+    """What CloudWatch takes out of a log line, held to "Specification: Embedded metric format"."""
+    try:
+        said = json.loads(line)
+        metadata = said["_aws"]
+    except (ValueError, KeyError, TypeError):
+        return {}
+    assert set(metadata) == {"Timestamp", "CloudWatchMetrics"}
+    assert isinstance(metadata["Timestamp"], int)
+    found: dict[Metric, list[float]] = {}
+    for directive in metadata["CloudWatchMetrics"]:
+        assert set(directive) == {"Namespace", "Dimensions", "Metrics"}
+        assert 0 < len(directive["Metrics"]) <= 100
+        for dimensions in directive["Dimensions"]:
+            assert isinstance(dimensions, list), "each set of dimensions is a list"
+            assert all(isinstance(said[name], str) and said[name] for name in dimensions)
+            for metric in directive["Metrics"]:
+                value = said[metric["Name"]]
+                values = value if isinstance(value, list) else [value]
+                assert 0 < len(values) <= 100
+                assert all(type(number) in (int, float) for number in values), metric
+                found[directive["Namespace"], metric["Name"], frozenset(dimensions)] = values
+    return found

@@ -2,19 +2,22 @@
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 import jsonata
 import pytest
+from data_action import errors, metrics
 
-from tests.cloudwatch import DOCUMENTED, Dimensions
+from tests.cloudwatch import DOCUMENTED, Dimensions, Metric, embedded_metrics
 from tests.statemachine.asl import ROOT, states
 from tests.template import RESOURCES, TEMPLATE, decided, of_type
 
 ALARMS = {name: alarm["Properties"] for name, alarm in of_type("AWS::CloudWatch::Alarm").items()}
 RUNBOOK = (ROOT / "docs/runbook.md").read_text()
 DAY = 86400
+Counted = defaultdict[Metric, list[float]]
 
 
 def slug(alarm: str) -> str:
@@ -28,31 +31,85 @@ def dashboard() -> list[dict[str, Any]]:
     return widgets
 
 
-def written_by_the_state_machine() -> Iterator[tuple[str, str, Dimensions]]:
-    """The metrics in what RecordOutcomes puts into the log, for records of every outcome."""
+STACK = frozenset({"Stack"})
+FAMILY = frozenset({"Stack", "Family"})
+# One of each kind, as SettleLanes leaves them.
+RECORDS: list[dict[str, Any]] = [
+    {"family": "calls", "outcome": "PROCESSED", "reason": "ACTED", "ageMs": 1_500},
+    {"family": "calls", "outcome": "PROCESSED", "reason": "ACTED", "ageMs": 300},
+    {"family": "calls", "outcome": "DUPLICATE", "reason": "COLLAPSED"},
+    {"family": "calls", "outcome": "DUPLICATE", "reason": "SAME_KEY"},
+    {"family": "calls", "outcome": "RETRY", "reason": "LIMITED", "deferredTo": "m9"},
+    {"family": "chats", "outcome": "STALE", "reason": "NEWER_STATE"},
+    {"family": "chats", "outcome": "RETRY", "reason": "SETUP_FAULT"},
+    {"family": "broken", "outcome": "PARKED", "reason": "NOT_JSON"},
+    {"outcome": "RETRY", "reason": "NOT_REACHED"},
+]
+
+
+def written_by_the_state_machine(records: list[dict[str, Any]]) -> Counted:
+    """What CloudWatch counts in the lines of RecordOutcomes, all values of a metric together."""
     events = states()["RecordOutcomes"]["Arguments"]["LogEvents"]
     expression = jsonata.Jsonata(events.removeprefix("{%").removesuffix("%}"))
     frame = expression.create_frame()
-    outcomes = ("PROCESSED", "DUPLICATE", "STALE", "PARKED", "RETRY")
-    records = [
-        {"messageId": outcome, "family": "a.family", "outcome": outcome} for outcome in outcomes
-    ]
     frame.bind("records", records)
+    counted: Counted = defaultdict(list)
     for line in expression.evaluate(None, frame):
-        message = json.loads(line["Message"])
-        for directive in message.get("_aws", {}).get("CloudWatchMetrics", []):
-            for metric in directive["Metrics"]:
-                for dimensions in directive["Dimensions"]:
-                    yield directive["Namespace"], metric["Name"], frozenset(dimensions)
+        for metric, values in embedded_metrics(line["Message"]).items():
+            counted[metric] += values
+    return counted
 
 
-OWN = set(written_by_the_state_machine())
+def written_by_the_data_action() -> Iterator[Metric]:
+    for error in vars(errors).values():
+        if isinstance(error, type) and issubclass(error, errors.ActionError):
+            yield from embedded_metrics(metrics.failed(error("no"), {}))
+    yield from embedded_metrics(metrics.acted({"durationMs": 12}, {}))
+
+
+OWN = {*written_by_the_state_machine(RECORDS), *written_by_the_data_action()}
 
 
 def exists(namespace: str, metric: str, dimensions: Dimensions) -> bool:
     if namespace == "GenesysOnce":
         return (namespace, metric, dimensions) in OWN
     return dimensions in DOCUMENTED[namespace][metric]
+
+
+def test_the_outcomes_of_a_batch_are_counted_once_each() -> None:
+    counted = written_by_the_state_machine(RECORDS)
+    sums = {metric[1]: sum(values) for metric, values in counted.items() if metric[2] == STACK}
+    assert sums == {
+        "RECEIVED": 9,
+        "PROCESSED": 2,
+        "DUPLICATE": 2,
+        "STALE": 1,
+        "PARKED": 1,
+        "RETRY": 3,
+        "COLLAPSED": 1,
+        "DEFERRED": 1,
+        "SETUP_FAULT": 1,
+        "HANDED_BACK": 2,
+        "SECONDS_TO_ACTION": pytest.approx(1.8),
+    }
+    by_family = {metric[1] for metric in counted if metric[2] == FAMILY}
+    assert by_family == {"PROCESSED", "DUPLICATE", "STALE", "PARKED", "RETRY"}
+    assert counted["GenesysOnce", "PARKED", frozenset({"Stack", "Reason"})] == [1]
+
+
+def test_the_mean_of_what_is_handed_back_is_its_share_of_all_messages() -> None:
+    values = written_by_the_state_machine(RECORDS)["GenesysOnce", "HANDED_BACK", STACK]
+    assert sorted(values) == [0] * 7 + [1] * 2
+
+
+def test_what_does_not_occur_is_no_metric_and_costs_nothing() -> None:
+    counted = written_by_the_state_machine(RECORDS[:1])
+    assert {metric[1] for metric in counted} == {
+        "RECEIVED",
+        "PROCESSED",
+        "HANDED_BACK",
+        "SECONDS_TO_ACTION",
+    }
 
 
 def metric_rows(rows: list[list[Any]]) -> Iterator[list[str]]:

@@ -40,7 +40,7 @@ def deploy(
     step: Callable[[str], None] = lambda _: None,
 ) -> Stack:
     """Build and deploy `template` with Timing=fast and this Python; `parameters` win over both."""
-    _check_names(aws, template, parameters)
+    _check_names(template, parameters)
     overrides = {**local_parameters(), **parameters}
     step("building (sam build)")
     started = time.monotonic()
@@ -77,10 +77,11 @@ def deploy(
     )
 
 
-def _check_names(aws: EmbeddedAws, template: Path, parameters: Mapping[str, str]) -> None:
+def _check_names(template: Path, parameters: Mapping[str, str]) -> None:
     """sam itself passes over a parameter that the template does not have."""
-    summary = aws.client("cloudformation").get_template_summary(TemplateBody=template.read_text())
-    known = sorted(parameter["ParameterKey"] for parameter in summary["Parameters"])
+    from samcli.yamlhelper import yaml_parse  # type: ignore[import-untyped]
+
+    known = sorted(yaml_parse(template.read_text())["Parameters"])
     for name in parameters:
         if name not in known:
             raise OnceError(f"{template.name} has no parameter {name}. It has {', '.join(known)}.")

@@ -6,6 +6,7 @@ metric and fires is CloudWatch's part, and was not tried; that the topic passes 
 """
 
 import json
+import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from once.embedded.pipe import Batch, Ending
+from tests.cloudwatch import embedded_metrics
 from tests.embedded import Embedded, deployed
 from tests.events import customer_start
 from tests.test_alarms import ALARMS, slug
@@ -60,6 +62,8 @@ class Watched:
                 return self._age(dimensions["QueueName"])
             case "AWS/Lambda":
                 return self._collected(alarm)
+            case "GenesysOnce":
+                return self._logged(alarm)
             case "AWS/EventBridge/Pipes" if metric == "ExecutionFailed":
                 assert dimensions == {"PipeName": self.stack.outputs["PipeName"]}
                 failed = (Ending.ENRICHMENT_FAILED, Ending.TARGET_FAILED, Ending.TOO_LARGE)
@@ -132,6 +136,25 @@ class Watched:
         ).get("Messages", [])
         sent = [int(message["Attributes"]["SentTimestamp"]) for message in messages]
         return time.time() - min(sent) / 1000 if sent else 0
+
+    def _logged(self, alarm: Mapping[str, Any]) -> float:
+        """Out of the log, as CloudWatch extracts it; the stack is what the metric is found by."""
+        found = self.stack.client("logs").filter_log_events(
+            logGroupName=self.stack.outputs["OutcomeLogGroupName"]
+        )["events"]
+        (dimension,) = alarm["Dimensions"]
+        values = [
+            value
+            for event in found
+            for (namespace, name, dimensions), values in embedded_metrics(event["message"]).items()
+            for value in values
+            if (namespace, name) == (alarm["Namespace"], alarm["MetricName"])
+            and dimensions == {dimension["Name"]}
+            and json.loads(event["message"])[dimension["Name"]] == dimension["Value"]
+        ]
+        statistic = alarm.get("Statistic", "p50")
+        summary = {"Sum": sum, "Average": statistics.fmean, "p50": statistics.median}[statistic]
+        return float(summary(values)) if values else 0
 
     def _collected(self, alarm: Mapping[str, Any]) -> float:
         now = datetime.now(UTC)
@@ -241,6 +264,27 @@ def test_a_destination_that_is_down_fails_most_of_its_calls(watched: Watched) ->
     assert watched.number(alarm) == 0
     for _ in range(3):
         assert watched.call("meets-a-closed-door") == "Transient"
+    assert watched.number(alarm) > alarm["Threshold"]
+
+
+def test_an_action_that_is_not_there_is_a_fault_of_the_setup_and_hands_back(
+    watched: Watched,
+) -> None:
+    fault, share = watched.alarm("setup-fault"), watched.alarm("mostly-handed-back")
+    assert watched.run(customer_start()).ending is Ending.SUCCEEDED
+    assert watched.number(fault) == 0
+    before = watched.number(share)
+    missing = {"match": {"conversationId": "has-no-action"}, "replies": [], "then": 404}
+    watched.stack.destination.script.add(missing)
+    assert watched.run(customer_start("has-no-action")).ending is Ending.PARTIALLY_FAILED
+    assert watched.number(fault) == 1 > fault["Threshold"]
+    assert before < watched.number(share) <= 1
+
+
+def test_an_event_of_an_hour_ago_is_acted_on_late(watched: Watched) -> None:
+    alarm = watched.alarm("actions-late")
+    hour_ago = int(time.time() * 1000) - 3_600_000
+    assert watched.run(customer_start(eventTime=hour_ago)).ending is Ending.SUCCEEDED
     assert watched.number(alarm) > alarm["Threshold"]
 
 

@@ -362,6 +362,6 @@ def _hold_metrics_to_records(run: _Run) -> None:
         (metric["Family"], outcome): metric[outcome]
         for metric in run.metrics
         for outcome in ("PROCESSED", "DUPLICATE", "STALE", "PARKED", "RETRY")
-        if metric[outcome]
+        if "Family" in metric and metric.get(outcome)
     }
     assert told == dict(counted), f"metrics of {run.name}: {told}, records: {dict(counted)}"

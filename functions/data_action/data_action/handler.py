@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import boto3
 from botocore.config import Config
 
-from . import canary, genesys, mapping, webhook
+from . import canary, genesys, mapping, metrics, webhook
 from .bodies import Bodies
-from .errors import NotConfigured, TooLate
+from .errors import ActionError, NotConfigured, TooLate
 from .outbound import Outbound, Reply
 from .request import VERSION, ActionRequest, Budget, Context
 from .secret import Secret
@@ -149,4 +149,11 @@ _data_action = cache(lambda: build(os.environ))
 
 
 def handler(payload: Any, context: Context) -> dict[str, Any]:
-    return _data_action()(payload, context.get_remaining_time_in_millis())
+    try:
+        answer = _data_action()(payload, context.get_remaining_time_in_millis())
+    except ActionError as error:
+        print(metrics.failed(error, payload))
+        raise
+    if answer["result"] == "ACTED":
+        print(metrics.acted(answer, payload))
+    return answer
