@@ -10,6 +10,7 @@ from rich.console import Console
 
 from once.errors import OnceError
 from once.genesys import genesys
+from once.mapping import app as mapping
 from once.operate.app import register
 from once.report import Via
 from once.run import Plan, run
@@ -22,6 +23,7 @@ app = typer.Typer(
     help="Each Genesys Cloud event acts once: try it on this machine, operate it on AWS.",
 )
 app.command("genesys")(genesys)
+app.add_typer(mapping, name="mapping")
 register(app)
 
 
