@@ -34,6 +34,7 @@ _LOG_GROUP = _found_under("LogGroupName")
 DOCUMENTED: Mapping[str, Mapping[str, frozenset[Dimensions]]] = {
     "AWS/SQS": {
         "ApproximateAgeOfOldestMessage": _QUEUE,
+        "ApproximateNumberOfMessagesDelayed": _QUEUE,
         "ApproximateNumberOfMessagesNotVisible": _QUEUE,
         "ApproximateNumberOfMessagesVisible": _QUEUE,
         "NumberOfEmptyReceives": _QUEUE,
