@@ -5,11 +5,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SCANNER := .venv-scan
 # On the command line parameters replace those of samconfig.toml, so these two come along.
 BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup run test test-fast check format build deploy bench clean
+.PHONY: help setup run test test-fast check scan format build deploy bench clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -38,6 +39,10 @@ check: $(READY) ## Lint and type-check code, template and state machine
 	$(BIN)/mypy
 	$(BIN)/sam validate --lint
 	$(BIN)/python -m tests.statemachine.lint
+	$(BIN)/python -m tests.statemachine.diagram --check
+
+scan: $(SCANNER) ## Look for what checkov, a scanner of templates, finds unsafe
+	$(SCANNER)/bin/checkov --config-file .checkov.yaml
 
 format: $(READY) ## Format the code
 	$(BIN)/ruff format .
@@ -57,7 +62,11 @@ deploy: build ## Deploy to your AWS account; asks first. PARAMETERS="Name=value 
 ##@ Tidy up
 
 clean: ## Remove what was built and installed
-	rm -rf $(VENV) .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SCANNER) .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(SCANNER): requirements-scan.lock
+	$(PYTHON) -m venv --clear $(SCANNER)
+	$(SCANNER)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-scan.lock
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \
