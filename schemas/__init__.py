@@ -1,0 +1,1 @@
+"""The contracts of this project as JSON Schema, and what keeps them true (docs/contracts.md)."""

@@ -1,0 +1,30 @@
+"""`python -m schemas` writes what follows from the models; `--check` tells what does not."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from schemas import checks
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m schemas", description=__doc__)
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--check", action="store_true", help="write nothing, fail on any difference")
+    how.add_argument(
+        "--publish", action="store_true", help="record the contracts as what others build on"
+    )
+    options = parser.parse_args()
+    if not options.check:
+        checks.write(ROOT)
+    found = checks.find(ROOT) if not options.publish else checks.publish(ROOT)
+    for line in found:
+        print(line, file=sys.stderr)
+    print(f"schemas: {len(found) or 'no'} findings")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,189 @@
+"""What keeps the files true: each check answers with what is wrong, and what to do about it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from enrichment.families import FAMILIES
+from enrichment.words import VERSION
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from schemas import compatible, contracts, examples, families
+from schemas.contracts import Schema
+from schemas.examples import ELEMENT, EVENT
+
+_AGAIN = "run `python -m schemas`"
+_DECLARED = {families.name_of(family): family for family in FAMILIES}
+
+
+def write(root: Path) -> None:
+    """Every file that follows from the models; a pinned key stays as it is."""
+    made = _made(root)
+    for old in _files(root).keys() - made.keys():
+        (root / old).unlink()
+    for path, text in made.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, "utf-8")
+
+
+def publish(root: Path) -> list[str]:
+    """Records the contracts as published, unless that would hide a break."""
+    schemas = contracts.schemas()
+    found = list(incompatible(root, schemas))
+    if not found:
+        for name, schema in schemas.items():
+            path = root / _published() / f"{name}.schema.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(_text(schema), "utf-8")
+    return found
+
+
+def find(root: Path) -> list[str]:
+    """All that is wrong."""
+    schemas = contracts.schemas()
+    return [
+        *drift(root, _made(root)),
+        *malformed(schemas),
+        *unpublished(root, schemas),
+        *incompatible(root, schemas),
+        *example_faults(root / "schemas" / "examples", schemas),
+    ]
+
+
+def drift(root: Path, made: dict[str, str]) -> Iterator[str]:
+    """Files that are not what the models make of them."""
+    there = _files(root)
+    for path in sorted(made.keys() | there.keys()):
+        if path not in made:
+            yield f"{path}: follows from no model any more; {_AGAIN}, which removes it"
+        elif there.get(path) != made[path]:
+            yield f"{path}: is not what the models say; {_AGAIN} and commit what it changed"
+
+
+def malformed(schemas: dict[str, Schema]) -> Iterator[str]:
+    """Schemas that are none, or that leave a field of ours unexplained."""
+    for name, schema in schemas.items():
+        Draft202012Validator.check_schema(schema)
+        if not name.startswith("input/") and (fields := list(contracts.undescribed(schema))):
+            yield (
+                f"{name}: {', '.join(fields)} has no description; give the model's field a line "
+                "under it, or DESCRIPTIONS in schemas/descriptions.py"
+            )
+
+
+def incompatible(root: Path, schemas: dict[str, Schema]) -> Iterator[str]:
+    """Changes that break whoever built on the published version."""
+    folder = root / _published()
+    published = {
+        path.relative_to(folder).as_posix().removesuffix(".schema.json"): path
+        for path in folder.rglob("*.schema.json")
+    }
+    for name, path in sorted(published.items()):
+        if name not in schemas:
+            yield f"{name}: published in version {VERSION} and gone. {_WAYS_OUT}"
+            continue
+        old = json.loads(path.read_text("utf-8"))
+        for what in compatible.breaks(old, schemas[name], contracts.direction(name)):
+            yield f"{name}: {what}. {_WAYS_OUT}"
+
+
+def unpublished(root: Path, schemas: dict[str, Schema]) -> Iterator[str]:
+    """Contracts that nobody could build on yet, as no check holds them."""
+    for name in schemas:
+        if not (root / _published() / f"{name}.schema.json").exists():
+            yield f"{name}: is not published yet; run `python -m schemas --publish` and commit it"
+
+
+_WAYS_OUT = (
+    f"Version {VERSION} is published, and others build on it: add a field beside the old one, or "
+    "begin a new version (docs/contracts.md)"
+)
+
+
+def example_faults(folder: Path, schemas: dict[str, Schema]) -> Iterator[str]:
+    """Examples that are missing, not valid, or not what the enrichment makes of them."""
+    there = examples.names(folder)
+    for missing in sorted(_DECLARED.keys() - set(there)):
+        yield f"schemas/examples/{missing}{EVENT}: is missing; every family has an example"
+    for contract in contracts.CONTRACTS:
+        yield from _own_example(folder, contract.name, schemas[contract.name])
+    for name in there:
+        event = json.loads((folder / f"{name}{EVENT}").read_text("utf-8"))
+        for schema_name, part in _parts(event):
+            yield from _invalid(f"{name}{EVENT}", part, schemas[schema_name], schema_name)
+        path = folder / f"{name}{ELEMENT}"
+        if not path.exists():
+            yield f"schemas/examples/{path.name}: is missing; {_AGAIN}"
+            continue
+        pinned, now = json.loads(path.read_text("utf-8")), examples.element_of(event)
+        kind = str(pinned.get("kind"))
+        yield from _invalid(path.name, pinned, contracts.closed(schemas[kind]), kind)
+        if name in _DECLARED and "note" in pinned:
+            yield f"schemas/examples/{name}{EVENT}: lacks what identifies it: {pinned['note']}"
+        yield from examples.changed_key(name, pinned, now)
+        if pinned != now and pinned.get("key") == now.get("key"):
+            yield f"schemas/examples/{path.name}: the enrichment answers otherwise; {_AGAIN}"
+
+
+_BY_EVENTS = {"event", "parked", "input/envelope"}
+
+
+def _own_example(folder: Path, name: str, schema: Schema) -> Iterator[str]:
+    path = folder / f"{name}.json"
+    if name in _BY_EVENTS:
+        return
+    if not path.exists():
+        yield f"schemas/examples/{path.name}: is missing; every contract has an example"
+        return
+    value = json.loads(path.read_text("utf-8"))
+    yield from _invalid(path.name, value, contracts.closed(schema), name)
+
+
+def _parts(event: Any) -> Iterator[tuple[str, Any]]:
+    """What of an event has a schema: its envelope, and the body of a declared family."""
+    if "topicName" not in event.get("detail", {}):
+        return
+    yield "input/envelope", event
+    for name, family in _DECLARED.items():
+        if event["detail-type"] in family.topics:
+            yield f"input/{name}", event["detail"]["eventBody"]
+
+
+def _invalid(file: str, value: Any, schema: Schema, schema_name: str) -> Iterator[str]:
+    for error in Draft202012Validator(schema).iter_errors(value):
+        yield f"schemas/examples/{file}: {error.json_path}: {error.message} ({schema_name})"
+
+
+def _made(root: Path) -> dict[str, str]:
+    made = {
+        f"schemas/{name}.schema.json": _text(schema) for name, schema in contracts.schemas().items()
+    }
+    made["docs/families.md"] = families.table()
+    folder = root / "schemas" / "examples"
+    for name in examples.names(folder):
+        now = examples.element_of(json.loads((folder / f"{name}{EVENT}").read_text("utf-8")))
+        path = folder / f"{name}{ELEMENT}"
+        text = path.read_text("utf-8") if path.exists() else _text(now)
+        kept = any(examples.changed_key(name, json.loads(text), now))
+        made[f"schemas/examples/{name}{ELEMENT}"] = text if kept else _text(now)
+    return made
+
+
+def _files(root: Path) -> dict[str, str]:
+    folder = root / "schemas"
+    paths = [
+        *folder.glob("*.schema.json"),
+        *folder.glob("input/*.schema.json"),
+        *folder.glob(f"examples/*{ELEMENT}"),
+        *root.glob("docs/families.md"),
+    ]
+    return {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in paths}
+
+
+def _published() -> str:
+    return f"schemas/published/v{VERSION}"
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

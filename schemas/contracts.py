@@ -1,0 +1,144 @@
+"""The list of contracts, each made into a JSON Schema that a person can read."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from data_action.request import WebhookRequest
+from enrichment.elements import Copy, Deferred, Event, Parked
+from enrichment.words import VERSION
+from pydantic import TypeAdapter
+
+from once.operate.records import OutcomeRecord
+from once.report import Report
+from schemas import families, models
+from schemas.descriptions import DESCRIPTIONS
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Contract:
+    """`out`: others read it. `in`: others write it. `kept_nulls`: what is absent is null."""
+
+    name: str
+    model: Any
+    title: str
+    direction: Literal["out", "in"] = "out"
+    kept_nulls: bool = False
+    snake: bool = False
+
+
+CONTRACTS = (
+    Contract("event", Event, "Normalised event"),
+    Contract("copy", Copy, "Copy within a batch"),
+    Contract("parked", Parked, "Message that holds no event"),
+    Contract("deferred", Deferred, "Event that could not be prepared now"),
+    Contract("action-request", models.ActionRequest, "What the data action is asked"),
+    Contract("webhook-request", WebhookRequest, "What a webhook receives"),
+    Contract("claim-row", models.ClaimRow, "Row of a claim", snake=True),
+    Contract("latest-row", models.LatestRow, "Row of a lane's latest event", snake=True),
+    Contract("slot-row", models.SlotRow, "Row of the limiter", snake=True),
+    Contract("health-row", models.HealthRow, "Row of the destination's health", snake=True),
+    Contract("outcome-record", OutcomeRecord, "Record in the outcome log"),
+    Contract("run-report", Report, "Report of `once run --report`", kept_nulls=True),
+    Contract("input/envelope", models.Envelope, "What is around an event", "in"),
+)
+
+
+def schemas() -> dict[str, Schema]:
+    """Every contract by its name, which is its file's name too."""
+    made = {contract.name: of_contract(contract) for contract in CONTRACTS}
+    for name, schema in families.inputs().items():
+        made[f"input/{name}"] = _head(f"input/{name}") | schema
+    return made
+
+
+def direction(name: str) -> Literal["out", "in"]:
+    """Whether others read the contract or write it."""
+    return "in" if name.startswith("input/") else "out"
+
+
+def of_contract(contract: Contract) -> Schema:
+    """The schema of one contract."""
+    adapter: TypeAdapter[Any] = TypeAdapter(contract.model)
+    schema = adapter.json_schema(by_alias=not contract.snake)
+    name = contract.model.__name__
+    hidden = {
+        field_name
+        for field_name, field in getattr(contract.model, "model_fields", {}).items()
+        if field.exclude
+    }
+    aliases = {re.sub(r"_(.)", lambda m: m[1].upper(), field) for field in hidden}
+    _tidy(schema, name, contract.kept_nulls, without=aliases)
+    for part_name, part in schema.get("$defs", {}).items():
+        _tidy(part, part_name, contract.kept_nulls, without=frozenset())
+    schema.pop("title", None)
+    schema.pop("additionalProperties", None)
+    first = {name: schema[name] for name in ("description", "type") if name in schema}
+    last = {"$defs": schema.pop("$defs", {})}
+    return _head(contract.name) | {"title": contract.title} | first | schema | last
+
+
+def _head(name: str) -> Schema:
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:genesys-once:v{VERSION}:{name.replace('/', ':')}",
+    }
+
+
+def _tidy(schema: Schema, name: str, kept_nulls: bool, without: set[str] | frozenset[str]) -> None:
+    """Leaves what a reader needs: no made-up titles, no nulls that are never written.
+
+    Whoever reads a contract must bear fields that are new, so nothing is forbidden here; our own
+    checks forbid what is not declared (`closed`).
+    """
+    schema.pop("additionalProperties", None) if "properties" in schema else None
+    schema.pop("title", None)
+    if schema.get("description") and schema.get("enum"):
+        schema["description"] = " ".join(schema["description"].split())
+    required = [field for field in schema.get("required", []) if field not in without]
+    for field in without:
+        del schema["properties"][field]
+    if "required" in schema:
+        schema["required"] = required
+    for field, part in schema.get("properties", {}).items():
+        part.pop("title", None)
+        if not kept_nulls:
+            part.pop("default", None)
+            _drop_null(part)
+        if "description" in part:
+            part["description"] = " ".join(part["description"].split())
+        else:
+            text = DESCRIPTIONS.get(f"{name}.{field}")
+            if text:
+                part["description"] = text
+
+
+def _drop_null(part: Schema) -> None:
+    choices = part.get("anyOf", [])
+    left = [choice for choice in choices if choice != {"type": "null"}]
+    if len(left) == 1 and len(choices) == 2:
+        del part["anyOf"]
+        part.update({k: v for k, v in left[0].items() if k not in part})
+
+
+def undescribed(schema: Schema) -> Iterator[str]:
+    """Fields that say nothing about themselves."""
+    for part in (schema, *schema.get("$defs", {}).values()):
+        for field, inner in part.get("properties", {}).items():
+            if not {"description", "$ref"} & set(inner):
+                yield field
+
+
+def closed(schema: Any) -> Any:
+    """The same schema, but what is not declared is an error: for what we ourselves produce."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {name: closed(part) for name, part in schema.items()}
+    if isinstance(inner.get("properties"), dict) and "type" in inner:
+        inner.setdefault("additionalProperties", False)
+    return inner

@@ -1,0 +1,51 @@
+"""Events of our own making and the elements they must become, with their keys pinned."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from enrichment.batch import enrich
+
+SENT_MS = 1777888802000  # two seconds after the events, which happen at 10:00 on 4 May 2026
+EVENT, ELEMENT = ".event.json", ".element.json"
+
+Json = dict[str, Any]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name.removesuffix(EVENT) for path in folder.glob(f"*{EVENT}"))
+
+
+def element_of(event: Json) -> Json:
+    """What the enrichment answers to this event alone."""
+    record = {
+        "messageId": "example",
+        "body": json.dumps(event),
+        "attributes": {"SentTimestamp": str(SENT_MS), "ApproximateReceiveCount": "1"},
+    }
+    (element,) = enrich([record], _no_bucket)
+    return element
+
+
+def _no_bucket(key: str, content: bytes) -> Json:
+    raise AssertionError(f"an example is too large: {key}, {len(content)} bytes")
+
+
+def changed_key(name: str, pinned: Json, now: Json) -> Iterator[str]:
+    """Complains where the key is another, and its version is not."""
+    before, after = pinned.get("key"), now.get("key")
+    if not before or before == after:
+        return
+    if after and _version(before) != _version(after):
+        return
+    yield (
+        f"schemas/examples/{name}{ELEMENT}: the key changed from {before} to {after}. Copies in "
+        "flight would act twice. Take the change back; or, if it is meant, raise KEY_VERSION in "
+        "functions/enrichment/enrichment/words.py, run `python -m schemas`, and deploy as "
+        "docs/contracts.md says"
+    )
+
+
+def _version(key: Json) -> str:
+    return str(key["sk"]).partition("/")[0]
