@@ -22,6 +22,7 @@ _DEPTHS = (
     "ApproximateNumberOfMessagesNotVisible",
     "ApproximateNumberOfMessagesDelayed",
 )
+# What an event became says more than what became of its copies.
 _RANKS = {
     outcome: rank
     for rank, outcome in enumerate(
@@ -127,6 +128,7 @@ class Tracker:
         while self._quiet_since is None:
             self._refresh()
             time.sleep(_POLL_SECONDS)
+        self._refresh()
 
     def standing(self) -> Standing:
         return Standing(
@@ -198,8 +200,11 @@ class Tracker:
             return False
         if record.deferred_to is not None:
             self._of_message[record.deferred_to] = course
-        # A message delivered twice may be judged twice; the first verdict that settled it stands.
-        if course.outcome not in SETTLED:
+        # A message delivered twice may be judged twice, even be deferred to two fresh ones.
+        if (
+            course.outcome is Outcome.RETRY
+            or _RANKS[Outcome(record.outcome)] < _RANKS[course.outcome]
+        ):
             course.record = record
             course.handed_back += course.outcome is Outcome.RETRY
         return True

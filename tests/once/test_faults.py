@@ -46,7 +46,7 @@ def test_the_example_has_every_fault_there_is() -> None:
     ],
 )
 def test_a_mistake_in_the_file_is_named(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(OnceError, match="faults.toml") as raised:
+    with pytest.raises(OnceError, match=r"faults\.toml") as raised:
         read(tmp_path, text)
     assert said in str(raised.value)
 

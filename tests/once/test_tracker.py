@@ -111,11 +111,42 @@ def test_handed_back_is_not_settled(aws: FakeAws, tracker: Tracker) -> None:
     assert tracker.report(FIRST).outcome == Outcome.DUPLICATE
 
 
-def test_the_first_verdict_that_settles_stands(aws: FakeAws, tracker: Tracker) -> None:
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_two_verdicts_that_of_the_event_stands(
+    aws: FakeAws, tracker: Tracker, order: int
+) -> None:
     tracker.sent_to_queue(FIRST, "m1")
-    aws.record("m1", "PROCESSED", reason="ACTED")
-    aws.record("m1", "DUPLICATE", reason="SAME_KEY")
+    for outcome, reason in [("PROCESSED", "ACTED"), ("DUPLICATE", "SAME_KEY")][::order]:
+        aws.record("m1", outcome, reason=reason)
     wait(tracker, FIRST)
+    assert tracker.report(FIRST).outcome == Outcome.PROCESSED
+
+
+def test_a_line_sent_twice_is_settled_with_both_its_messages(
+    aws: FakeAws, tracker: Tracker
+) -> None:
+    tracker.sent_to_queue(FIRST, "m1")
+    tracker.sent_to_queue(FIRST, "m2")
+    aws.waiting = 1
+    aws.record("m2", "DUPLICATE", because="run#m1")
+    seen: list[int] = []
+
+    def later(standing: Standing) -> None:
+        seen.append(standing.settled)
+        if len(seen) == 1:
+            aws.record("m1", "PROCESSED")
+
+    tracker.wait([FIRST], later)
+    assert seen == [0, 1]
+    assert tracker.report(FIRST).outcome == Outcome.PROCESSED
+
+
+def test_the_wait_for_an_empty_queue_sees_what_comes_last(aws: FakeAws, tracker: Tracker) -> None:
+    tracker.sent_to_queue(FIRST, "m1")
+    aws.record("m1", "DUPLICATE")
+    wait(tracker, FIRST)
+    aws.record("m1", "PROCESSED")
+    tracker.wait_until_empty()
     assert tracker.report(FIRST).outcome == Outcome.PROCESSED
 
 

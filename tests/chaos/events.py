@@ -1,0 +1,269 @@
+"""Streams of events of which it is known what really happened, from a seed.
+
+Each line tells of one happening. The truth is kept beside the lines, by their content, so that what
+a destination received can be judged without any key of ours.
+"""
+
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+START_MS = 1_760_000_000_000
+_COPIES = 0.2
+_PRESENCES = ("AVAILABLE", "BUSY", "MEAL", "ON_QUEUE", "BREAK")
+_ROUTING = ("IDLE", "INTERACTING", "COMMUNICATING", "NOT_RESPONDING", "OFF_QUEUE")
+_CHAT = ("queued", "alerting", "connected", "on_hold", "connected", "wrapup")
+_CALL = ("customer.start", "acd.start", "acd.end", "user.start", "user.end", "acw", "customer.end")
+
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Happening:
+    """Something that must act once, unless it is broken or a newer state of its lane is known."""
+
+    name: str
+    at_ms: int
+    lane: str | None = None
+    broken: bool = False
+
+
+@dataclass
+class Stream:
+    """Lines to send, and what each of them tells of."""
+
+    lines: list[str] = field(default_factory=list)
+    told: list[Happening] = field(default_factory=list)
+    _by_content: dict[str, Happening] = field(default_factory=dict)
+
+    def tell(self, happening: Happening, event: Event | str) -> None:
+        if not isinstance(event, str):
+            content = _content(*_topic_and_body(event))
+            known = self._by_content.setdefault(content, happening)
+            assert known == happening, f"{known} and {happening} read the same"
+        self.lines.append(event if isinstance(event, str) else json.dumps(event))
+        self.told.append(happening)
+
+    def about(self, topic: str, body: Any) -> Happening:
+        """What a request with this topic and body tells of."""
+        return self._by_content[_content(topic, body)]
+
+    def overtaken(self, happening: Happening) -> bool:
+        return any(
+            other.lane == happening.lane is not None and other.at_ms > happening.at_ms
+            for other in self.told
+        )
+
+
+def _topic_and_body(event: Event) -> tuple[str, Any]:
+    detail = event["detail"]
+    if "eventBody" in detail:
+        return detail["topicName"], detail["eventBody"]
+    return event["detail-type"], detail
+
+
+def _content(topic: str, body: Any) -> str:
+    return json.dumps([topic, body], sort_keys=True)
+
+
+class Centre:
+    """A contact centre: whatever happens in it follows from the seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)  # noqa: S311 - to be repeated, not to be guessed
+        self._now_ms = START_MS
+        self._happened = 0
+        self.organisation = self._id()
+        self.queue = self._id()
+        self.stream = Stream()
+
+    def _id(self) -> str:
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+
+    def _later(self) -> int:
+        self._now_ms += self._random.randint(2_000, 9_000)
+        return self._now_ms
+
+    def _happens(
+        self, lane: str | None, tell: Callable[[int], Event], *, at_ms: int | None = None
+    ) -> None:
+        """Told once, or with copies; `tell` says it anew for a moment up to 400 ms later."""
+        self._happened += 1
+        at_ms = at_ms or self._later()
+        happening = Happening(f"h{self._happened}", at_ms, lane)
+        first = tell(0)
+        self.stream.tell(happening, first)
+        while self._random.random() < _COPIES:
+            again = self._random.choice(("same", "told anew", "second integration"))
+            copy = first if again == "same" else tell(self._random.randint(1, 400))
+            if again == "second integration":
+                copy = {**copy, "source": f"{copy['source']}-too"}
+            self.stream.tell(happening, copy)
+
+    def _genesys(self, template: str, entity: str, body: Event, published_ms: int) -> Event:
+        return {
+            "version": "0",
+            "id": self._id(),
+            "detail-type": template,
+            "source": f"aws.partner/genesys.com/cloud/{self.organisation}/events",
+            "account": "123456789012",
+            "time": _iso(published_ms)[:19] + "Z",
+            "region": "eu-central-1",
+            "resources": [],
+            "detail": {
+                "topicName": template.replace("{id}", entity),
+                "version": "2",
+                "eventBody": body,
+                "metadata": {"CorrelationId": self._id()},
+                "timestamp": _iso(published_ms),
+            },
+        }
+
+    def call(self) -> None:
+        """Exact, in no order: each of its events counts. Some are in the same millisecond."""
+        conversation, person, session = self._id(), self._id(), self._id()
+        at_ms = self._later()
+        for suffix in _CALL:
+            if self._random.random() < 0.7:
+                at_ms = self._later()
+            body = {
+                "eventTime": at_ms,
+                "conversationId": conversation,
+                "participantId": person,
+                "sessionId": session,
+                "mediaType": "VOICE",
+                "direction": "INBOUND",
+            }
+            if suffix != "customer.start":
+                body["queueId"] = self.queue
+            if suffix.endswith(".end"):
+                body["disconnectType"] = "PEER"
+            template = f"v2.detail.events.conversation.{{id}}.{suffix}"
+
+            def tell(
+                late_ms: int, template: str = template, body: Event = body, at_ms: int = at_ms
+            ) -> Event:
+                return self._genesys(template, conversation, body, at_ms + 300 + late_ms)
+
+            self._happens(None, tell, at_ms=at_ms)
+
+    def agent(self) -> None:
+        """Exact, and the newest state counts."""
+        user = self._id()
+        for _ in range(3):
+            presence, at_ms = self._random.choice(_PRESENCES), self._later()
+            body: Event = {
+                "source": "PURECLOUD",
+                "presenceDefinition": {"id": self._id(), "systemPresence": presence},
+                "primary": True,
+                "message": "",
+                "modifiedDate": _iso(at_ms),
+            }
+            self._state("v2.users.{id}.presence", user, f"presence {user}", body, at_ms)
+            status, at_ms = self._random.choice(_ROUTING), self._later()
+            body = {"id": user, "routingStatus": {"status": status, "startTime": _iso(at_ms)}}
+            self._state("v2.users.{id}.routingStatus", user, f"routing {user}", body, at_ms)
+
+    def _state(self, template: str, entity: str, lane: str, body: Event, at_ms: int) -> None:
+        def tell(late_ms: int) -> Event:
+            return self._genesys(template, entity, body, at_ms + 60 + late_ms)
+
+        self._happens(lane, tell, at_ms=at_ms)
+
+    def queue_view(self) -> None:
+        """Snapshots of a whole conversation, sent again when something else in it has changed."""
+        conversation, person, call = self._id(), self._id(), self._id()
+        at_ms = self._later()
+        times: dict[str, str] = {"startTime": _iso(at_ms)}
+        for state, moment in (
+            ("alerting", "startTime"),
+            ("connected", "connectedTime"),
+            ("disconnected", "endTime"),
+        ):
+            times[moment] = _iso(at_ms)
+            telephone = {"id": call, "state": state, "held": False, **times}
+
+            def tell(late_ms: int, telephone: Event = telephone, at_ms: int = at_ms) -> Event:
+                one = {
+                    "id": person,
+                    "purpose": "customer",
+                    "calls": [telephone],
+                    "attributes": {"seen": late_ms},
+                }
+                template = "v2.routing.queues.{id}.conversations"
+                body = {"id": conversation, "participants": [one]}
+                return self._genesys(template, self.queue, body, at_ms + 90 + late_ms)
+
+            self._happens(f"snapshot {conversation}", tell, at_ms=at_ms)
+            at_ms = self._later()
+
+    def chat(self) -> None:
+        """Windowed: flattened by hand, numbered anew with every copy, states that come again."""
+        conversation = self._id()
+        for status in _CHAT:
+            at_ms = self._later()
+
+            def tell(late_ms: int, status: str = status, at_ms: int = at_ms) -> Event:
+                return {
+                    "version": "0",
+                    "id": self._id(),
+                    "detail-type": "Conversation Status Change",
+                    "source": "contact-centre.chat",
+                    "account": "123456789012",
+                    "time": _iso(at_ms)[:19] + "Z",
+                    "region": "eu-central-1",
+                    "resources": [],
+                    "detail": {
+                        "event_id": self._id(),
+                        "conversation_id": conversation,
+                        "status": status,
+                        "timestamp": _iso(at_ms + late_ms),
+                    },
+                }
+
+            self._happens(f"chat {conversation}", tell, at_ms=at_ms)
+
+    def membership(self) -> None:
+        """Windowed: joining and leaving a queue, with no time but that of publishing."""
+        user = self._id()
+        for joined in (True, False):
+            at_ms = self._later()
+            body = {"id": user, "user": {"id": user}, "queueId": self.queue, "joined": joined}
+
+            def tell(late_ms: int, body: Event = body, at_ms: int = at_ms) -> Event:
+                return self._genesys(
+                    "v2.routing.queues.{id}.users", self.queue, body, at_ms + late_ms
+                )
+
+            self._happens(f"member {user}", tell, at_ms=at_ms)
+
+    def cut_off(self) -> None:
+        self._happened += 1
+        happening = Happening(f"h{self._happened}", self._later(), broken=True)
+        self.stream.tell(happening, f'{{"id": "{self._id()}", "detail": {{')
+
+
+def chaos_stream(seed: int, lines: int) -> Stream:
+    """So many lines of calls, agents, queues, chats and memberships, and a few that are broken."""
+    centre, random = Centre(seed), Random(seed)  # noqa: S311
+    scenes: Mapping[Callable[[], None], int] = {
+        centre.call: 40,
+        centre.agent: 15,
+        centre.queue_view: 20,
+        centre.chat: 20,
+        centre.membership: 20,
+        centre.cut_off: 5,
+    }
+    while len(centre.stream.lines) < lines:
+        random.choices(list(scenes), weights=list(scenes.values()))[0]()
+    del centre.stream.lines[lines:], centre.stream.told[lines:]
+    return centre.stream
+
+
+def _iso(ms: int) -> str:
+    moment = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=ms)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,103 @@
+"""Judges a run with faults by what really happened, and by what the destination really did."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from once.genesys import Received
+from once.report import Outcome, Report
+from tests.chaos.events import Happening, Stream
+
+
+@dataclass
+class Verdict:
+    """Names of happenings. All lists but `repeated` and `parked` should be empty."""
+
+    acted: int = 0
+    stale: int = 0
+    parked: list[str] = field(default_factory=list)
+    dead: list[str] = field(default_factory=list)
+    repeated: int = 0  # asked once more under the same key, for a fault had hidden that it acted
+    lost: list[str] = field(default_factory=list)
+    acted_twice: list[str] = field(default_factory=list)
+    stale_for_nothing: list[str] = field(default_factory=list)
+    parked_for_nothing: list[str] = field(default_factory=list)
+    dead_for_nothing: list[str] = field(default_factory=list)
+
+    @property
+    def faultless(self) -> bool:
+        return not (
+            self.lost
+            or self.acted_twice
+            or self.stale_for_nothing
+            or self.parked_for_nothing
+            or self.dead_for_nothing
+        )
+
+
+def judge(
+    stream: Stream, report: Report, requests: Iterable[Received], hopeless: Iterable[str] = ()
+) -> Verdict:
+    """`hopeless` are the happenings that the destination never lets act."""
+    assert report.faults is not None
+    verdict = Verdict()
+    requests = [one for one in requests if one.facts]
+    effects, twice = _effects(stream, requests)
+    refused = {_told(stream, one) for one in requests if one.status == 422}
+    unexcused = {act.idempotency_key for act in report.faults.repeated_acts if not act.because}
+    verdict.repeated = len(report.faults.repeated_acts) - len(unexcused)
+    twice |= {_told(stream, one) for one in requests if one.facts["idempotencyKey"] in unexcused}
+    verdict.acted_twice = sorted(happening.name for happening in twice)
+
+    outcomes: dict[Happening, set[Outcome]] = defaultdict(set)
+    for happening, line in zip(stream.told, report.events, strict=True):
+        outcomes[happening].add(line.outcome)
+    for happening, found in outcomes.items():
+        if effects[happening]:
+            verdict.acted += 1
+        elif Outcome.PARKED in found:
+            verdict.parked.append(happening.name)
+            if not happening.broken and happening not in refused:
+                verdict.parked_for_nothing.append(happening.name)
+        elif Outcome.STALE in found:
+            verdict.stale += 1
+            if not stream.overtaken(happening):
+                verdict.stale_for_nothing.append(happening.name)
+        elif found != {Outcome.RETRY}:
+            verdict.lost.append(happening.name)
+    _look_at_the_dead(verdict, stream, report, effects, set(hopeless))
+    return verdict
+
+
+def _told(stream: Stream, request: Received) -> Happening:
+    return stream.about(request.body["topic"], request.body["body"])
+
+
+def _effects(
+    stream: Stream, requests: Iterable[Received]
+) -> tuple[Counter[Happening], set[Happening]]:
+    """How often each acted at a destination that knows its keys; those that did so twice."""
+    effects: Counter[Happening] = Counter()
+    for request in requests:
+        if request.acted and not request.repeated:
+            effects[_told(stream, request)] += 1
+    return effects, {happening for happening, count in effects.items() if count > 1}
+
+
+def _look_at_the_dead(
+    verdict: Verdict,
+    stream: Stream,
+    report: Report,
+    effects: Counter[Happening],
+    hopeless: set[str],
+) -> None:
+    assert report.faults is not None
+    letters = {letter.line: letter for letter in report.faults.dead_letters}
+    for line, happening in enumerate(stream.told, 1):
+        letter = letters.get(line)
+        if letter is not None:
+            verdict.dead.append(f"{happening.name}: {letter.reason}")
+            if not letter.met and happening.name not in hopeless:
+                verdict.dead_for_nothing.append(happening.name)
+        elif report.events[line - 1].outcome is Outcome.RETRY and not effects[happening]:
+            verdict.lost.append(happening.name)
