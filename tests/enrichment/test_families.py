@@ -86,13 +86,13 @@ def test_windowed_families_keep_the_latest() -> None:
 
 
 @pytest.mark.parametrize("topic", [t for t in TOPICS if BY_TOPIC[t].time])
-def test_a_field_of_another_type_is_a_missing_one_and_said_so(topic: str) -> None:
+def test_a_time_of_another_type_is_a_missing_one_and_said_so(topic: str) -> None:
     event = sdk.event(topic, 1)
     name = BY_TOPIC[topic].time.partition(".")[0]
     event["detail"]["eventBody"][name] = ["no time"]
     one = element(event)
     assert one["kind"] == "event"
-    assert f"not as declared: {name}" in one["note"]
+    assert name in one["note"]
     assert one["policy"]["windowMs"] > 0
 
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 ANY = st.characters(exclude_categories=["Cs"])
 TEXT = st.text(ANY, min_size=1, max_size=400) | st.text("/%~a", min_size=1)
-TEXT |= st.builds(lambda text, times: text * times, TEXT, st.sampled_from([1, 50, 1000]))
+TEXT |= st.text("\n\x1b\u202e\U0001f512a", min_size=1)
+TEXT |= st.builds(lambda text, times: text * times, TEXT, st.sampled_from([1, 50, 150, 1000]))
 PARTS = st.lists(TEXT, min_size=1, max_size=6)
 DIGEST = st.sampled_from([None, digest("a"), digest("b")])
 
@@ -29,11 +30,11 @@ def test_a_character_that_moves_to_the_next_part_makes_another_key(parts: list[s
 
 
 @given(PARTS, DIGEST)
-def test_a_key_fits_and_can_be_printed(parts: list[str], content: str | None) -> None:
+def test_a_key_fits_and_harms_no_terminal(parts: list[str], content: str | None) -> None:
     first, sk = compose("v1/family/", parts, content)
     assert len(first.encode()) <= 600
     assert len(sk.encode()) <= 1024
-    assert sk.isprintable()
+    assert not {"\n", "\x1b", "\u202e"} & {*first, *sk}
     assert "/" not in first
 
 

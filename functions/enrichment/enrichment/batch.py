@@ -8,8 +8,6 @@ from enrichment.collapse import collapse
 from enrichment.normalise import normalise
 from enrichment.overflow import LIMIT_BYTES, Element, Write, fit
 
-_GROWTH = 6  # times, at most: a byte of UTF-8 escaped as \\u007f
-
 
 def enrich(records: list[Any], write: Write) -> list[Element]:
     """One element for each SQS record, in their order."""
@@ -19,8 +17,9 @@ def enrich(records: list[Any], write: Write) -> list[Element]:
     if b"Infinity" in text:
         normalised = [normalise(record, distrust_numbers=True) for record in records]
     elements = collapse(normalised)
-    is_small = is_small or _GROWTH * len(text) <= LIMIT_BYTES
-    return elements if is_small else fit(elements, write)
+    if is_small or (text.isascii() and b"\x7f" not in text and 2 * len(text) <= LIMIT_BYTES):
+        return elements
+    return fit(elements, write)
 
 
 def _is_small(records: list[Any]) -> bool:

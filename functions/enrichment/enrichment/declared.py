@@ -8,6 +8,7 @@ from enrichment import topics
 from enrichment.families import BY_TOPIC, Family
 from enrichment.identity import Identity, Json, Kind, latest_key, subject_of
 from enrichment.keys import canonical, compose, compose_plain, digest, digest_texts, is_plain
+from enrichment.kinds import TIMED
 from enrichment.reader import Values, read_carefully, reader
 from enrichment.words import KEY_VERSION
 
@@ -38,7 +39,10 @@ class Declared:
         self._n_states = self._n_required + len(family.state)
         self._n_contents = self._n_states + len(family.content)
         self._n_lanes = self._n_contents + len(family.lane)
-        self._is_plain = bool(family.time) and not (family.slots or family.whole or family.lane)
+        self._is_plain = bool(family.time) and not (
+            family.slots or family.whole or family.content or family.lane
+        )
+        self._has_content = bool(family.whole or family.content)
         self._labels = tuple(f"{path}=" for path in family.state)
         self._format = "/".join(["%s"] * len(required) + [f"{s}%s" for s in self._labels])
         self._slashes = self._format.count("/")
@@ -56,10 +60,11 @@ class Declared:
         except ValidationError:  # some field is not as declared
             return self._identify_carefully(body, topic)
         if self._is_plain and None not in values:  # as most events are, so most pass here
-            text = self._format % values[: self._n_states]
-            if is_plain(text, self._slashes) and not any(values[self._n_states :]):
-                subject, sk = compose_plain(self._prefix, text)
+            text = self._format % values
+            if is_plain(text, self._slashes):
+                subject, _, rest = text.partition("/")
                 state, ms = self._word or _first(values[n:]), values[n - 1]
+                sk = self._prefix + rest
                 return self._exact, subject, subject, sk, ms, state, self._latest, {}, None
         found = self._from_topic(topic) if self._gaps else {}
         values = _filled(values, self._gaps, found)
@@ -82,28 +87,22 @@ class Declared:
         self, body: Json, values: Values, found: dict[str, str], note: str | None
     ) -> Identity:
         family, n = self._family, self._n_required
-        content = self._content(body, values)
-        subject, sk = self._composed(values[: self._n_states], content)
-        state = self._word or _first(values[n : self._n_states])
+        head = values[: self._n_states]
+        content = self._content(body, values) if self._has_content else None
+        text = self._format % head
+        if is_plain(text, self._slashes):
+            subject, sk = compose_plain(self._prefix, text, content)
+        else:
+            labelled = map(str.__add__, self._labels, map(str, head[n:]))
+            subject, sk = compose(self._prefix, [*map(str, head[:n]), *labelled], content)
         kind, ms = self._exact, values[n - 1] if family.time else None
         if family.times:
             ms = max(filter(None, values[self._n_lanes :]), default=None)
         if ms is None and not self._tells_time(values):
             kind = self._windowed
-        latest = self._latest_key(values)
-        return kind, str(values[0]), subject, sk, ms, state, latest, found, note
-
-    def _composed(self, head: Values, content: str | None) -> tuple[str, str]:
-        """The subject as it stands in a pk, and the sk."""
-        text = self._format % head
-        if is_plain(text, self._slashes):
-            return compose_plain(self._prefix, text, content)
-        parts = list(map(str, head[: self._n_required]))
-        parts += [
-            label + str(value)
-            for label, value in zip(self._labels, head[len(parts) :], strict=True)
-        ]
-        return compose(self._prefix, parts, content)
+        latest = self._latest_key(values) if family.lane else self._latest
+        state = self._word or _first(head[n:])
+        return kind, values[0], subject, sk, ms, state, latest, found, note
 
     def _content(self, body: Json, values: Values) -> str | None:
         if self._family.whole:
@@ -117,17 +116,21 @@ class Declared:
     def _tells_time(self, values: Values) -> bool:
         if not self._family.timed:
             return False
-        return 'Time":' in (values[self._paths.index(self._family.timed)])
+        told: str = values[self._paths.index(self._family.timed)]
+        return told.startswith(TIMED)
 
     def _latest_key(self, values: Values) -> str:
-        if not self._latest or not self._family.lane:
-            return self._latest
-        return latest_key(self._exact.family, values[self._n_contents : self._n_lanes])
+        if not self._latest:
+            return ""
+        lane = values[self._n_contents : self._n_lanes]
+        return latest_key(self._exact.family, [value for value in lane if value != ""])
 
     def _from_topic(self, topic: str) -> dict[str, str]:
         follows = self._follow(topic)
         if follows is None or topics.SLOT in topic:
             return {}
+        if len(self._slots) == 1:
+            return {self._slots[0]: follows[1]}
         return dict(zip(self._slots, follows.groups(), strict=False))
 
     def _fall_back(
@@ -162,7 +165,10 @@ def _filled(values: Values, gaps: list[tuple[int, str]], found: dict[str, str]) 
 
 def _first(states: Values) -> str | None:
     """The state to show: the first that is there."""
-    return next((str(state) for state in states if state != ""), None)
+    for state in states:
+        if state != "":
+            return str(state)
+    return None
 
 
 @lru_cache(maxsize=1024)

@@ -49,8 +49,8 @@ def open_event(value: Any) -> Opened:
     try:  # as EventBridge delivers it; whatever is missing here is looked for below
         detail = value["detail"]
         body, topic, template = detail["eventBody"], detail["topicName"], value["detail-type"]
-        if type(body) is dict and type(topic) is str and topic[:3] == "v2.":
-            return _genesys(template, topic, body, detail, value)
+        if template in BY_TOPIC and type(body) is dict and len(topic) <= LONGEST_TOPIC:
+            return template, topic, body, detail, value
     except (LookupError, TypeError):
         pass
     for _ in range(_LAYERS):

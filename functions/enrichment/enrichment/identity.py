@@ -57,10 +57,11 @@ def generic(template: str, topic: str, body: Json) -> Identity:
     """Any topic: ids from its name, a known time or a version, and a hash of the body."""
     name = topics.family_name(template)
     names = topics.slot_names(template)
-    ids = topics.slots(template, topic) or ()
+    ids = topics.slots(template, topic)
     found = dict(zip(names, ids, strict=False))
     subject_type, subject_id = subject_of(found, body)
-    time = next((ms for ms in (maybe_ms(body.get(name)) for name in _TIMES) if ms), None)
+    times = [maybe_ms(body[name]) for name in _TIMES if name in body]
+    time = next(filter(None, times), None)
     version, own_id = body.get("version"), body.get("id")
     parts = [subject_id or "", *ids[1:]]
     if own_id and isinstance(own_id, str) and type(version) is int:
@@ -75,7 +76,7 @@ def generic(template: str, topic: str, body: Json) -> Identity:
         subject_id,
         *compose(f"{KEY_VERSION}/{name}/", parts, digest(body)),
         time,
-        next((value for value in map(body.get, _STATES) if isinstance(value, str)), None),
+        next((body[name] for name in _STATES if type(body.get(name)) is str), None),
         "" if exact else latest_key(name, [f"{n}={v}" for n, v in sorted(ids_of(body).items())]),
         found,
         None,
@@ -84,8 +85,10 @@ def generic(template: str, topic: str, body: Json) -> Identity:
 
 def latest_key(family: str, lane: Sequence[Any]) -> str:
     """The sk of the row that holds the latest event of a lane within the subject."""
-    parts = [v if type(v) is str else digest(v) for v in lane if v != ""]
-    return compose(f"latest/{family}/", ["", *parts])[1] if parts else f"latest/{family}"
+    if not lane:
+        return f"latest/{family}"
+    parts = [value if type(value) is str else digest(value) for value in lane]
+    return compose(f"latest/{family}/", ["", *parts])[1]
 
 
 def subject_of(found: Mapping[str, str], body: Json) -> tuple[str, str | None]:

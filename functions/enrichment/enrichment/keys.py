@@ -18,9 +18,10 @@ def is_plain(text: str, slashes: int) -> bool:
     """True where parts joined by `/` need no escape, so the text can stand in a key as it is."""
     return (
         text.isascii()
-        and text.isprintable()
         and "%" not in text
         and "~" not in text
+        and "\n" not in text  # parts pk from sk in the idempotency key
+        and "\x1b" not in text  # and nobody's terminal shall obey a key
         and text.count("/") == slashes
         and len(text) <= _LONGEST
     )
@@ -47,7 +48,7 @@ def compose_plain(prefix: str, text: str, content: str | None = None) -> tuple[s
 def _sort_key(prefix: str, text: str, content: str | None) -> str:
     if content is not None:
         text = f"{text}/{_HASHED}{content}" if text else _HASHED + content
-    if len(text) > _LONGEST and len((prefix + text).encode()) > SK_BYTES:
+    if len(text) > _LONGEST // 4 and len((prefix + text).encode()) > SK_BYTES:
         text = _HASHED + _hash(text.encode())
     return prefix + text
 
@@ -75,7 +76,7 @@ def digest(value: Any) -> str:
 
 def digest_texts(texts: Sequence[str]) -> str:
     """A short hash of some texts, which cannot run into each other."""
-    return _hash(b"".join(b"%d:%b" % (len(text), text) for text in map(_bytes, texts)))
+    return _hash(_bytes("".join([f"{len(text)}:{text}" for text in texts])))
 
 
 def canonical(value: Any) -> str:

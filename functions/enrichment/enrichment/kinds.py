@@ -1,6 +1,7 @@
 """Kinds of values in a body, each with how it is validated: by pydantic, and without loading it."""
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Annotated, Any
 
 from pydantic_core import core_schema, to_json
@@ -8,6 +9,9 @@ from pydantic_core.core_schema import CoreSchema
 
 from enrichment.keys import without_nulls
 from enrichment.times import LAST_MS, to_ms
+
+TIMED = "timed "
+_TELLS_TIME = b'Time":'
 
 
 class Checked:
@@ -60,6 +64,12 @@ WhenMs = Annotated[
 
 
 def told(parts: list[Any]) -> str:
-    """The parts as JSON. They are validated, so their fields are in the order of declaration."""
+    """A digest of what the parts tell, and `timed` before it where they tell a time.
+
+    The parts are validated, so their fields are in the order of their declaration.
+    """
     text = to_json(parts)
-    return (to_json(without_nulls(parts)) if b":null" in text else text).decode()
+    if b":null" in text:
+        text = to_json(without_nulls(parts))
+    digest = sha256(text).hexdigest()
+    return TIMED + digest if _TELLS_TIME in text else digest

@@ -42,7 +42,7 @@ def normalise(record: Any, *, distrust_numbers: bool = False) -> Element:
         value = parse(text)
         if distrust_numbers:
             _refuse_infinite(value)
-        if type(value) is dict and value.get("kind") == "event" and "key" in value:
+        if type(value) is dict and "key" in value and value.get("kind") == "event":
             return _replayed(message_id, value)
         element = _event(message_id, open_event(value), sent_ms)
         if len(text) > _LONG_CHARS:
@@ -199,9 +199,7 @@ def _subject(
 
 
 def _trace(envelope: Json, detail: Json, event_id: str | None) -> dict[str, str]:
-    trace: dict[str, str] = {}
-    if event_id:
-        trace["eventId"] = event_id
+    trace: dict[str, str] = {} if event_id is None else {"eventId": event_id}
     value = envelope.get("id")
     if type(value) is str:
         trace["envelopeId"] = value

@@ -4,7 +4,7 @@ pydantic could compile the declarations as well, and the tests hold both to the 
 it would cost each cold start more than all else, and each event an instance (bench/enrichment.py).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -22,39 +22,31 @@ def reader(body: type, required: Sequence[str], optional: Sequence[str]) -> Read
 
     What is missing is None where it is required and "" where it is optional.
     """
-    paths = (*required, *optional)
-    names = [path.partition(".")[0] for path in paths]
-    blank = set(names[len(required) :]) - set(names[: len(required)])
-    pick = itemgetter(*names) if len(names) > 1 else lambda seen: (seen[names[0]],)
-    validate = SchemaValidator(_fields(body, names, blank)).validate_python
-    nested = [(at, path.split(".")[1:]) for at, path in enumerate(paths) if "." in path]
+    paths, n = (*required, *optional), len(required)
+    fields = {path: _field(body, path, None if path in required else "") for path in paths}
+    validate = SchemaValidator(core_schema.typed_dict_schema(fields)).validate_python
+    pick = itemgetter(*paths) if len(paths) > 1 else lambda seen: (seen[paths[0]],)
 
     def read(event_body: Mapping[str, Any]) -> Values:
         values: Values = pick(validate(event_body))
-        if not nested and None not in values:
-            return values
-        found = list(values)
-        for at, steps in nested:
-            for step in steps:
-                found[at] = found[at].get(step) if found[at] else None
-        for at in range(len(required), len(found)):
-            if found[at] is None:
-                found[at] = ""
-        return tuple(found)
+        if None in values[n:]:  # a null is as good as nothing
+            return (*values[:n], *("" if value is None else value for value in values[n:]))
+        return values
 
     return read
 
 
-def _fields(declared: type, names: Collection[str], blank: Collection[str]) -> CoreSchema:
-    """The schema of some fields of a TypedDict, of which each may be missing or null."""
-    fields = {}
-    for name, kind in get_type_hints(declared, include_extras=True).items():
-        if name in names:
-            schema: CoreSchema = core_schema.nullable_schema(_schema(kind))
-            default = "" if name in blank else None
-            schema = core_schema.with_default_schema(schema, default=default)
-            fields[name] = core_schema.typed_dict_field(schema, required=False)
-    return core_schema.typed_dict_schema(fields)
+def _field(body: Any, path: str, missing: str | None) -> core_schema.TypedDictField:
+    """What lies at a dotted path: it may be missing, or null."""
+    steps: list[str | int] = [*path.split(".")]
+    for step in steps:
+        body = get_type_hints(body, include_extras=True)[str(step)]
+    schema = core_schema.nullable_schema(_schema(body))
+    return core_schema.typed_dict_field(
+        core_schema.with_default_schema(schema, default=missing),
+        required=False,
+        validation_alias=[steps] if len(steps) > 1 else path,
+    )
 
 
 def _schema(kind: Any) -> CoreSchema:

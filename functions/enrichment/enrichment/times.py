@@ -78,7 +78,7 @@ def as_iso(value: Any) -> str | None:
     """A time of any spelling as `iso` writes it, or None for whatever is no time."""
     if type(value) is str and _IS_ISO(value):
         try:
-            datetime.fromisoformat(value)
+            datetime.fromisoformat(value)  # the 30th of February looks like a time too
         except ValueError:
             return None
         return value
