@@ -1,0 +1,310 @@
+"""Each check of `python -m schemas --check` fails on the change it guards against."""
+
+import copy
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from enrichment import declared, families
+from enrichment.elements import Event
+from jsonschema import Draft202012Validator
+from pydantic import Field, create_model
+
+from schemas import checks, compatible, contracts, examples
+
+ROOT = Path(__file__).parents[2]
+Schema = dict[str, Any]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A copy of all files that the checks look at."""
+    shutil.copytree(ROOT / "schemas", tmp_path / "schemas")
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs" / "families.md", tmp_path / "docs")
+    return tmp_path
+
+
+@pytest.fixture
+def schemas() -> dict[str, Schema]:
+    return contracts.schemas()
+
+
+def edit(path: Path, change: dict[str, Any]) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+
+
+def test_nothing_is_found_as_it_stands() -> None:
+    assert checks.find(ROOT) == []
+
+
+def test_the_command_fails_and_says_what_to_do(root: Path) -> None:
+    (root / "schemas" / "event.schema.json").unlink()
+    command = [sys.executable, "-m", "schemas", "--check"]
+    packages = [str(root), str(ROOT), *(str(ROOT / "functions" / n) for n in ("enrichment",))]
+    packages.append(str(ROOT / "functions" / "data_action"))
+    done = subprocess.run(
+        command,
+        cwd=root,
+        env={"PYTHONPATH": ":".join(packages)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done
+    assert "event.schema.json: is not what the models say; run `python -m schemas`" in done.stderr
+
+
+def event_with(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
+    """The model of the event, with fields added or replaced."""
+    model = create_model("Event", __base__=Event, **fields)
+    changed = tuple(
+        replace(contract, model=model) if contract.name == "event" else contract
+        for contract in contracts.CONTRACTS
+    )
+    monkeypatch.setattr(contracts, "CONTRACTS", changed)
+
+
+def test_a_new_field_is_drift_until_written_and_then_no_break(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event_with(monkeypatch, mood=(str | None, Field(None, description="How it went.")))
+    assert [line.partition(":")[0] for line in checks.find(root)] == ["schemas/event.schema.json"]
+    checks.write(root)
+    assert checks.find(root) == []
+
+
+def test_a_field_that_says_nothing_about_itself_is_found(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event_with(monkeypatch, mood=(str | None, None))
+    checks.write(root)
+    assert ["event: mood has no description" in line for line in checks.find(root)] == [True]
+
+
+def test_a_schema_of_no_model_is_found_and_removed(root: Path) -> None:
+    stray = root / "schemas" / "input" / "user.mood.schema.json"
+    stray.write_text("{}")
+    assert any("follows from no model" in line for line in checks.find(root))
+    checks.write(root)
+    assert not stray.exists()
+
+
+def test_a_table_of_families_edited_by_hand_is_found(root: Path) -> None:
+    path = root / "docs" / "families.md"
+    path.write_text(path.read_text().replace("| latest |", "| none |", 1))
+    assert any(line.startswith("docs/families.md") for line in checks.find(root))
+
+
+OUTPUT_BREAKS = {
+    "removed": (lambda event: event["properties"].pop("note"), "note: removed"),
+    "removed below": (
+        lambda event: event["$defs"]["Key"]["properties"].pop("sk"),
+        "key.sk: removed",
+    ),
+    "retyped": (
+        lambda event: event["properties"]["occurredAtMs"].update(type="string"),
+        "occurredAtMs: retyped from integer to string",
+    ),
+    "made anything": (
+        lambda event: event["properties"]["topic"].pop("type"),
+        "topic: retyped from string to anything",
+    ),
+    "may be absent": (
+        lambda event: event["required"].remove("topic"),
+        "topic: no longer always there",
+    ),
+    "an unknown word": (
+        lambda event: event["$defs"]["Policy"]["properties"]["order"]["enum"].append("first"),
+        "policy.order: first is not among the published latest, none",
+    ),
+    "another spelling": (
+        lambda event: event["properties"]["occurredAt"].update(pattern="^[0-9]+$"),
+        "occurredAt: pattern is ^[0-9]+$",
+    ),
+    "other values of a map": (
+        lambda event: event["properties"]["ids"]["additionalProperties"].update(type="integer"),
+        "ids[]: retyped from string to integer",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OUTPUT_BREAKS)
+def test_a_change_that_breaks_readers_fails_and_says_the_ways_out(
+    name: str, schemas: dict[str, Schema]
+) -> None:
+    change, said = OUTPUT_BREAKS[name]
+    changed = copy.deepcopy(schemas)
+    change(changed["event"])
+    (line,) = checks.incompatible(ROOT, changed)
+    assert line.startswith(f"event: {said}")
+    assert "add a field beside the old one, or begin a new version" in line
+
+
+def test_what_is_only_more_breaks_no_reader(schemas: dict[str, Schema]) -> None:
+    schemas["event"]["properties"]["mood"] = {"type": "string"}
+    schemas["event"]["required"].append("note")
+    schemas["parked"]["$defs"]["ParkedReason"]["enum"].append("TOO_SAD")
+    assert list(checks.incompatible(ROOT, schemas)) == []
+
+
+INPUT_BREAKS = {
+    "newly required": (
+        lambda body: body["required"].append("source"),
+        "source: newly required",
+    ),
+    "newly required below": (
+        lambda body: body["$defs"]["PresenceDefinition"]["required"].append("systemPresence"),
+        "presenceDefinition.systemPresence: newly required",
+    ),
+    "fewer types": (
+        lambda body: body["properties"]["modifiedDate"].update(type="string"),
+        "modifiedDate: retyped from integer or number or string to string",
+    ),
+    "a new limit": (
+        lambda body: body["properties"]["userId"].update(maxLength=36),
+        "userId: maxLength is 36, was None",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INPUT_BREAKS)
+def test_a_change_that_asks_more_of_publishers_fails(name: str, schemas: dict[str, Schema]) -> None:
+    change, said = INPUT_BREAKS[name]
+    changed = copy.deepcopy(schemas)
+    change(changed["input/user.presence"])
+    (line,) = checks.incompatible(ROOT, changed)
+    assert line.startswith(f"input/user.presence: {said}")
+
+
+def test_what_is_relied_on_no_more_breaks_no_publisher(schemas: dict[str, Schema]) -> None:
+    del schemas["input/user.presence"]["properties"]["message"]
+    assert list(checks.incompatible(ROOT, schemas)) == []
+
+
+def test_a_contract_that_is_gone_fails(schemas: dict[str, Schema]) -> None:
+    del schemas["claim-row"], schemas["input/user.presence"]
+    assert [line.partition(" in version")[0] for line in checks.incompatible(ROOT, schemas)] == [
+        "claim-row: published",
+        "input/user.presence: published",
+    ]
+
+
+def test_a_contract_that_nobody_published_is_found(root: Path) -> None:
+    (root / "schemas" / "published" / "v1" / "copy.schema.json").unlink()
+    (line,) = checks.find(root)
+    assert line.startswith("copy: is not published yet; run `python -m schemas --publish`")
+    assert checks.publish(root) == []
+    assert checks.find(root) == []
+
+
+def test_publishing_hides_no_break(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    published = root / "schemas" / "published" / "v1" / "event.schema.json"
+    before = published.read_text()
+    event_with(monkeypatch, topic=(int, ...))
+    assert any("topic: retyped" in line for line in checks.publish(root))
+    assert published.read_text() == before
+
+
+def test_a_version_begun_is_found_until_it_is_published(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "VERSION", "2")
+    assert all("is not published yet" in line for line in checks.find(root))
+    assert checks.publish(root) == []
+    assert checks.find(root) == []
+    assert (root / "schemas" / "published" / "v1" / "event.schema.json").exists()
+
+
+PRESENCE = "v2.users.{id}.presence"
+
+
+@pytest.fixture
+def poorer_identity(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Presence without its source: two sources would become copies of each other."""
+    family = families.BY_TOPIC[PRESENCE]
+    poorer = replace(family, state=("presenceDefinition.systemPresence", "primary"))
+    monkeypatch.setitem(families.BY_TOPIC, PRESENCE, poorer)
+    declared.declared.cache_clear()
+    yield
+    declared.declared.cache_clear()
+
+
+@pytest.mark.usefixtures("poorer_identity")
+def test_a_changed_key_fails_and_writing_the_files_anew_does_not_hide_it(root: Path) -> None:
+    for _ in range(2):
+        (line,) = checks.find(root)
+        assert line.startswith("schemas/examples/user.presence.element.json: the key changed")
+        assert "raise KEY_VERSION" in line
+        checks.write(root)
+
+
+@pytest.mark.usefixtures("poorer_identity")
+def test_a_changed_key_of_a_new_version_is_taken(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(declared, "KEY_VERSION", "v2")
+    checks.write(root)
+    assert checks.find(root) == []
+    element = json.loads((root / "schemas/examples/user.presence.element.json").read_text())
+    assert element["key"]["sk"].startswith("v2/user.presence/")
+
+
+def test_an_event_that_is_no_event_any_more_counts_as_a_changed_key() -> None:
+    pinned = {"key": {"pk": "a", "sk": "v1/b"}}
+    assert list(examples.changed_key("one", pinned, {"kind": "parked"}))
+
+
+def test_examples_must_fit_both_ways(root: Path) -> None:
+    folder = root / "schemas" / "examples"
+    event = json.loads((folder / "user.presence.event.json").read_text())
+    event["detail"]["eventBody"]["primary"] = "yes"
+    edit(folder / "user.presence.event.json", event)
+    edit(folder / "agent.state.element.json", {"occurredAt": "yesterday", "mood": "sad"})
+    found = checks.find(root)
+    for said in (
+        "user.presence.event.json: $.primary: 'yes' is not of type 'boolean'",
+        "agent.state.element.json: $.occurredAt: 'yesterday' does not match",
+        "('mood' was unexpected)",
+        "agent.state.element.json: the enrichment answers otherwise",
+    ):
+        assert any(said in line for line in found), said
+
+
+def test_every_family_and_every_contract_has_an_example(root: Path) -> None:
+    folder = root / "schemas" / "examples"
+    for name in ("user.presence.event.json", "user.presence.element.json", "claim-row.json"):
+        (folder / name).unlink()
+    found = checks.find(root)
+    assert any("user.presence.event.json: is missing" in line for line in found)
+    assert any("claim-row.json: is missing" in line for line in found)
+
+
+def test_an_example_that_lacks_its_identity_is_none(root: Path) -> None:
+    path = root / "schemas" / "examples" / "agent.state.event.json"
+    event = json.loads(path.read_text())
+    del event["detail"]["eventBody"]["sessionId"]
+    edit(path, event)
+    checks.write(root)
+    found = checks.find(root)
+    assert any("'sessionId' is a required property" in line for line in found)
+
+
+def test_our_own_output_may_hold_nothing_undeclared_but_readers_must_bear_it(
+    schemas: dict[str, Schema],
+) -> None:
+    row = json.loads((ROOT / "schemas" / "examples" / "claim-row.json").read_text())
+    more = row | {"mood": "sad"}
+    assert Draft202012Validator(schemas["claim-row"]).is_valid(more)
+    assert not Draft202012Validator(contracts.closed(schemas["claim-row"])).is_valid(more)
+
+
+def test_nothing_breaks_what_is_the_same(schemas: dict[str, Schema]) -> None:
+    for name, schema in schemas.items():
+        assert not list(compatible.breaks(schema, schema, contracts.direction(name))), name
