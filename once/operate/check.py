@@ -124,7 +124,7 @@ def _wait(
         records: dict[str, list[OutcomeRecord]] = {}
         broken = canaries.broken.message_ids[0]
         pattern = f'{{ $.pk = "*{canaries.run}*" || $.messageId = "{broken}" }}'
-        for record in log.recent(stack, pattern, started_ms - 60_000, pages=1):
+        for record in log.recent(stack, pattern, started_ms - 60_000):
             records.setdefault(record.message_id, []).append(record)
         if enough(records) or time.monotonic() > until:
             return records

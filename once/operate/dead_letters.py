@@ -1,14 +1,13 @@
 """`once dead-letters`: what the rule could not deliver, and what was tried too often."""
 
-import json
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import RenderableType
+from enrichment.normalise import normalise
+from pydantic import Field
 from rich.markup import escape
-from rich.table import Column, Table
 
 from once.operate import log, words
 from once.operate.command import Operation, Yes, command
@@ -37,7 +36,8 @@ _From = Annotated[DeadEnd | None, typer.Option("--from", help="Only that dead le
 class DeadLetter(_Model):
     message_id: str
     dead_end: DeadEnd
-    topic: str | None
+    key: str | None = Field(description="Null for what holds no event.")
+    text: str
     error: str | None
     receives: int
     sent_at_ms: int
@@ -89,58 +89,55 @@ def replay(
     report(at, together, "replayed")
 
 
-def _places(dead_end: DeadEnd | None) -> list[DeadEnd]:
-    return [dead_end] if dead_end else list(DeadEnd)
-
-
-def _asked_for(letter: Letter, ids: list[str] | None) -> bool:
-    return not ids or any(i == letter.message_id or f'"{i}"' in letter.body for i in ids)
-
-
 def _read(stack: Stack, ids: list[str] | None, dead_end: DeadEnd | None) -> list[DeadLetter]:
     found = []
-    for place in _places(dead_end):
+    for place in [dead_end] if dead_end else list(DeadEnd):
         with Reading(stack, OUTPUTS[place], emptying=False) as reading:
             for letters in reading.batches():
-                found += [_dead(letter, place) for letter in letters if _asked_for(letter, ids)]
+                for letter in letters:
+                    dead = _dead(letter, place)
+                    if not ids or any(_is_about(dead, letter, wanted) for wanted in ids):
+                        found.append(dead)
     return sorted(found, key=lambda dead: dead.sent_at_ms)
+
+
+def _is_about(dead: DeadLetter, letter: Letter, wanted: str) -> bool:
+    return wanted in (dead.message_id, dead.key) or f'"{wanted}"' in letter.body
 
 
 def _dead(letter: Letter, place: DeadEnd) -> DeadLetter:
     said = [letter.attributes.get(name) for name in ("ERROR_CODE", "ERROR_MESSAGE")]
+    # What the enrichment would make of it: nobody has to read the event itself.
+    element = normalise(
+        {
+            "messageId": letter.message_id,
+            "body": letter.body,
+            "attributes": {"SentTimestamp": str(letter.sent_ms)},
+        }
+    )
+    key, text = None, words.reason(element.get("reason"))
+    if element["kind"] == "event":
+        key = f"{element['key']['pk']}/{element['key']['sk']}"
+        text = words.event(element["family"], key)
     return DeadLetter(
         message_id=letter.message_id,
         dead_end=place,
-        topic=_topic(letter.body),
+        key=key,
+        text=text,
         error=": ".join(part for part in said if part) or None,
         receives=letter.receives,
         sent_at_ms=letter.sent_ms,
     )
 
 
-def _topic(body: str) -> str | None:
-    try:
-        event: Any = json.loads(body)
-        detail = event.get("detail") or {}
-        found = detail.get("topicName") or event.get("topic") or event.get("detail-type")
-    except (ValueError, AttributeError):
-        return None
-    return str(found) if found else None
-
-
-def _table(found: list[DeadLetter]) -> Iterator[RenderableType]:
+def _table(found: list[DeadLetter]) -> Iterator[str]:
     if not found:
         yield "There are no dead letters."
         return
-    table = Table("Age", "From", Column("Message", no_wrap=True), "Error", "Topic", box=None)
     now_ms = log.now_ms()
     for dead in found:
-        table.add_row(
-            words.age(now_ms - dead.sent_at_ms),
-            dead.dead_end,
-            dead.message_id,
-            escape(dead.error or f"tried {dead.receives} times"),
-            escape(dead.topic or "not an event"),
-        )
-    yield table
-    yield "Who failed: once explain MESSAGE. When that is mended: once dead-letters replay"
+        age = words.age(now_ms - dead.sent_at_ms)
+        error = dead.error or f"tried {dead.receives} times"
+        yield f"{age:>6}  {dead.message_id} {dead.dead_end}: {escape(error)}"
+        yield f"{'':8}{escape(dead.text)} [dim]{escape(dead.key or '')}[/]"
+    yield "Who failed: once explain KEY. When that is mended: once dead-letters replay"

@@ -108,7 +108,9 @@ def _subjects(stack: Stack, text: str, found: list[OutcomeRecord]) -> list[str]:
     if "/" in text:
         return [text]
     # The log has forgotten it; the claims may not have.
+    recent = log.recent(stack, '{ $.pk = "*" }', log.now_ms() - _DAY_MS, most=100)
     organisations = {"-", *_ORGANISATION.findall(stack.outputs["EventBusName"] + "/")}
+    organisations |= {record.pk.partition("/")[0] for record in recent if record.pk}
     return [f"{o}/{kind}/{text}" for o in sorted(organisations) for kind in _SUBJECT_TYPES]
 
 

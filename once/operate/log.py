@@ -46,14 +46,14 @@ def insights(stack: Stack, group: str, since_ms: int, *patterns: str) -> list[tu
     return [_line(row) for row in reversed(answer["results"])]
 
 
-def recent(stack: Stack, pattern: str, since_ms: int, pages: int) -> Iterator[OutcomeRecord]:
+def recent(stack: Stack, pattern: str, since_ms: int, most: int = MOST) -> Iterator[OutcomeRecord]:
     """Records since then, oldest first; `pattern` spares reading what the caller drops anyway."""
     found = stack.client("logs").get_paginator("filter_log_events")
     answers = found.paginate(
         logGroupName=stack.outputs["OutcomeLogGroupName"],
         startTime=since_ms,
         filterPattern=pattern,
-        PaginationConfig={"MaxItems": pages * MOST},
+        PaginationConfig={"MaxItems": most},
     )
     for page in answers:
         for event in page["events"]:

@@ -138,8 +138,8 @@ def _in_log(stack: Stack, now_ms: int) -> dict[Outcome, int]:
     counted: Counter[Outcome] = Counter(dict.fromkeys(Outcome, 0))
     for _, line in log.insights(stack, group, now_ms - _HOUR_MS, "_aws"):
         metrics = json.loads(line)
-        for outcome in Outcome:
-            counted[outcome] += metrics[outcome.value]
+        if "Family" in metrics:
+            counted.update({outcome: metrics.get(outcome.value, 0) for outcome in Outcome})
     return dict(counted)
 
 
@@ -177,7 +177,7 @@ def _metrics(
 
 def _handed_back(stack: Stack, now_ms: int) -> dict[str, int]:
     messages: dict[str, set[str]] = {}
-    for record in log.recent(stack, '{ $.outcome = "RETRY" }', now_ms - _RECENT_MS, pages=1):
+    for record in log.recent(stack, '{ $.outcome = "RETRY" }', now_ms - _RECENT_MS):
         if record.outcome is Outcome.RETRY and record.reason:
             messages.setdefault(record.reason, set()).add(record.message_id)
     return {reason: len(ids) for reason, ids in sorted(messages.items())}

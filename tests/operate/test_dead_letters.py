@@ -1,0 +1,129 @@
+"""Events that died for real, of a crash or of a rule that could not deliver, and their replay."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.embedded import Embedded
+from tests.events import customer_start
+from tests.operate.conftest import once
+from tests.operate.support import keys_asked, pk_of, told, until, verdict
+
+pytestmark = pytest.mark.embedded
+
+
+@contextmanager
+def machine(embedded: Embedded, change: Callable[[dict[str, Any]], None]) -> Iterator[None]:
+    """The deployed state machine with a fault in it, until the block ends."""
+    states, arn = embedded.client("stepfunctions"), embedded.outputs["StateMachineArn"]
+    deployed = states.describe_state_machine(stateMachineArn=arn)["definition"]
+    changed = json.loads(deployed)
+    change(changed)
+    states.update_state_machine(stateMachineArn=arn, definition=json.dumps(changed))
+    try:
+        yield
+    finally:
+        states.update_state_machine(stateMachineArn=arn, definition=deployed)
+
+
+@contextmanager
+def tried_once(embedded: Embedded) -> Iterator[None]:
+    """What fails once goes to the dead letters; production allows fifty tries."""
+    sqs, url = embedded.client("sqs"), embedded.outputs["EventQueueUrl"]
+    names = ["RedrivePolicy", "VisibilityTimeout"]
+    kept = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+    policy = {**json.loads(kept["RedrivePolicy"]), "maxReceiveCount": 1}
+    changed = {"RedrivePolicy": json.dumps(policy), "VisibilityTimeout": "4"}
+    sqs.set_queue_attributes(QueueUrl=url, Attributes=changed)
+    try:
+        yield
+    finally:
+        sqs.set_queue_attributes(QueueUrl=url, Attributes=kept)
+
+
+def dies_after_the_act(definition: dict[str, Any]) -> None:
+    """Between the call and the mark, and takes the whole execution with it."""
+    lanes = definition["States"]["SettleLanes"]
+    del lanes["Catch"]
+    lane = lanes["ItemProcessor"]["States"]
+    lane["RunAction"]["Next"] = "Die"
+    lane["Die"] = {"Type": "Fail", "Error": "Killed"}
+
+
+def dead(*ids: str) -> list[dict[str, Any]]:
+    answer = once("dead-letters", "list", *ids, "--json")
+    assert answer.code == 0, answer.err
+    found: list[dict[str, Any]] = answer.json["deadLetters"]
+    return found
+
+
+def test_an_execution_that_dies_leaves_a_dead_letter_that_a_replay_settles(
+    operated: Embedded,
+) -> None:
+    with machine(operated, dies_after_the_act), tried_once(operated):
+        operated.send(customer_start("d-crashed"))
+        (letter,) = until(lambda: dead("d-crashed"))
+    assert (letter["deadEnd"], letter["text"]) == ("queue", "customer arrives")
+    status = once("status")
+    assert status.code == 3
+    assert "once dead-letters replay" in status.out
+    (row,) = operated.rows(pk_of("d-crashed")).values()
+    assert row["status"] == "IN_PROGRESS"
+    assert "died" in (verdict(letter["key"]) or "")
+
+    until(lambda: verdict(letter["key"]) == "its holder died; the next delivery takes it over")
+    answer = once("dead-letters", "replay", "d-crashed", says="y\n")
+    assert answer.code == 0
+    assert "Replay 1 event?" in answer.err
+    until(lambda: verdict(letter["key"]) == "acted once")
+    # It had acted before it died: asked again, with the same key.
+    assert len(keys_asked(operated, "d-crashed")) == 2
+    assert len(set(keys_asked(operated, "d-crashed"))) == 1
+    assert dead("d-crashed") == []
+
+
+def test_what_the_rule_could_not_deliver_is_listed_with_its_error_and_replayed(
+    operated: Embedded,
+) -> None:
+    # As EventBridge puts it there; the embedded one never fails to deliver.
+    sent = operated.client("sqs").send_message(
+        QueueUrl=operated.outputs["RuleDeadLettersUrl"],
+        MessageBody=json.dumps(customer_start("d-undelivered")),
+        MessageAttributes={
+            name: {"DataType": "String", "StringValue": value}
+            for name, value in {
+                "RULE_ARN": "arn:aws:events:eu-central-1:123456789012:rule/once-events",
+                "ERROR_CODE": "NO_PERMISSIONS",
+                "ERROR_MESSAGE": "the queue's policy was changed",
+            }.items()
+        },
+    )
+    listed = once("dead-letters", "list", "--from", "rule").out
+    assert "rule: NO_PERMISSIONS: the queue's policy was changed" in listed
+    assert once("dead-letters", "list", "--from", "queue", "d-undelivered").out.endswith(
+        "There are no dead letters.\n"
+    )
+    assert once("dead-letters", "replay", sent["MessageId"], "--yes").code == 0
+    until(lambda: verdict("d-undelivered") == "acted once")
+    assert len(keys_asked(operated, "d-undelivered")) == 1
+    assert dead("d-undelivered") == []
+
+
+def test_a_dead_letter_that_had_acted_does_not_act_again(operated: Embedded) -> None:
+    event = customer_start("d-acted")
+    operated.settle(event)
+    operated.client("sqs").send_message(
+        QueueUrl=operated.outputs["EventDeadLettersUrl"], MessageBody=json.dumps(event)
+    )
+    assert once("dead-letters", "replay", "d-acted", "--yes").code == 0
+    until(lambda: len(told("d-acted")[0]["messages"]) == 2)
+    assert told("d-acted")[0]["messages"][1]["cause"] == "SAME_ENVELOPE"
+    assert len(keys_asked(operated, "d-acted")) == 1
+
+
+def test_nothing_to_replay_is_no_failure(operated: Embedded) -> None:  # noqa: ARG001
+    answer = once("dead-letters", "replay", "no-such-event", "--yes")
+    assert (answer.code, "no dead letter" in answer.out) == (0, True)

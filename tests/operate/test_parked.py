@@ -1,0 +1,160 @@
+"""Events that were parked for real, and mended with the commands that the runbook names."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.embedded import Embedded
+from tests.events import customer_start
+from tests.operate.conftest import once
+from tests.operate.support import (
+    destination_answers,
+    keys_asked,
+    pk_of,
+    told,
+    until,
+    verdict,
+)
+
+pytestmark = pytest.mark.embedded
+
+
+def parked(*ids: str) -> list[dict[str, Any]]:
+    answer = once("parked", "list", *ids, "--json")
+    assert answer.code == 0, answer.err
+    found: list[dict[str, Any]] = answer.json["parked"]
+    return found
+
+
+def test_a_refused_event_is_listed_with_its_reason_and_shown_whole(operated: Embedded) -> None:
+    destination_answers(operated, "p-shown", 422)
+    operated.settle(customer_start("p-shown"))
+    (entry,) = parked("p-shown")
+    assert entry["reason"] == "REJECTED"
+    assert "element" not in entry
+    said = once("parked", "list", "p-shown").out
+    assert "REJECTED" in said
+    assert entry["messageId"] in said
+    assert " s " in said.splitlines()[2][:8]
+    shown = once("parked", "show", entry["messageId"])
+    assert '"conversationId": "p-shown"' in shown.out
+    assert "refused it for good" in shown.out
+    once("parked", "drop", "p-shown", "--yes")
+
+
+def test_a_refused_event_is_replayed_when_the_destination_takes_it(operated: Embedded) -> None:
+    destination_answers(operated, "p-refused", 422)
+    operated.settle(customer_start("p-refused"))
+    assert verdict("p-refused") == "parked: the destination refused it for good"
+    answer = once("parked", "replay", "p-refused", "--yes", "--json")
+    assert (answer.code, answer.json["done"]) == (0, 1)
+    until(lambda: verdict("p-refused") == "acted once")
+    assert len(keys_asked(operated, "p-refused")) == 1
+    assert parked("p-refused") == []
+
+
+def test_an_event_that_may_have_acted_is_replayed_only_when_that_is_agreed(
+    operated: Embedded,
+) -> None:
+    destination_answers(operated, "p-uncertain", "processing")
+    operated.settle(customer_start("p-uncertain"))
+    operated.settle(customer_start("p-uncertain"))
+    (row,) = operated.rows(pk_of("p-uncertain")).values()
+    assert (row["status"], row["outcome"]) == ("DONE", "PARKED")
+
+    refused = once("parked", "replay", "p-uncertain", says="n\n")
+    assert refused.code == 1
+    assert "1 of 1 may have acted already" in refused.err
+    assert "Nothing was changed" in refused.err
+    assert len(parked("p-uncertain")) == 1
+
+    assert once("parked", "replay", "p-uncertain", says="y\n").code == 0
+    until(lambda: len(keys_asked(operated, "p-uncertain")) == 2)
+    # The same key: a destination that remembers keys still acts once.
+    assert len(set(keys_asked(operated, "p-uncertain"))) == 1
+    until(lambda: operated.rows(pk_of("p-uncertain"))[row["sk"]]["outcome"] == "PROCESSED")
+    assert parked("p-uncertain") == []
+
+
+def test_a_replay_that_died_before_its_delete_acts_once(operated: Embedded) -> None:
+    destination_answers(operated, "p-crash", "processing")
+    operated.settle(customer_start("p-crash"))
+    sqs, url = operated.client("sqs"), operated.outputs["ParkingQueueUrl"]
+    (letter,) = [
+        message
+        for message in until(
+            lambda: sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0)
+        )["Messages"]
+        if "p-crash" in message["Body"]
+    ]
+    assert once("parked", "replay", "p-crash", "--yes").code == 0
+    until(lambda: len(keys_asked(operated, "p-crash")) == 2)
+    sqs.send_message(QueueUrl=url, MessageBody=letter["Body"])  # as if it were there still
+    assert once("parked", "replay", "p-crash", "--yes").code == 0
+    (event,) = until(
+        lambda: [e for e in told("p-crash") if len(e["messages"]) == 3 and e["outcome"]]
+    )
+    assert event["verdict"] == "acted once"
+    assert [m["outcome"] for m in event["messages"]] == ["PARKED", "PROCESSED", "DUPLICATE"]
+    assert len(keys_asked(operated, "p-crash")) == 2
+
+
+def test_a_poisoned_event_comes_back_to_its_place_until_it_is_dropped(operated: Embedded) -> None:
+    text = "poisoned: " + "x" * 300_000
+    operated.settle(text)
+    (entry,) = [e for e in parked() if e["reason"] == "NOT_JSON"]
+    shown = json.loads(once("parked", "show", entry["messageId"], "--json").out)["parked"][0]
+    assert "rawRef" in shown["element"], "it is too large to be parked as it is"
+    answer = once("parked", "replay", entry["messageId"], "--yes", "--json")
+    assert answer.json == {**answer.json, "done": 1, "gone": 0, "failed": {}}
+    (again,) = until(lambda: [e for e in parked() if e["reason"] == "NOT_JSON"])
+    assert again["messageId"] != entry["messageId"]
+    dropped = once("parked", "drop", again["messageId"], says="y\n")
+    assert "Delete 1 event for good?" in dropped.err
+    assert "1 dropped." in dropped.out
+    assert [e for e in parked() if e["reason"] == "NOT_JSON"] == []
+
+
+def test_only_what_was_asked_for_is_replayed(operated: Embedded) -> None:
+    for conversation in ("p-this", "p-that"):
+        destination_answers(operated, conversation, 422)
+        operated.settle(customer_start(conversation))
+    assert once("parked", "replay", "p-this", "--yes").code == 0
+    assert len(parked("p-that")) == 1
+    assert once("parked", "replay", "p-that", "--reason", "UNCERTAIN", "--yes").code == 0
+    assert len(parked("p-that")) == 1
+    assert once("parked", "drop", "p-that", "--yes").code == 0
+
+
+def test_what_is_not_ours_stays_and_is_said(operated: Embedded) -> None:
+    sent = operated.client("sqs").send_message(
+        QueueUrl=operated.outputs["ParkingQueueUrl"], MessageBody="somebody's shopping list"
+    )
+    answer = once("parked", "replay", sent["MessageId"], "--yes")
+    assert answer.code == 3
+    assert "nothing to replay" in answer.out
+    assert once("parked", "drop", sent["MessageId"], "--yes").code == 0
+
+
+def test_a_pace_is_kept(operated: Embedded) -> None:
+    for number in range(4):
+        destination_answers(operated, f"p-pace-{number}", 422)
+    operated.settle(*[customer_start(f"p-pace-{number}") for number in range(4)])
+    ids = [f"p-pace-{number}" for number in range(4)]
+    assert once("parked", "replay", *ids, "--rate", "4", "--yes").code == 0
+    asked = until(
+        lambda: [
+            keys_asked(operated, conversation)[0]
+            for conversation in ids
+            if keys_asked(operated, conversation)
+        ]
+    )
+    assert asked
+    assert parked(*ids) == []
+
+
+def test_showing_what_is_not_parked_says_so(operated: Embedded) -> None:  # noqa: ARG001
+    answer = once("parked", "show", "nothing-of-this-name")
+    assert answer.code == 1
+    assert "once parked list" in answer.err
