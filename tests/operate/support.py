@@ -1,7 +1,9 @@
 """What tests of the commands say to a shared stack."""
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tests.embedded import Embedded
@@ -52,3 +54,17 @@ def verdict(thing: str) -> str | None:
     events = told(thing)
     assert len(events) <= 1, events
     return events[0]["verdict"] if events else None
+
+
+@contextmanager
+def machine(embedded: Embedded, change: Callable[[dict[str, Any]], None]) -> Iterator[None]:
+    """The deployed state machine with a fault in it, until the block ends."""
+    states, arn = embedded.client("stepfunctions"), embedded.outputs["StateMachineArn"]
+    deployed = states.describe_state_machine(stateMachineArn=arn)["definition"]
+    changed = json.loads(deployed)
+    change(changed)
+    states.update_state_machine(stateMachineArn=arn, definition=json.dumps(changed))
+    try:
+        yield
+    finally:
+        states.update_state_machine(stateMachineArn=arn, definition=deployed)

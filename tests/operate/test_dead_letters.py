@@ -1,7 +1,7 @@
 """Events that died for real, of a crash or of a rule that could not deliver, and their replay."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,23 +10,9 @@ import pytest
 from tests.embedded import Embedded
 from tests.events import customer_start
 from tests.operate.conftest import once
-from tests.operate.support import keys_asked, pk_of, told, until, verdict
+from tests.operate.support import keys_asked, machine, pk_of, told, until, verdict
 
 pytestmark = pytest.mark.embedded
-
-
-@contextmanager
-def machine(embedded: Embedded, change: Callable[[dict[str, Any]], None]) -> Iterator[None]:
-    """The deployed state machine with a fault in it, until the block ends."""
-    states, arn = embedded.client("stepfunctions"), embedded.outputs["StateMachineArn"]
-    deployed = states.describe_state_machine(stateMachineArn=arn)["definition"]
-    changed = json.loads(deployed)
-    change(changed)
-    states.update_state_machine(stateMachineArn=arn, definition=json.dumps(changed))
-    try:
-        yield
-    finally:
-        states.update_state_machine(stateMachineArn=arn, definition=deployed)
 
 
 @contextmanager

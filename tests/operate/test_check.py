@@ -1,0 +1,143 @@
+"""`once check`: every edge of a stack that works, and the one that does not."""
+
+from typing import Any
+
+import pytest
+
+from once.operate import check as checking
+from once.operate.canaries import Canaries
+from once.operate.records import OutcomeRecord
+from tests.embedded import Embedded
+from tests.operate.conftest import once
+from tests.operate.support import machine
+
+BATCH_REPORT = "batchItemFailures"
+
+
+def edges(answer: Any) -> dict[str, bool | None]:
+    return {edge["edge"]: edge.get("works") for edge in answer.json["edges"]}
+
+
+@pytest.mark.embedded
+def test_a_stack_that_works_is_said_to_work_and_no_destination_heard_of_it(
+    operated: Embedded,
+) -> None:
+    before = len(operated.destination.log)
+    answer = once("check", "--yes", "--json")
+    assert answer.code == 0, answer.out
+    assert edges(answer) == {
+        "queue, pipe, enrichment, state machine, action": True,
+        "a copy meets its claim": True,
+        "what is no event is parked": True,
+        "what is refused for good is parked": True,
+        "parking queue": True,
+        "an action that fails is tried again later": True,
+        BATCH_REPORT: True,
+        "rule": None,
+    }
+    assert len(operated.destination.log) == before
+    assert answer.json["run"] not in once("parked", "list", "--json").out
+    assert "acted once" in once("explain", f"{answer.json['run']}-good").out
+
+
+@pytest.mark.embedded
+def test_a_pipe_that_deletes_what_was_handed_back_is_found(
+    operated: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forgets_its_report(definition: dict[str, Any]) -> None:
+        definition["States"]["ReportBatch"]["Output"] = {BATCH_REPORT: []}
+
+    monkeypatch.setattr(checking, "_PATIENCE_SECONDS", 8)
+    with machine(operated, forgets_its_report):
+        answer = once("check", "--yes", "--json")
+    assert answer.code == 3
+    found = edges(answer)
+    assert found.pop(BATCH_REPORT) is False
+    assert found.pop("an action that fails is tried again later") is False
+    assert False not in found.values()
+
+
+@pytest.mark.embedded
+def test_a_stack_whose_pipe_is_stopped_is_not_tried(operated: Embedded) -> None:  # noqa: ARG001
+    once("pause", "--yes")
+    try:
+        answer = once("check", "--yes")
+    finally:
+        once("resume")
+    assert answer.code == 1
+    assert "once resume" in answer.err
+
+
+@pytest.mark.embedded
+def test_nothing_is_sent_unless_somebody_agrees(operated: Embedded) -> None:
+    queue, sqs = operated.outputs["EventQueueUrl"], operated.client("sqs")
+    assert once("check", says="n\n").code == 1
+    depth = sqs.get_queue_attributes(
+        QueueUrl=queue, AttributeNames=["ApproximateNumberOfMessages"]
+    )["Attributes"]
+    assert depth == {"ApproximateNumberOfMessages": "0"}
+
+
+class FakeStack:
+    """Only what is asked before anything is sent."""
+
+    def __init__(self, **parameters: str) -> None:
+        self.parameters = parameters
+
+
+def test_a_function_of_somebodys_own_never_gets_a_canary() -> None:
+    stack: Any = FakeStack(ActionFunctionArn="arn:aws:lambda:eu-central-1:1:function:mine")
+    with pytest.raises(checking.OnceError, match="ActionFunctionArn"):
+        checking._refuse_where_it_would_harm(stack)
+
+
+def records(**histories: list[tuple[str, str]]) -> dict[str, list[OutcomeRecord]]:
+    return {
+        message_id: [
+            OutcomeRecord.model_validate(
+                {
+                    "messageId": message_id,
+                    "outcome": outcome,
+                    "reason": reason,
+                    "recordedAtMs": 0,
+                    **({"deferredTo": "fresh"} if reason == "LIMITED" else {}),
+                }
+            )
+            for outcome, reason in history
+        ]
+        for message_id, history in histories.items()
+    }
+
+
+@pytest.fixture
+def flock() -> Canaries:
+    hatched = Canaries.hatch(fails_for_ms=0)
+    hatched.good.message_ids += ["good", "copy"]
+    for canary in (hatched.refused, hatched.failing, hatched.broken):
+        canary.message_ids.append(canary.name)
+    return hatched
+
+
+@pytest.mark.parametrize(
+    ("failing", "good", "works"),
+    [
+        ([("RETRY", "ACTION_UNANSWERED"), ("PROCESSED", "ACTED")], [("PROCESSED", "ACTED")], True),
+        ([("RETRY", "ACTION_UNANSWERED")], [("PROCESSED", "ACTED")], False),
+        (
+            [("RETRY", "ACTION_UNANSWERED"), ("PROCESSED", "ACTED")],
+            [("PROCESSED", "ACTED"), ("PROCESSED", "SETTLED_BEFORE")],
+            False,
+        ),
+        ([("PROCESSED", "ACTED")], [("PROCESSED", "ACTED")], None),
+        ([("RETRY", "LIMITED")], [("PROCESSED", "ACTED")], None),
+    ],
+)
+def test_the_batch_report_is_judged_by_who_comes_again(
+    flock: Canaries,
+    failing: list[tuple[str, str]],
+    good: list[tuple[str, str]],
+    works: bool | None,
+) -> None:
+    found = list(checking._hand_back(flock, records(failing=failing, good=good)))
+    assert found[-1].edge == BATCH_REPORT
+    assert found[-1].works is works
