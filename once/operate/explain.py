@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from once.errors import OnceError
 from once.operate import claims, executions, log, words
+from once.operate.causes import message_of
 from once.operate.command import Operation, command
 from once.operate.records import OutcomeRecord
 from once.operate.stack import Stack
@@ -75,6 +76,7 @@ def of(stack: Stack, thing: str, days: int) -> Explanation:
     text = "/".join(thing.split("/")[:3])
     found = log.search(stack, text, since_ms)
     complete = len(found) < log.MOST
+    found = [record for record in found if _is_about(record, text)]
     subjects = []
     for pk in _subjects(stack, text, found):
         records = found
@@ -99,6 +101,20 @@ def of(stack: Stack, thing: str, days: int) -> Explanation:
         executions=executions.links(stack, runs, since_ms),
         complete=complete,
     )
+
+
+def _is_about(record: OutcomeRecord, text: str) -> bool:
+    """The search finds text anywhere; this one finds ids."""
+    return text in {
+        record.pk,
+        (record.pk or "").rpartition("/")[2],
+        record.message_id,
+        record.copy_of,
+        record.deferred_to,
+        record.envelope_id,
+        record.event_id,
+        message_of(record.because),
+    }
 
 
 def _subjects(stack: Stack, text: str, found: list[OutcomeRecord]) -> list[str]:

@@ -33,6 +33,7 @@ class OutcomeRecord(BaseModel):
         None, description="The fresh message that waits in place of this one."
     )
     occurred_at_ms: int | None = None
+    age_ms: int | None = Field(None, description="From the event to its act; of PROCESSED only.")
     window_ms: int | None = Field(None, description="Of windowed families only.")
     envelope_id: str | None = None
     event_id: str | None = Field(None, description="The id that the publisher itself gave.")

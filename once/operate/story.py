@@ -49,6 +49,7 @@ class Event(_Model):
 
 Histories = Mapping[str, Sequence[OutcomeRecord]]
 _Place = tuple[str | None, str | None]
+_LATE_MS = 86_400_000
 
 
 def tell(records: Iterable[OutcomeRecord], claims: Iterable[Claim], now_ms: int) -> list[Event]:
@@ -174,7 +175,8 @@ def _verdict(
     why = words.reason(lead.reason if lead else None)
     match outcome:
         case Outcome.PROCESSED:
-            return (f"acted {acts} times" if acts > 1 else "acted once") + (f"; {why}" * bool(why))
+            times = f"acted {acts} times" if acts > 1 else "acted once"
+            return times + _latency(lead) + (f"; {why}" if why else "")
         case Outcome.STALE:
             return "skipped, " + _newer(lead, histories)
         case Outcome.PARKED:
@@ -182,6 +184,12 @@ def _verdict(
         case Outcome.RETRY:
             return f"not settled yet: {why}" if why else "not settled yet"
     return "skipped; what acted in its place is no longer in the log"
+
+
+def _latency(acted: OutcomeRecord | None) -> str:
+    if acted is None or acted.age_ms is None or acted.age_ms > _LATE_MS:
+        return ""  # a replay, or a file of examples: how late it is says nothing
+    return f", {acted.age_ms / 1000:.1f} s after it happened"
 
 
 def _newer(stale: OutcomeRecord | None, histories: Histories) -> str:

@@ -77,7 +77,7 @@ def test_every_copy_of_the_call_names_the_one_that_acted_and_the_cause() -> None
     for event in events:
         (acted,) = [m for m in event["messages"] if m["outcome"] == "PROCESSED"]
         for copy in event["messages"]:
-            if copy is not acted:
+            if copy is not acted and copy["outcome"] != "RETRY":
                 assert (copy["outcome"], copy["becauseOf"]) == ("DUPLICATE", acted["messageId"])
 
 
@@ -85,7 +85,9 @@ def test_every_copy_of_the_call_names_the_one_that_acted_and_the_cause() -> None
 def test_the_chat_has_changes_told_twice_within_their_window() -> None:
     messages = [m for event in told(CHAT) for m in event["messages"]]
     assert "WITHIN_WINDOW" in {m.get("cause") for m in messages}
-    assert len(messages) == sum(CHAT in line for line in LINES)
+    # On a slow machine one may have been deferred: its fresh message stands for it.
+    settled = [message for message in messages if message["outcome"] != "RETRY"]
+    assert len(settled) == sum(CHAT in line for line in LINES)
 
 
 @pytest.mark.usefixtures("sent", "operated")

@@ -115,6 +115,13 @@ def test_acting_twice_is_said() -> None:
     assert event.verdict == "acted 2 times"
 
 
+def test_how_late_it_acted_is_said_unless_it_is_a_replay_of_old_times() -> None:
+    late = record("m1", "PROCESSED", "ACTED", 1_000, ageMs=1_234)
+    assert only(tell([late], [], NOW)).verdict == "acted once, 1.2 s after it happened"
+    replayed = record("m1", "PROCESSED", "ACTED", 1_000, ageMs=86_400_001)
+    assert only(tell([replayed], [], NOW)).verdict == "acted once"
+
+
 def test_a_windowed_state_that_came_again_is_two_events() -> None:
     events = tell(
         [
