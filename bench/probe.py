@@ -9,6 +9,7 @@ import json
 import os
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,12 @@ from once.embedded import server
 FOLDER = Path(os.environ["TMPDIR"]).parent
 SEEN = FOLDER / "probe.jsonl"
 FAULTS = FOLDER / "faults.json"
+TASK_EVENTS = ("TaskScheduled", "TaskSucceeded", "TaskFailed")
 STORE_SECONDS = float(os.environ.get("PROBE_STORE_MS", "0")) / 1000
 
 _lock = threading.Lock()
+_unmarked = threading.Condition()
+_acting: Counter[str] = Counter()  # acts of an execution that it has not marked yet
 _dead: set[str] = set()  # executions that were made to end
 _done: set[tuple[str, str]] = set()  # each fault strikes a message once
 _states: dict[str, list[list[Any]]] = {}
@@ -67,7 +71,8 @@ def _watch_store() -> None:
     def ask(operation: str, given: dict[str, Any]) -> Any:
         item = given.get("Item") or {}
         me = given.get("ExpressionAttributeValues", {}).get(":me") or item.get("owner") or {}
-        _refuse_the_dead(_run_of(me.get("S", "")))
+        run_id = _run_of(me.get("S", ""))
+        _refuse_the_dead(run_id)
         time.sleep(STORE_SECONDS)
         writes = operation != "getItem"
         units = 0.0
@@ -88,6 +93,10 @@ def _watch_store() -> None:
                 read=0 if writes else units,
                 refused=refused,
             )
+        if ":in_progress" in given.get("ExpressionAttributeValues", {}) and not item:
+            with _unmarked:  # completed, or released
+                _acting[run_id] -= 1
+                _unmarked.notify_all()
         message_id = item.get("message_id", {}).get("S", "")
         if operation == "putItem" and _strikes("store-answer-lost", message_id):
             raise stepfunctions._ExecutionError(
@@ -118,10 +127,14 @@ def _watch_functions() -> None:
     def call_and_die(function: str, payload: Any) -> Any:
         owner = payload.get("execution", "") if isinstance(payload, dict) else ""
         run_id, message_id = _run_of(owner), owner.rpartition("#")[2]
-        _refuse_the_dead(run_id)
         if _strikes("dies-before-act", message_id):
-            _end_execution(run_id)
+            # What acted without its mark is another fault's case.
+            with _unmarked:
+                _unmarked.wait_for(lambda: not _acting[run_id])
+                _end_execution(run_id)
+        with _unmarked:
             _refuse_the_dead(run_id)
+            _acting[run_id] += 1
         answer = call(function, payload)
         if _strikes("dies-after-act", message_id):
             _end_execution(run_id)
@@ -148,11 +161,7 @@ def _watch_states() -> None:
             seconds=round(time.time() - started, 3),
             inputBytes=len(execution["input"].encode()),
             states=_states.pop(arn, []),
-            tasks=[
-                [e["type"], *_details(e)]
-                for e in execution["events"]
-                if e["type"].startswith("Task")
-            ],
+            tasks=[_task(event) for event in execution["events"] if event["type"] in TASK_EVENTS],
         )
 
     stepfunctions._run_execution = run_and_note
@@ -170,9 +179,9 @@ def _noted(execute: Any, kind: str) -> Any:
     return noted
 
 
-def _details(event: dict[str, Any]) -> list[str]:
-    details = next((v for k, v in event.items() if k.endswith("EventDetails")), {})
-    return [details.get("resource", ""), details.get("error", ""), details.get("cause", "")]
+def _task(event: dict[str, Any]) -> list[str]:
+    details = next(v for k, v in event.items() if k.endswith("EventDetails"))
+    return [event["type"], details["resource"], details.get("error", "")]
 
 
 def _forget_fifo_after(seconds: float) -> None:
@@ -181,6 +190,7 @@ def _forget_fifo_after(seconds: float) -> None:
 
 
 if __name__ == "__main__":
+    SEEN.touch()
     server._name_lambda_errors()
     server._remember_whole_pipes()
     _watch_store()

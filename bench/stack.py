@@ -66,7 +66,9 @@ def probed_stack(
 
 def cause_faults(aws: EmbeddedAws, faults: Mapping[str, list[str]]) -> None:
     """From now on: fault to the messageIds it strikes, once each."""
-    (aws.root / "faults.json").write_text(json.dumps(faults))
+    written = aws.root / "faults.new"
+    written.write_text(json.dumps(faults))
+    written.replace(aws.root / "faults.json")
 
 
 def send(sqs: Any, queue_url: str, bodies: Sequence[str]) -> None:

@@ -45,6 +45,8 @@ class Feed:
         self._slots = threading.Semaphore(WORKERS)
         self._lock = threading.Lock()
         self._repeated: set[str] = set()
+        self._open: dict[str, str] = {}  # messages that were sent and not deleted yet
+        self._deleted: set[str] = set()
         self._later: list[tuple[float, str, Received]] = []
         self._running = 0
 
@@ -54,8 +56,10 @@ class Feed:
         queued: Callable[[Message], dict[str, str]],
         sent: Callable[[Message, str], None],
         seconds: float,
-    ) -> None:
-        """Until the queue is empty, or `seconds` after the last message was sent."""
+    ) -> set[str]:
+        """Until the queue is empty, or `seconds` after the last message was sent. Tells which
+        happenings the queue, or its dead letter queue, still holds.
+        """
         sender = threading.Thread(target=self._send, args=(messages, queued, sent))
         sender.start()
         ends = quiet_since = None
@@ -69,6 +73,7 @@ class Feed:
                         break
                 self._take(now)
                 time.sleep(POLL_SECONDS)
+        return set(self._open.values())
 
     def _send(
         self,
@@ -88,7 +93,11 @@ class Feed:
             entries = [{"Id": str(at), **queued(message)} for at, message in enumerate(ready)]
             answer = self._sqs.send_message_batch(QueueUrl=self._url, Entries=entries)
             for entry in answer["Successful"]:
-                sent(ready[int(entry["Id"])], entry["MessageId"])
+                message = ready[int(entry["Id"])]
+                sent(message, entry["MessageId"])
+                with self._lock:
+                    if entry["MessageId"] not in self._deleted:
+                        self._open[entry["MessageId"]] = message.happening.name
 
     def _take(self, now: float) -> None:
         received: list[Received] = []
@@ -99,6 +108,11 @@ class Feed:
             received += answer.get("Messages", [])
             if len(answer.get("Messages", [])) < BATCH:
                 break
+        with self._lock:
+            for message in received:
+                if message["Body"] in self._known and message["MessageId"] not in self._deleted:
+                    # It may be a fresh message in place of one that was put off.
+                    self._open[message["MessageId"]] = self._known[message["Body"]].name
         for batch in self._batches(received):
             self._start(batch)
         for message in received:
@@ -149,6 +163,10 @@ class Feed:
             self._slots.release()
             with self._lock:
                 self._running -= 1
+        with self._lock:
+            self._deleted |= done
+            for message_id in done:
+                self._open.pop(message_id, None)
         for message in batch:
             happening = self._known.get(message["Body"])
             with self._lock:

@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
@@ -40,7 +40,8 @@ MAX_RECEIVES = 5
 VISIBILITY_SECONDS = 22  # as the template's Timing=fast
 PATIENCE_SECONDS = 50
 TOGETHER = 3  # rivals at a time
-WARM_UP_EVENTS = 48
+LANES = 5  # that one execution works on at once
+WARM_UP = (1, 2, 3, 3)  # batches at once
 
 Result = dict[str, Any]
 Show = Callable[[str], None]
@@ -99,7 +100,7 @@ def _run_rival(
         AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
         KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
     )
-    url, dead_letters = _queues(aws, name, rival.fifo)
+    url = _queue(aws, name, rival.fifo)
     sqs = aws.client("sqs")
 
     def queued(message: Message) -> dict[str, str]:
@@ -116,13 +117,8 @@ def _run_rival(
         function = Function(lambda: rival.build(world()), partial(_delete, sqs, url), WORKERS)
         feed = Feed(sqs, url, function, known, seed=seed, fifo=rival.fifo)
         began = time.monotonic()
-        feed.run(_messages(sent), queued, lambda *_: None, PATIENCE_SECONDS)
+        kept = feed.run(_messages(sent), queued, lambda *_: None, PATIENCE_SECONDS)
         seconds = time.monotonic() - began
-    kept = {
-        known[message["Body"]].name
-        for queue in (url, dead_letters)
-        for message in _left(sqs, queue)
-    }
     return {
         "letter": rival.letter,
         "title": rival.title,
@@ -160,11 +156,11 @@ def _run_ours(
 
     feed = Feed(sqs, url, deliver, known, seed=seed)
     began = time.monotonic()
-    feed.run(_messages(sent), lambda m: {"MessageBody": m.body}, told, PATIENCE_SECONDS)
+    left = feed.run(_messages(sent), lambda m: {"MessageBody": m.body}, told, PATIENCE_SECONDS)
     seconds = time.monotonic() - began
     pipe.stop()
     store = bench_stack.Seen.read(stack.aws).store[before:]
-    kept = _kept(stack, known, destination)
+    kept = left | _parked(stack, destination)
     return {
         "letter": OURS[0],
         "title": OURS[1],
@@ -178,24 +174,21 @@ def _run_ours(
 def _warm_up(
     stack: EmbeddedStack, deliver: Callable[[Sequence[dict[str, Any]]], object], seed: int
 ) -> None:
-    """Until every environment of the functions has started, which here takes seconds."""
+    """Until the environments of the functions have started: a few at a time, since each is a
+    process here and takes seconds.
+    """
     sqs, url = stack.client("sqs"), stack.outputs["EventQueueUrl"]
     centre = Centre(seed + 1)
-    bodies = [text(centre.conversation("acd.end", START_MS)) for _ in range(WARM_UP_EVENTS)]
-    bench_stack.send(sqs, url, bodies)
-    with ThreadPoolExecutor(12) as pool:
-        while True:
-            batches = [
-                sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=4).get("Messages", [])
-                for _ in range(12)
-            ]
-            list(pool.map(deliver, filter(None, batches)))
-            depth = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
-            if not int(depth["ApproximateNumberOfMessages"]) + int(
-                depth["ApproximateNumberOfMessagesNotVisible"]
-            ):
-                return
-            time.sleep(0.5)
+    for workers in WARM_UP:
+        events = (centre.conversation("acd.start", START_MS) for _ in range(workers * LANES))
+        bench_stack.send(sqs, url, [text(event) for event in events])
+        batches = [
+            sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=LANES)["Messages"]
+            for _ in range(workers)
+        ]
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(deliver, batches))
+    sqs.purge_queue(QueueUrl=url)
 
 
 def _messages(sent: Sequence[Stream]) -> list[Message]:
@@ -206,14 +199,15 @@ def _known(sent: Sequence[Stream], body: Callable[[Message], str]) -> dict[str, 
     return {body(message): message.happening for message in _messages(sent)}
 
 
-def _queues(aws: EmbeddedAws, name: str, is_fifo: bool) -> tuple[str, str]:
+def _queue(aws: EmbeddedAws, name: str, is_fifo: bool) -> str:
+    """With a dead letter queue behind it."""
     sqs = aws.client("sqs")
     ending = ".fifo" if is_fifo else ""
     attributes = {"FifoQueue": "true", "ContentBasedDeduplication": "true"} if is_fifo else {}
     dead = sqs.create_queue(QueueName=f"{name}-dead{ending}", Attributes=attributes)["QueueUrl"]
     arn = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]
     redrive = {"deadLetterTargetArn": arn["QueueArn"], "maxReceiveCount": str(MAX_RECEIVES)}
-    url = sqs.create_queue(
+    url: str = sqs.create_queue(
         QueueName=f"{name}{ending}",
         Attributes={
             **attributes,
@@ -221,7 +215,7 @@ def _queues(aws: EmbeddedAws, name: str, is_fifo: bool) -> tuple[str, str]:
             "RedrivePolicy": json.dumps(redrive),
         },
     )["QueueUrl"]
-    return url, dead
+    return url
 
 
 def _delete(sqs: Any, url: str, messages: Sequence[dict[str, Any]]) -> None:
@@ -235,35 +229,15 @@ def _delete(sqs: Any, url: str, messages: Sequence[dict[str, Any]]) -> None:
         )
 
 
-def _left(sqs: Any, url: str) -> list[dict[str, Any]]:
-    """All that a queue still holds, hidden messages too."""
-    sqs.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "3600"})
-    found: list[dict[str, Any]] = []
-    until = time.monotonic() + VISIBILITY_SECONDS + 1
-    while True:
-        answer = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, AttributeNames=["All"])
-        found += answer.get("Messages", [])
-        depth = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
-        hidden = int(depth["ApproximateNumberOfMessagesNotVisible"]) - len(found)
-        if not answer.get("Messages") and (hidden <= 0 or time.monotonic() > until):
-            return found
-        time.sleep(0 if answer.get("Messages") else 0.5)
-
-
-def _kept(
-    stack: EmbeddedStack, known: Mapping[str, Happening], destination: Destination
-) -> set[str]:
-    sqs = stack.client("sqs")
-    kept = set()
-    for name in ("EventQueueUrl", "EventDeadLettersUrl"):
-        for message in _left(sqs, stack.outputs[name]):
-            if message["Body"] in known:
-                kept.add(known[message["Body"]].name)
-    for message in _left(sqs, stack.outputs["ParkingQueueUrl"]):
-        element = json.loads(message["Body"])["element"]
-        happening = destination.happening(
-            element["topic"], element["body"], element["occurredAtMs"]
-        )
-        if happening is not None:
-            kept.add(happening.name)
-    return kept
+def _parked(stack: EmbeddedStack, destination: Destination) -> set[str]:
+    sqs, url = stack.client("sqs"), stack.outputs["ParkingQueueUrl"]
+    parked = set()
+    while found := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+        for message in found:
+            element = json.loads(message["Body"])["element"]
+            happening = destination.happening(
+                element["topic"], element["body"], element["occurredAtMs"]
+            )
+            if happening is not None:
+                parked.add(happening.name)
+    return parked

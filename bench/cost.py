@@ -1,0 +1,248 @@
+"""What events ask of AWS: requests, write units, state transitions and log bytes, counted in runs
+of the real stack, apart for events that act, copies of earlier ones, and copies in one batch.
+
+Run: python -m bench.cost. Writes bench/results/cost.json, which `once cost` puts prices to.
+"""
+
+import itertools
+import json
+import statistics
+import sys
+import time
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from enrichment import handler
+
+from bench import machine_log, recorded
+from bench.genesys_mix import MIX, Events
+from bench.stack import Seen, probed_stack
+from once.embedded.deploy import STACK_NAME
+from once.embedded.pipe import PipeRunner
+from once.embedded.stack import EmbeddedStack, project_template
+from once.genesys import GenesysServer
+from once.run import destination_parameters
+
+BATCH = 10
+BATCHES = 40
+LONELY = 60  # batches of one
+WORKERS = 4
+LOG_GROUPS = ("OutcomeLogGroup", "EnrichmentLogGroup", "DataActionLogGroup")
+ENRICHMENT_EVENTS = 2_000
+MOST_OFF = 0.03  # by which the sum of its parts may miss a mixed run
+
+Bodies = list[str]
+Counts = dict[str, float]
+
+
+class Run:
+    """Batches through the deployed stack, and what was counted meanwhile."""
+
+    def __init__(self, stack: EmbeddedStack) -> None:
+        self._stack = stack
+        self._pipe = PipeRunner(stack.client, stack.outputs["PipeName"])
+
+    def __call__(self, batches: Sequence[Bodies]) -> Counts:
+        seen, logged = self._seen(), self._logged()
+        with ThreadPoolExecutor(WORKERS) as pool:
+            ended = list(pool.map(self._pipe.run_batch, map(messages, batches)))
+        left = sum(len(batch.records) - len(batch.deleted) for batch in ended)
+        if left:
+            raise RuntimeError(f"{left} messages were handed back: too busy a machine to count on.")
+        counts = difference(self._seen(), seen)
+        return counts | difference(self._logged(), logged)
+
+    def row_bytes(self) -> float:
+        pages = (
+            self._stack.client("dynamodb")
+            .get_paginator("scan")
+            .paginate(TableName=self._stack.outputs["ClaimTableName"])
+        )
+        rows = [item for page in pages for item in page["Items"]]
+        sizes = [sum(len(k) + len(next(iter(v.values()))) for k, v in row.items()) for row in rows]
+        return statistics.fmean(sizes)
+
+    def _seen(self) -> Counts:
+        seen = Seen.read(self._stack.aws)
+        everything, errors = (
+            [machine_log.size(one, level) for one in seen.executions] for level in ("ALL", "ERROR")
+        )
+        action = [f for f in seen.functions if "DataAction" in f["name"]]
+        return {
+            "storeCalls": len(seen.store),
+            "writeUnits": sum(call["write"] for call in seen.store),
+            "readUnits": sum(call["read"] for call in seen.store),
+            "actionCalls": len(action),
+            "enrichmentCalls": len(seen.functions) - len(action),
+            "executions": len(seen.executions),
+            "states": sum(len(one["states"]) for one in seen.executions),
+            "lanes": sum(len({lane for *_, lane in e["states"]} - {None}) for e in seen.executions),
+            "inputBytes": sum(one["inputBytes"] for one in seen.executions),
+            "machineLogBytesAll": sum(size for _, size in everything),
+            "machineLogBytesError": sum(size for _, size in errors),
+        }
+
+    def metrics(self) -> int:
+        """How many custom metrics the run has made: each name with each set of dimensions."""
+        found = set()
+        for group in LOG_GROUPS:
+            for text in self._texts(group):
+                told = json.loads(text) if text.startswith('{"_aws"') else {}
+                for directive in told.get("_aws", {}).get("CloudWatchMetrics", []):
+                    for dimensions in directive["Dimensions"]:
+                        values = tuple(told[name] for name in dimensions)
+                        found |= {(*values, metric["Name"]) for metric in directive["Metrics"]}
+        return len(found)
+
+    def _logged(self) -> Counts:
+        outcomes, enrichment, action = (
+            sum(len(text.encode()) + machine_log.OVERHEAD_BYTES for text in self._texts(group))
+            for group in LOG_GROUPS
+        )
+        return {"outcomeLogBytes": outcomes, "functionLogBytes": enrichment + action}
+
+    def _texts(self, group: str) -> list[str]:
+        resource = self._stack.client("cloudformation").describe_stack_resource(
+            StackName=STACK_NAME, LogicalResourceId=group
+        )
+        pages = (
+            self._stack.client("logs")
+            .get_paginator("filter_log_events")
+            .paginate(logGroupName=resource["StackResourceDetail"]["PhysicalResourceId"])
+        )
+        return [event["message"] for page in pages for event in page["events"]]
+
+
+def messages(bodies: Bodies) -> list[dict[str, Any]]:
+    """As ReceiveMessage would give them."""
+    sent = str(time.time_ns() // 1_000_000)
+    return [
+        {
+            "MessageId": str(uuid.uuid4()),
+            "ReceiptHandle": str(uuid.uuid4()),
+            "MD5OfBody": "0" * 32,
+            "Body": body,
+            "Attributes": {"SentTimestamp": sent, "ApproximateReceiveCount": "1"},
+        }
+        for body in bodies
+    ]
+
+
+def difference(now: Counts, was: Counts) -> Counts:
+    return {name: now[name] - was[name] for name in now}
+
+
+def mixed_events(number: int) -> Bodies:
+    events = Events()
+    names = itertools.cycle([name for name, share in MIX.items() for _ in range(share)])
+    # Spread out, as different conversations overlap.
+    ordered = list(itertools.islice(names, number))
+    return [events.record(name)["body"] for name in ordered[::3] + ordered[1::3] + ordered[2::3]]
+
+
+def in_batches(bodies: Bodies, size: int) -> list[Bodies]:
+    return [bodies[at : at + size] for at in range(0, len(bodies), size)]
+
+
+def per(counts: Counts, number: float) -> Counts:
+    return {name: value / number for name, value in counts.items()}
+
+
+def minus(counts: Counts, other: Counts, times: float = 1) -> Counts:
+    return {name: counts[name] - times * other[name] for name in counts}
+
+
+def measure(run: Run) -> dict[str, Any]:
+    fresh = mixed_events(BATCH * BATCHES * 2 + LONELY + 1)
+    warm, fresh = fresh[:1], fresh[1:]
+    run([warm])
+    take = iter(fresh)
+
+    unique = list(itertools.islice(take, BATCH * BATCHES // 2))
+    full = per(run(in_batches(unique, BATCH)), len(unique) / BATCH)
+    lonely = per(run(in_batches(list(itertools.islice(take, LONELY)), 1)), LONELY)
+    # full = batch + 10 unique, lonely = batch + 1 unique
+    of_unique = per(minus(full, lonely), BATCH - 1)
+    of_batch = minus(lonely, of_unique)
+
+    again = per(run(in_batches(unique, BATCH)), len(unique) / BATCH)
+    of_copy = per(minus(again, of_batch), BATCH)
+
+    halves = in_batches(list(itertools.islice(take, BATCH * BATCHES // 4)), BATCH // 2)
+    pairs = per(run([half + half for half in halves]), len(halves))
+    of_collapsed = per(minus(minus(pairs, of_batch), of_unique, BATCH / 2), BATCH / 2)
+
+    parts = {"batch": of_batch, "unique": of_unique, "copy": of_copy, "collapsed": of_collapsed}
+    mixed, told = mixed_run(list(take)[: BATCH * BATCHES * 8 // 10])
+    return {"parts": parts, "check": check(run(mixed), parts, told)}
+
+
+def mixed_run(unique: Bodies) -> tuple[list[Bodies], Counter[str]]:
+    """One in five is a copy: one of the same batch, one of a batch that is done."""
+    batches: list[Bodies] = []
+    told: Counter[str] = Counter()
+    for own in in_batches(unique, BATCH - 2):
+        done = [batches[-2 * WORKERS][0]] if len(batches) >= 2 * WORKERS else []
+        batches.append([*own, own[0], *done])
+        told.update(batch=1, unique=len(own), collapsed=1, copy=len(done))
+    return batches, told
+
+
+def check(counted: Counts, parts: dict[str, Counts], told: Counter[str]) -> dict[str, Any]:
+    """How far the sum of the parts is from a run in which all of them occur."""
+    summed = {n: sum(told[part] * parts[part][n] for part in parts) for n in counted}
+    return {
+        "messages": told.total() - told["batch"],
+        "counted": counted,
+        "summed": {name: round(value, 1) for name, value in summed.items()},
+        "off": {n: round(abs(summed[n] / counted[n] - 1), 4) for n in counted if counted[n]},
+    }
+
+
+def enrichment_ms(size: int) -> float:
+    """A batch in the enrichment, on this machine."""
+    batches = in_batches(mixed_events(ENRICHMENT_EVENTS), size)
+    taken = []
+    for batch in batches:
+        records = [
+            {"messageId": m["MessageId"], "body": m["Body"], "attributes": m["Attributes"]}
+            for m in messages(batch)
+        ]
+        started = time.perf_counter()
+        handler.handler(records, None)
+        taken.append((time.perf_counter() - started) * 1000)
+    return statistics.median(taken)
+
+
+def main() -> int:
+    with (
+        GenesysServer() as destination,
+        probed_stack(lambda aws: destination_parameters(aws, destination)) as stack,
+    ):
+        stack.pipe.stop()
+        run = Run(stack)
+        result = measure(run)
+        result["rowBytes"] = round(run.row_bytes())
+        result["customMetrics"] = run.metrics()
+    result["enrichmentMs"] = {str(size): round(enrichment_ms(size), 3) for size in (1, BATCH)}
+    result["eventBytes"] = round(statistics.fmean(map(len, mixed_events(sum(MIX.values())))))
+    template = project_template().read_text()
+    result["alarms"] = template.count("Type: AWS::CloudWatch::Alarm")
+    result["dashboards"] = template.count("Type: AWS::CloudWatch::Dashboard")
+    result["parts"] = {
+        part: {name: round(value, 3) for name, value in counts.items()}
+        for part, counts in result["parts"].items()
+    }
+    recorded.write("cost", result)
+    print(json.dumps(result, indent=2))
+    worst = max(result["check"]["off"].values())
+    if worst > MOST_OFF:
+        print(f"The parts miss the mixed run by {worst:.1%}.", file=sys.stderr)
+    return 1 if worst > MOST_OFF else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,17 @@
+"""The recorded results: one JSON file a bench, and all that the documents say comes from them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent / "results"
+
+
+def write(name: str, result: dict[str, Any]) -> None:
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n")
+
+
+def read(name: str) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())
+    return result
