@@ -39,9 +39,6 @@ class Declared:
         self._n_states = self._n_required + len(family.state)
         self._n_contents = self._n_states + len(family.content)
         self._n_lanes = self._n_contents + len(family.lane)
-        self._is_plain = bool(family.time) and not (
-            family.slots or family.whole or family.content or family.lane
-        )
         self._has_content = bool(family.whole or family.content)
         self._labels = tuple(f"{path}=" for path in family.state)
         self._format = "/".join(["%s"] * len(required) + [f"{s}%s" for s in self._labels])
@@ -59,13 +56,6 @@ class Declared:
             values = self._read(body)
         except ValidationError:  # some field is not as declared
             return self._identify_carefully(body, topic)
-        if self._is_plain and None not in values:  # as most events are, so most pass here
-            text = self._format % values
-            if is_plain(text, self._slashes):
-                subject, _, rest = text.partition("/")
-                state, ms = self._word or _first(values[n:]), values[n - 1]
-                sk = self._prefix + rest
-                return self._exact, subject, subject, sk, ms, state, self._latest, {}, None
         found = self._from_topic(topic) if self._gaps else {}
         values = _filled(values, self._gaps, found)
         if None in values[:n]:
@@ -123,7 +113,10 @@ class Declared:
         if not self._latest:
             return ""
         lane = values[self._n_contents : self._n_lanes]
-        return latest_key(self._exact.family, [value for value in lane if value != ""])
+        parts = [value for value in lane if value != ""]
+        if len(parts) == 1 and type(parts[0]) is str and is_plain(parts[0], 0):
+            return f"{self._latest}/{parts[0]}"
+        return latest_key(self._exact.family, parts)
 
     def _from_topic(self, topic: str) -> dict[str, str]:
         follows = self._follow(topic)

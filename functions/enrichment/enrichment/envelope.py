@@ -46,13 +46,6 @@ def parse(text: str) -> Any:
 
 def open_event(value: Any) -> Opened:
     """The event in a parsed message body."""
-    try:  # as EventBridge delivers it; whatever is missing here is looked for below
-        detail = value["detail"]
-        body, topic, template = detail["eventBody"], detail["topicName"], value["detail-type"]
-        if template in BY_TOPIC and type(body) is dict and len(topic) <= LONGEST_TOPIC:
-            return template, topic, body, detail, value
-    except (LookupError, TypeError):
-        pass
     for _ in range(_LAYERS):
         if type(value) is dict:
             detail = value.get("detail")

@@ -17,6 +17,7 @@ from enrichment.homemade import Shape
 from enrichment.identity import Json, generic, ids_of
 from enrichment.keys import idempotency_key, part, partition
 from enrichment.overflow import Element
+from enrichment.straight import straight
 from enrichment.times import AHEAD_MS, LAST_MS, as_iso, choose, iso, maybe_ms, window_of
 from enrichment.words import VERSION, ParkedReason
 
@@ -44,9 +45,11 @@ def normalise(record: Any, *, distrust_numbers: bool = False) -> Element:
             _refuse_infinite(value)
         if type(value) is dict and "key" in value and value.get("kind") == "event":
             return _replayed(message_id, value)
+        if len(text) <= _LONG_CHARS:
+            element = straight(message_id, value, sent_ms)
+            return element or _event(message_id, open_event(value), sent_ms)
         element = _event(message_id, open_event(value), sent_ms)
-        if len(text) > _LONG_CHARS:
-            _cut(element)
+        _cut(element)
         return element
     except UnfitError as unfit:
         return _parked(message_id, text, unfit.reason, unfit.detail)
