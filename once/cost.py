@@ -264,7 +264,6 @@ def cost(
     price = prices()
     costs = monthly(traffic, measured, price)
     total = sum(costs.values())
-    console = Console()
     table = Table(box=None, pad_edge=False)
     table.add_column("a month")
     table.add_column("US dollars", justify="right")
@@ -273,18 +272,17 @@ def cost(
         table.add_row(name, f"{dollars:,.2f}", f"{dollars / total:.0%}")
     table.add_section()
     table.add_row("together", f"{total:,.2f}", "")
-    console.print(table)
+    Console().print(table)
     rate = per_million(costs, traffic.events)
     fixed = sum(costs[name] for name in FIXED)
-    console.print(f"\n{rate:.2f} a million events, and {fixed:.2f} whatever comes.")
-    console.print("\nSettings, by what they change:")
+    typer.echo(f"\n{rate:.2f} a million events, and {fixed:.2f} whatever comes.")
+    typer.echo("\nSettings, by what they change:")
     for name, other in alternatives(traffic).items():
         change = sum(monthly(other, measured, price).values()) - total
         verb = "saves" if change < 0 else "adds"
-        console.print(f"  {name} {verb} {abs(change):,.2f}", highlight=False)
-    console.print(
-        f"\nList prices of {price['region']}, read on {price['read_on']} (once/prices.toml); what is "
-        "free of charge is\nnot taken off. Requests, units and log bytes are measured "
-        "(bench/results/cost.json);\nthe execution log is an estimate from its documented form.",
-        highlight=False,
+        typer.echo(f"  {name} {verb} {abs(change):,.2f}")
+    typer.echo(
+        f"\nList prices of {price['region']}, read on {price['read_on']} (once/prices.toml). What is "
+        "free is not taken off.\nRequests, units and log bytes are measured "
+        "(bench/results/cost.json); the execution log is an estimate\nfrom its documented form."
     )
