@@ -252,9 +252,7 @@ def capacity(
 def _tell(rate: float, load: Load, found: list[Limit], quota: Quotas) -> None:
     short = [limit for limit in found if limit.events_per_second < rate]
     if short:
-        typer.echo(
-            f"\nFirst binds: {short[0].name}. For {rate:,.0f} events a second, ask for more:"
-        )
+        typer.echo(f"\nFirst binds: {short[0].name}. For {rate:,.0f} events a second ask for more:")
         for limit in short:
             factor = rate / limit.events_per_second
             typer.echo(f"- {limit.name}, {factor:,.1f} times the default.\n  {limit.ask}")
@@ -271,7 +269,7 @@ def _tell(rate: float, load: Load, found: list[Limit], quota: Quotas) -> None:
     elif course.caught_up_after_seconds:
         typer.echo(f"The queue has caught up after {course.caught_up_after_seconds:,} s.")
     typer.echo(
-        f"Not more than {handed_back_per_second(quota):,.0f} events a second may be handed back to "
-        "the queue: they stay in flight until they are tried again.\n"
-        f"Quotas as read on {quota['read_on']} (once/quotas.toml). None of this was tried on an account."
+        f"At most {handed_back_per_second(quota):,.0f} events a second may be handed back to the "
+        "queue: they stay in flight until they are tried again.\n"
+        f"Quotas as of {quota['read_on']} (once/quotas.toml); none of this was tried on an account."
     )

@@ -8,6 +8,8 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
+from once.capacity import capacity
+from once.cost import cost
 from once.errors import OnceError
 from once.genesys import genesys
 from once.mapping import app as mapping
@@ -23,6 +25,8 @@ app = typer.Typer(
     help="Each Genesys Cloud event acts once: try it on this machine, operate it on AWS.",
 )
 app.command("genesys")(genesys)
+app.command("cost")(cost)
+app.command("capacity")(capacity)
 app.add_typer(mapping, name="mapping")
 register(app)
 
