@@ -40,6 +40,7 @@ check: $(READY) ## Lint and type-check code, template and state machine
 	$(BIN)/sam validate --lint
 	$(BIN)/python -m tests.statemachine.lint
 	$(BIN)/python -m tests.statemachine.diagram --check
+	$(BIN)/python -m schemas --check
 
 scan: $(SCANNER) ## Look for what checkov, a scanner of templates, finds unsafe
 	$(SCANNER)/bin/checkov --config-file .checkov.yaml

@@ -59,7 +59,9 @@ def send(stack: EmbeddedStack, events: int, per_second: float) -> None:
     sqs = stack.client("sqs")
     queue = stack.outputs["EventQueueUrl"]
     bodies = [event(number) for number in range(events)]
-    bodies = [body for number, body in enumerate(bodies) for _ in range(2 if number % 5 == 0 else 1)]
+    bodies = [
+        body for number, body in enumerate(bodies) for _ in range(2 if number % 5 == 0 else 1)
+    ]
     started = time.monotonic()
     for first in range(0, len(bodies), 10):
         time.sleep(max(0.0, started + first / per_second - time.monotonic()))
