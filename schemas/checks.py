@@ -156,13 +156,14 @@ def _invalid(file: str, value: Any, schema: Schema, schema_name: str) -> Iterato
 
 
 def _made(root: Path) -> dict[str, str]:
-    made = {
-        f"schemas/{name}.schema.json": _text(schema) for name, schema in contracts.schemas().items()
-    }
+    schemas = contracts.schemas()
+    made = {f"schemas/{name}.schema.json": _text(schema) for name, schema in schemas.items()}
     made["docs/families.md"] = families.table()
     folder = root / "schemas" / "examples"
     for name in examples.names(folder):
         now = examples.element_of(json.loads((folder / f"{name}{EVENT}").read_text("utf-8")))
+        order = [*schemas[now["kind"]]["properties"], *now]
+        now = {field: now[field] for field in dict.fromkeys(order) if field in now}
         path = folder / f"{name}{ELEMENT}"
         text = path.read_text("utf-8") if path.exists() else _text(now)
         kept = any(examples.changed_key(name, json.loads(text), now))

@@ -10,7 +10,6 @@ from enrichment.elements import Copy, Deferred, Event, Parked
 from enrichment.words import VERSION
 from pydantic import TypeAdapter
 
-from once.operate.records import OutcomeRecord
 from once.report import Report
 from schemas import families, models
 from schemas.descriptions import DESCRIPTIONS
@@ -41,7 +40,7 @@ CONTRACTS = (
     Contract("latest-row", models.LatestRow, "Row of a lane's latest event", snake=True),
     Contract("slot-row", models.SlotRow, "Row of the limiter", snake=True),
     Contract("health-row", models.HealthRow, "Row of the destination's health", snake=True),
-    Contract("outcome-record", OutcomeRecord, "Record in the outcome log"),
+    Contract("outcome-record", models.OutcomeRecord, "Record in the outcome log"),
     Contract("run-report", Report, "Report of `once run --report`", kept_nulls=True),
     Contract("input/envelope", models.Envelope, "What is around an event", "in"),
 )

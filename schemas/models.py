@@ -9,6 +9,8 @@ from enrichment.elements import Event
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from once.operate import records
+
 PastMs = Annotated[int, Field(gt=0, description="Epoch milliseconds.")]
 ExpiresAt = Annotated[
     int,
@@ -162,3 +164,11 @@ class Envelope(BaseModel):
     """When EventBridge took it; the last but one clock to be asked."""
     replay_name: str | None = Field(None, alias="replay-name")
     """Kept as a trace; a replayed event is deduplicated like any other."""
+
+
+class OutcomeRecord(records.OutcomeRecord):
+    """What became of a message in one execution; one that was handed back has several."""
+
+    wait_seconds: int | None = Field(
+        None, description="Of RATE_LIMITED only: how long the destination asked to wait."
+    )

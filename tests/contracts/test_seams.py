@@ -1,0 +1,163 @@
+"""Whatever crosses a seam while the real template runs is what the contract of that seam says."""
+
+import io
+import json
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from boto3.dynamodb.types import TypeDeserializer
+from data_action.request import ActionRequest, webhook_request
+from enrichment.batch import enrich
+from enrichment.overflow import WriteError
+from enrichment.words import DeferredReason
+from jsonschema import Draft202012Validator
+
+from once.report import Outcome
+from schemas.contracts import closed
+from tests.embedded import Embedded, deployed
+from tests.events import customer_start
+
+SCHEMAS = Path(__file__).parents[2] / "schemas"
+EXAMPLES = SCHEMAS / "examples"
+# An action of one's own that answers what it was sent, so that the execution's history has it.
+ACTION = "arn:aws:lambda:eu-central-1:000000000000:function:tell-what-was-sent"
+CODE = """
+class Transient(Exception):
+    pass
+
+def handler(request, _):
+    if request["event"]["subject"]["id"] == "unlucky":
+        raise Transient("no answer")
+    return {"version": "1", "result": "ACTED", "sent": request}
+"""
+
+
+def check(name: str, value: Any) -> None:
+    """As the file in the repository says, and nothing beyond it."""
+    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+    faults = [
+        f"{name}{error.json_path[1:]}: {error.message}"
+        for error in Draft202012Validator(closed(schema)).iter_errors(value)
+    ]
+    assert not faults, (faults, value)
+
+
+def example(name: str) -> dict[str, Any]:
+    event: dict[str, Any] = json.loads((EXAMPLES / f"{name}.event.json").read_text())
+    return event
+
+
+@pytest.fixture(scope="module")
+def seams() -> Iterator[Embedded]:
+    """A stack through which has passed what makes each kind of element, row and record."""
+    package = io.BytesIO()
+    with zipfile.ZipFile(package, "w") as archive:
+        archive.writestr("tell.py", CODE)
+    with deployed(ActionFunctionArn=ACTION, MaxActionsPerMinute="3000") as embedded:
+        embedded.client("lambda").create_function(
+            FunctionName=ACTION.rpartition(":")[2],
+            Runtime="python3.11",
+            Role="arn:aws:iam::000000000000:role/own",
+            Handler="tell.handler",
+            Code={"ZipFile": package.getvalue()},
+        )
+        examples = [example(name) for name in ("user.presence", "own.status-change", "agent.state")]
+        start = customer_start("lucky")
+        reports = embedded.settle(*[start] * 4, *examples, "no event")
+        assert {report.outcome for report in reports} >= {Outcome.PROCESSED, Outcome.PARKED}
+        (late,) = embedded.settle(start)
+        assert late.outcome == Outcome.DUPLICATE
+        embedded.send(customer_start("unlucky"))
+        until = time.monotonic() + 60
+        while "health" not in embedded.rows("gate"):
+            assert time.monotonic() < until, "no failed call was counted"
+            time.sleep(0.2)
+        yield embedded
+
+
+def executions(embedded: Embedded) -> list[str]:
+    found = embedded.client("stepfunctions").list_executions(
+        stateMachineArn=embedded.outputs["StateMachineArn"], statusFilter="SUCCEEDED"
+    )["executions"]
+    return [execution["executionArn"] for execution in found]
+
+
+@pytest.mark.embedded
+def test_what_the_enrichment_answers(seams: Embedded) -> None:
+    states = seams.client("stepfunctions")
+    seen: Counter[str] = Counter()
+    for arn in executions(seams):
+        for element in json.loads(states.describe_execution(executionArn=arn)["input"]):
+            check(element["kind"], element)
+            seen[element["kind"]] += 1
+    assert {"event", "copy", "parked"} <= set(seen)
+
+
+@pytest.mark.embedded
+def test_what_the_data_action_is_sent(seams: Embedded) -> None:
+    states = seams.client("stepfunctions")
+    families = set()
+    for arn in executions(seams):
+        for entry in states.get_execution_history(executionArn=arn)["events"]:
+            output = entry.get("taskSucceededEventDetails", {}).get("output", "{}")
+            sent = json.loads(output).get("Payload", {}).get("sent")
+            if sent:
+                check("action-request", sent)
+                families.add(sent["event"]["family"])
+    assert len(families) == 4
+
+
+@pytest.mark.embedded
+def test_what_stands_in_the_table(seams: Embedded) -> None:
+    pages = seams.client("dynamodb").get_paginator("scan")
+    seen: Counter[str] = Counter()
+    for page in pages.paginate(TableName=seams.outputs["ClaimTableName"]):
+        for item in page["Items"]:
+            row = {name: plain(value) for name, value in item.items()}
+            first = row["sk"].partition("/")[0]
+            kind = first if first in ("latest", "slot", "health") else "claim"
+            check(f"{kind}-row", row)
+            seen[kind] += 1
+    assert set(seen) == {"claim", "latest", "slot", "health"}
+
+
+def plain(value: dict[str, Any]) -> Any:
+    read = TypeDeserializer().deserialize(value)
+    return int(read) if isinstance(read, Decimal) else read
+
+
+@pytest.mark.embedded
+def test_what_the_outcome_log_says(seams: Embedded) -> None:
+    pages = seams.client("logs").get_paginator("filter_log_events")
+    outcomes = set()
+    for page in pages.paginate(logGroupName=seams.outputs["OutcomeLogGroupName"]):
+        for entry in page["events"]:
+            record = json.loads(entry["message"])
+            if "_aws" not in record:
+                check("outcome-record", record)
+                outcomes.add(record["outcome"])
+    assert {"PROCESSED", "DUPLICATE", "PARKED"} <= outcomes
+
+
+def test_what_is_deferred_where_the_bucket_fails() -> None:
+    def refuse(_key: str, _content: bytes) -> dict[str, str]:
+        raise WriteError(DeferredReason.OVERFLOW_FAILED, "the bucket refused it")
+
+    large = customer_start("large", note="x" * 250_000)
+    record = {"messageId": "m", "body": json.dumps(large), "attributes": {"SentTimestamp": "1"}}
+    (element,) = enrich([record], refuse)
+    assert element["kind"] == "deferred"
+    check("deferred", element)
+
+
+def test_what_a_webhook_receives() -> None:
+    request = json.loads((EXAMPLES / "action-request.json").read_text())
+    sent = webhook_request(ActionRequest.read(request), request["event"]["body"])
+    check("webhook-request", sent)
+    assert sent == json.loads((EXAMPLES / "webhook-request.json").read_text())
