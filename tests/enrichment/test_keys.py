@@ -32,7 +32,7 @@ def test_a_character_that_moves_to_the_next_part_makes_another_key(parts: list[s
 @given(PARTS, DIGEST)
 def test_a_key_fits_and_harms_no_terminal(parts: list[str], content: str | None) -> None:
     first, sk = compose("v1/family/", parts, content)
-    assert len(first.encode()) <= 600
+    assert len(first.encode()) <= 400
     assert len(sk.encode()) <= 1024
     assert not {"\n", "\x1b", "\u202e"} & {*first, *sk}
     assert "/" not in first

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import typer
 from enrichment.elements import Element
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 from typer.testing import CliRunner
@@ -21,6 +21,7 @@ ONCE.command()(normalise)
 EVENT = conversation("user.start")
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(), max_size=5))
 def test_one_line_out_for_each_line_in(lines: list[str]) -> None:
     answer = list(normalise_stream(lines))

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 SK_BYTES = 1024
-_LONGEST = 600  # bytes of one part; a longer one is hashed, for nobody reads it
+_LONGEST = 400  # bytes of one part; a longer one is hashed, for nobody reads it
 _HASHED = "~"  # opens a hashed part; in a literal part it is always escaped
 _CANONICAL = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, check_circular=False

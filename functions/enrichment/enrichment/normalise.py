@@ -22,8 +22,10 @@ from enrichment.times import AHEAD_MS, LAST_MS, as_iso, choose, iso, maybe_ms, w
 from enrichment.words import VERSION, ParkedReason
 
 _LONG_CHARS = 4096  # a shorter message cannot make an element's small parts large
-_LONGEST_PART = 512
-_MOST_IDS = 64
+_LONGEST_PART = 160
+_LONGEST_NAME = 64
+_MOST_IDS = 24
+MOST_OTHER_CHARS = 8000  # in what `_cut` leaves of an element besides its body and keys
 
 
 def normalise(record: Any, *, distrust_numbers: bool = False) -> Element:
@@ -233,10 +235,15 @@ def _refuse_infinite(value: Any) -> None:
 
 def _cut(element: Element) -> None:
     """Cuts what only a mistaken or hostile publisher makes long. Keys are computed by now."""
-    for name in ("topic", "state", "organizationId"):
+    for name in ("state", "organizationId"):
         if name in element:
             element[name] = element[name][:_LONGEST_PART]
     element["subject"]["id"] = element["subject"]["id"][:_LONGEST_PART]
-    for name in ("ids", "trace"):
-        few = list(element[name].items())[:_MOST_IDS]
-        element[name] = {key[:_LONGEST_PART]: value[:_LONGEST_PART] for key, value in few}
+    short = [(name, value) for name, value in element["ids"].items() if len(name) <= _LONGEST_NAME]
+    element["ids"] = {name: value[:_LONGEST_PART] for name, value in short[:_MOST_IDS]}
+    element["topic"] = _ascii(element["topic"])
+    element["trace"] = {n: _ascii(value[:_LONGEST_PART]) for n, value in element["trace"].items()}
+
+
+def _ascii(text: str) -> str:
+    return text.encode("ascii", "replace").decode()

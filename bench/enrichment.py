@@ -1,0 +1,222 @@
+"""What the enrichment costs an event, beside parsing and hashing it, and beside Powertools.
+
+Run: python -m bench.enrichment. Writes bench/results/enrichment.json.
+"""
+
+import hashlib
+import io
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import timeit
+import zipfile
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from aws_lambda_powertools.utilities.idempotency.config import IdempotencyConfig
+from aws_lambda_powertools.utilities.idempotency.persistence.base import BasePersistenceLayer
+from aws_lambda_powertools.utilities.parser import parse
+from aws_lambda_powertools.utilities.parser.envelopes import EventBridgeEnvelope
+from enrichment import handler
+from enrichment.families import BY_TOPIC
+from pydantic import BaseModel, create_model
+
+from bench.genesys_mix import MIX, batches
+
+RESULT = Path(__file__).parent / "results" / "enrichment.json"
+PACKAGE = Path(handler.__file__).parents[1]
+
+ROUNDS = 20
+REPEATS = 10
+IMPORT_ROUNDS = 15
+MOST_TIMES_PARSE_AND_HASH = 2.0
+MOST_TIMES_POWERTOOLS = 0.5
+MOST_IMPORT_RATIO = 1.5
+MOST_ZIP_BYTES = 4 * 1024 * 1024
+
+Batch = list[dict[str, Any]]
+
+
+def parse_and_hash(batch: Batch) -> None:
+    for record in batch:
+        json.loads(record["body"])
+        hashlib.sha256(record["body"].encode()).hexdigest()
+
+
+def enrich(batch: Batch) -> None:
+    handler.handler(batch, None)
+
+
+@cache
+def detail_model(topic: str) -> type[BaseModel]:
+    """What a user of Powertools would declare: of the body, the same fields as ours."""
+    body: Any = dict[str, Any]
+    if topic in BY_TOPIC:
+        kinds = get_type_hints(BY_TOPIC[topic].body, include_extras=True)
+        fields: Any = {name: (kind | None, None) for name, kind in kinds.items()}
+        body = create_model("Body", **fields)
+    return create_model(
+        "Detail", topicName=str, timestamp=datetime, metadata=dict[str, Any], eventBody=body
+    )
+
+
+class Keys(BasePersistenceLayer):
+    """Powertools' own computation of a key, with no table behind it."""
+
+    def _get_record(self, *_: Any) -> Any: ...
+    def _put_record(self, *_: Any) -> None: ...
+    def _update_record(self, *_: Any) -> None: ...
+    def _delete_record(self, *_: Any) -> None: ...
+
+
+KEYS = Keys()
+KEYS.configure(
+    IdempotencyConfig(
+        event_key_jmespath=(
+            "[topicName, eventBody.participantId, eventBody.sessionId, eventBody.eventTime,"
+            " eventBody.modifiedDate, eventBody.id]"
+        )
+    ),
+    "bench",
+)
+
+
+def powertools(batch: Batch) -> None:
+    for record in batch:
+        event = json.loads(record["body"])
+        parse(event, detail_model(event["detail-type"]), EventBridgeEnvelope)
+        KEYS._get_hashed_idempotency_key(event["detail"])
+
+
+def microseconds(work: Callable[[Batch], None], batch: Batch) -> float:
+    """An event's share of a batch, the least of some runs: whatever is more is noise."""
+    return min(timeit.repeat(lambda: work(batch), number=1, repeat=REPEATS)) * 1e6 / len(batch)
+
+
+def measure_events() -> dict[str, Any]:
+    """Each kind in turns with its peers, so that all meet the same noise; the least counts."""
+    ways = (parse_and_hash, enrich, powertools)
+    by_kind = {name: batches(name) for name in MIX}
+    least = {name: [float("inf")] * len(ways) for name in MIX}
+    for _ in range(ROUNDS):
+        for name, some in by_kind.items():
+            for at, way in enumerate(ways):
+                mean = statistics.fmean(microseconds(way, batch) for batch in some)
+                least[name][at] = min(least[name][at], mean)
+
+    def mean_of(names: Iterable[str]) -> dict[str, float]:
+        shares = {name: MIX[name] for name in names}
+        total = sum(shares.values())
+        columns = zip(
+            *([share * one for one in least[name]] for name, share in shares.items()), strict=True
+        )
+        return figures([sum(column) / total for column in columns])
+
+    return {
+        "all": mean_of(MIX),
+        "steps_of_conversations": mean_of(name for name in MIX if "." in name or name == "acw"),
+        "by_kind": {
+            name: {
+                "share": MIX[name],
+                "bytes": round(statistics.fmean(len(one["body"]) for one in by_kind[name][0])),
+                **figures(times),
+            }
+            for name, times in least.items()
+        },
+    }
+
+
+def figures(times: list[float]) -> dict[str, float]:
+    parsed, enriched, powertools_us = times
+    return {
+        "parse_and_hash_us": round(parsed, 2),
+        "enrichment_us": round(enriched, 2),
+        "powertools_us": round(powertools_us, 2),
+        "times_parse_and_hash": round(enriched / parsed, 2),
+        "times_powertools": round(enriched / powertools_us, 2),
+    }
+
+
+def import_ms(module: str) -> float:
+    """In a fresh interpreter, as in a cold start; compiled files are there already."""
+    code = (
+        "import time; start = time.perf_counter(); "
+        f"import {module}; print((time.perf_counter() - start) * 1000)"
+    )
+    environment = os.environ | {"PYTHONPATH": str(PACKAGE)}
+    run = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+    return float(run.stdout)
+
+
+def measure_import() -> dict[str, float]:
+    modules = ("pydantic", "enrichment.handler")
+    for module in modules:
+        import_ms(module)
+    times = [[import_ms(module) for module in modules] for _ in range(IMPORT_ROUNDS)]
+    pydantic_ms, ours_ms = (statistics.median(column) for column in zip(*times, strict=True))
+    return {
+        "pydantic_ms": round(pydantic_ms, 1),
+        "enrichment_ms": round(ours_ms, 1),
+        "ratio": round(statistics.median(ours / theirs for theirs, ours in times), 3),
+        "at_most": MOST_IMPORT_RATIO,
+    }
+
+
+def measure_package() -> dict[str, int]:
+    """Installs the function's requirements as sam build would, and zips the folder."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "enrichment"
+        shutil.copytree(PACKAGE, folder, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        pip = [sys.executable, "-m", "pip"] if has_pip() else ["uv", "pip"]
+        requirements = str(PACKAGE / "requirements.txt")
+        subprocess.run(  # noqa: S603
+            [*pip, "install", "--quiet", "--target", str(folder), "-r", requirements], check=True
+        )
+        zipped = io.BytesIO()
+        with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(folder.rglob("*")):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    archive.write(path, path.relative_to(folder))
+        return {"zipped_bytes": len(zipped.getvalue()), "at_most": MOST_ZIP_BYTES}
+
+
+def has_pip() -> bool:
+    return subprocess.run([sys.executable, "-m", "pip"], capture_output=True).returncode == 0
+
+
+def main() -> int:
+    events, imported, package = measure_events(), measure_import(), measure_package()
+    result = {
+        "python": platform.python_version(),
+        "at_most": {
+            "times_parse_and_hash": MOST_TIMES_PARSE_AND_HASH,
+            "times_powertools": MOST_TIMES_POWERTOOLS,
+        },
+        **events,
+        "import": imported,
+        "package": package,
+    }
+    RESULT.parent.mkdir(exist_ok=True)
+    RESULT.write_text(json.dumps(result, indent=2) + "\n")
+    print(RESULT.read_text())
+    held = (
+        events["all"]["times_parse_and_hash"] <= MOST_TIMES_PARSE_AND_HASH
+        and events["steps_of_conversations"]["times_powertools"] < MOST_TIMES_POWERTOOLS
+        and imported["ratio"] <= MOST_IMPORT_RATIO
+        and package["zipped_bytes"] <= MOST_ZIP_BYTES
+    )
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,237 @@
+"""Events as a contact centre sends them, with ids and fields of real length, all invented."""
+
+import json
+import uuid
+from random import Random
+from typing import Any
+
+# How many of each come among forty: mostly the steps of conversations, then agents' states,
+# then what is said. My own estimate of a morning; the table of results shows each by itself.
+MIX = {
+    "customer.start": 2,
+    "customer.end": 2,
+    "flow.start": 2,
+    "flow.end": 2,
+    "acd.start": 3,
+    "acd.end": 3,
+    "user.start": 3,
+    "user.end": 3,
+    "acw": 2,
+    "wrapup": 2,
+    "attributes": 2,
+    "presence": 3,
+    "routingStatus": 3,
+    "transcription": 4,
+    "snapshot": 2,
+    "audit": 1,
+    "unknown": 1,
+}
+BATCH = 10
+BATCHES = 3
+_SENT_MS = 1_777_892_400_000
+_ORGANISATION = "3a9f4c1e-5d70-4b7e-9c55-1f0e6a527d3c"
+_SENTENCE = "thank you for calling how can I help you with your order today"
+
+
+class Events:
+    """Makes events; each is about another conversation."""
+
+    def __init__(self) -> None:
+        self._random = Random(20260504)  # noqa: S311
+
+    def id(self) -> str:
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+
+    def record(self, name: str) -> dict[str, Any]:
+        template, body = getattr(self, f"_{name.partition('.')[0]}", self._step)(name)
+        topic = template
+        for one in (body.get("conversationId", self.id()), self.id()):
+            topic = topic.replace("{id}", one, 1)
+        event = {
+            "version": "0",
+            "id": self.id(),
+            "detail-type": template,
+            "source": f"aws.partner/genesys.com/cloud/{_ORGANISATION}/contact-centre-events",
+            "account": "123456789012",
+            "time": "2026-05-04T10:20:31Z",
+            "region": "eu-central-1",
+            "resources": [],
+            "detail": {
+                "topicName": topic,
+                "version": "2",
+                "eventBody": body,
+                "metadata": {"CorrelationId": self.id()},
+                "timestamp": "2026-05-04T10:20:31.431Z",
+            },
+        }
+        return {
+            "messageId": self.id(),
+            "body": json.dumps(event, separators=(",", ":")),
+            "attributes": {"SentTimestamp": str(_SENT_MS), "ApproximateReceiveCount": "1"},
+        }
+
+    def _at(self) -> int:
+        return _SENT_MS - self._random.randrange(1, 1_200_000)
+
+    def _step(self, name: str) -> tuple[str, dict[str, Any]]:
+        body = {
+            "eventTime": self._at(),
+            "conversationId": self.id(),
+            "participantId": self.id(),
+            "sessionId": self.id(),
+            "mediaType": "VOICE",
+            "provider": "Edge",
+            "direction": "INBOUND",
+            "ani": "tel:+4930555550123",
+            "dnis": "tel:+4930555550000",
+            "divisionId": self.id(),
+            "conversationExternalContactIds": [self.id()],
+            "conversationExternalOrganizationIds": [self.id()],
+        }
+        if name.endswith(".end"):
+            body |= {"disconnectType": "TRANSFER", "interactingDurationMs": 369_505}
+        if name in ("acd.start", "acd.end", "user.start", "user.end", "acw", "wrapup"):
+            body |= {"queueId": self.id(), "utilizationLabel": self.id(), "messageType": "UNKNOWN"}
+        if name in ("user.start", "user.end", "acw"):
+            body |= {"userId": self.id()}
+        if name == "user.end":
+            body |= {"heldDurationMs": 12_000, "alertingDurationMs": 4_100}
+        if name in ("acw", "wrapup"):
+            body |= {"wrapupCode": self.id(), "wrapupDurationMs": 31_204, "wrapupNotes": "called"}
+        if name.startswith("flow."):
+            body |= {"flowType": "INBOUNDCALL", "flowId": self.id(), "flowVersion": "7.0"}
+        if name == "flow.end":
+            body |= {"connectedDurationMs": 76_605, "exitReason": "TRANSFER", "transferType": "ACD"}
+        if name == "acd.end":
+            body |= {
+                "acdOutcome": "ANSWERED",
+                "answeredUserId": self.id(),
+                "requestedRoutings": ["STANDARD"],
+                "usedRouting": "STANDARD",
+                "routingPriority": 40,
+                "flowType": "inqueuecall",
+            }
+        return f"v2.detail.events.conversation.{{id}}.{name}", body
+
+    def _attributes(self, name: str) -> tuple[str, dict[str, Any]]:
+        template, body = self._step(name)
+        del body["sessionId"]
+        values = {f"ctx.{word}": f"{word} of a caller" for word in ("tier", "intent", "language")}
+        return template, body | {"attributes": values | {"orderNumber": "4711-0815-2026"}}
+
+    def _presence(self, _: str) -> tuple[str, dict[str, Any]]:
+        return "v2.users.{id}.presence", {
+            "source": "PURECLOUD",
+            "presenceDefinition": {"id": self.id(), "systemPresence": "AVAILABLE"},
+            "primary": True,
+            "message": "",
+            "modifiedDate": "2026-05-04T10:20:31.118Z",
+        }
+
+    def _routingStatus(self, _: str) -> tuple[str, dict[str, Any]]:  # noqa: N802
+        status = {"status": "INTERACTING", "startTime": "2026-05-04T10:20:31.202Z"}
+        return "v2.users.{id}.routingStatus", {"id": self.id(), "routingStatus": status}
+
+    def _transcription(self, _: str) -> tuple[str, dict[str, Any]]:
+        words = _SENTENCE.split()
+        transcripts = [
+            {
+                "utteranceId": self.id(),
+                "isFinal": True,
+                "channel": channel,
+                "alternatives": [
+                    {
+                        "confidence": 0.985,
+                        "offsetMs": 2300,
+                        "durationMs": 6980,
+                        "transcript": " ".join(words),
+                        "words": [
+                            {"confidence": 0.97, "offsetMs": 300 * n, "durationMs": 280, "word": w}
+                            for n, w in enumerate(words)
+                        ],
+                    }
+                ],
+                "engineProvider": "GENESYS",
+                "dialect": "en-US",
+            }
+            for channel in ("INTERNAL", "EXTERNAL")
+        ]
+        return "v2.conversations.{id}.transcription", {
+            "eventTime": "2026-05-04T10:20:31.264Z",
+            "organizationId": _ORGANISATION,
+            "conversationId": self.id(),
+            "communicationId": self.id(),
+            "sessionStartTimeMs": self._at(),
+            "transcriptionStartTimeMs": self._at(),
+            "transcripts": transcripts,
+            "status": {"offsetMs": 23_280, "status": "SESSION_ONGOING"},
+        }
+
+    def _snapshot(self, _: str) -> tuple[str, dict[str, Any]]:
+        address = {"name": "somebody", "addressNormalized": "+4930555550123"}
+        participants = [
+            {
+                "id": self.id(),
+                "connectedTime": "2026-05-04T10:04:12.131Z",
+                "name": "somebody",
+                "queueId": self.id(),
+                "purpose": purpose,
+                "wrapupRequired": False,
+                "attributes": {f"ctx.{n}": f"a value of usual length {n}" for n in range(8)},
+                "conversationRoutingData": {"queue": {"id": self.id()}, "priority": 0},
+                "calls": [
+                    {
+                        "state": "connected",
+                        "initialState": "alerting",
+                        "id": self.id(),
+                        "direction": "inbound",
+                        "recording": True,
+                        "recordingState": "active",
+                        "muted": False,
+                        "confined": False,
+                        "held": False,
+                        "self": address,
+                        "other": address,
+                        "provider": "Edge",
+                        "scriptId": self.id(),
+                        "connectedTime": "2026-05-04T10:04:12.131Z",
+                        "afterCallWorkRequired": False,
+                    }
+                ],
+            }
+            for purpose in ("customer", "ivr", "acd", "agent")
+        ]
+        body = {"id": self.id(), "participants": participants, "recordingState": "active"}
+        return "v2.users.{id}.conversations.calls", body
+
+    def _audit(self, _: str) -> tuple[str, dict[str, Any]]:
+        return "v2.audits.entitytype.{id}.entityid.{id}", {
+            "id": self.id(),
+            "userId": self.id(),
+            "username": {"id": self.id()},
+            "serviceName": "Presence",
+            "eventTime": "2026-05-04T10:20:31.000Z",
+            "action": "Update",
+            "entityType": "UserPresence",
+            "entity": {"id": self.id(), "name": "somebody"},
+            "propertyChanges": [
+                {"property": "PRESENCE", "oldValues": ["Break"], "newValues": ["Available"]}
+            ],
+        }
+
+    def _unknown(self, _: str) -> tuple[str, dict[str, Any]]:
+        return "v2.something.new.{id}.changed", {
+            "id": self.id(),
+            "version": 7,
+            "dateModified": "2026-05-04T10:20:31.000Z",
+            "name": "a thing that Genesys has not invented yet",
+            "divisionId": self.id(),
+            "status": "ON",
+            "settings": {"limit": 40, "mode": "PROGRESSIVE", "ids": [self.id(), self.id()]},
+        }
+
+
+def batches(name: str) -> list[list[dict[str, Any]]]:
+    """Some batches of one kind of event."""
+    events = Events()
+    return [[events.record(name) for _ in range(BATCH)] for _ in range(BATCHES)]
