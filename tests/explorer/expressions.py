@@ -1,4 +1,4 @@
-"""JSONata, evaluated by the jsonata-python library and remembered by what each expression can see."""
+"""JSONata, evaluated by the jsonata-python library and remembered by what an expression sees."""
 
 import json
 import re
@@ -12,47 +12,43 @@ _USED_VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 _USED_PART_OF_STATES = re.compile(r"\$states\.(\w+)")
 
 
-class UndefinedResult(Exception):
-    """An expression had no value, which Step Functions answers with an error no Choice can catch."""
+class UndefinedResultError(Exception):
+    """An expression had no value, at which Step Functions fails the state."""
 
 
-class Evaluator:
+_known: dict[tuple[str, str], Any] = {}
+
+
+def fill(
+    template: Any, variables: Mapping[str, Any], states: Mapping[str, Any], clock_ms: int
+) -> Any:
     """Fills in `{% … %}` anywhere inside a template value."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, str], Any] = {}
-
-    def fill(
-        self, template: Any, variables: Mapping[str, Any], states: Mapping[str, Any], clock_ms: int
-    ) -> Any:
-        if isinstance(template, str):
-            if template.startswith("{%") and template.endswith("%}"):
-                return self._evaluate(template[2:-2].strip(), variables, states, clock_ms)
-            return template
-        if isinstance(template, Mapping):
-            return {
-                name: self.fill(inner, variables, states, clock_ms)
-                for name, inner in template.items()
-            }
-        if isinstance(template, list):
-            return [self.fill(inner, variables, states, clock_ms) for inner in template]
+    if isinstance(template, str):
+        if template.startswith("{%") and template.endswith("%}"):
+            return _evaluate(template[2:-2].strip(), variables, states, clock_ms)
         return template
+    if isinstance(template, Mapping):
+        return {name: fill(inner, variables, states, clock_ms) for name, inner in template.items()}
+    if isinstance(template, list):
+        return [fill(inner, variables, states, clock_ms) for inner in template]
+    return template
 
-    def _evaluate(
-        self, text: str, variables: Mapping[str, Any], states: Mapping[str, Any], clock_ms: int
-    ) -> Any:
-        compiled, names, parts = _compiled(text)
-        bindings = {name: variables[name] for name in names if name in variables}
-        bindings["states"] = {part: states[part] for part in parts if part in states}
-        seen = json.dumps([bindings, clock_ms if "millis" in names else None], sort_keys=True)
-        if (text, seen) not in self._known:
-            bindings["millis"] = Jsonata.JLambda(lambda: clock_ms)
-            result = compiled.evaluate(None, bindings)
-            if result is None:
-                raise UndefinedResult(f"{text} has no value with {seen}")
-            # The library answers with its own list types; what a state keeps is JSON.
-            self._known[text, seen] = json.loads(json.dumps(result))
-        return self._known[text, seen]
+
+def _evaluate(
+    text: str, variables: Mapping[str, Any], states: Mapping[str, Any], clock_ms: int
+) -> Any:
+    compiled, names, parts = _compiled(text)
+    bindings = {name: variables[name] for name in names if name in variables}
+    bindings["states"] = {part: states[part] for part in parts if part in states}
+    seen = json.dumps([bindings, clock_ms if "millis" in names else None], sort_keys=True)
+    if (text, seen) not in _known:
+        bindings["millis"] = Jsonata.JLambda(lambda: clock_ms)
+        result = compiled.evaluate(None, bindings)
+        if result is None:
+            raise UndefinedResultError(f"{text} has no value")
+        # The library answers with its own list types; what a state keeps is JSON.
+        _known[text, seen] = json.loads(json.dumps(result))
+    return _known[text, seen]
 
 
 @cache

@@ -9,41 +9,42 @@ from typing import Any
 
 from tests.explorer.clock import NOW_MS
 from tests.explorer.machine import Failure
-from tests.explorer.table import OneRow, Refused, Row
+from tests.explorer.table import RefusedError, Row, changed
 
 PK = "gate"
 REFUSED = Failure("DynamoDB.ConditionalCheckFailedException")
 
 _IN_A_WHILE = str(NOW_MS + 20_000)
 _PASSED = str(NOW_MS - 20_000)
+# The first of each is fair weather, and goes without saying.
 _HEALTH: dict[str, dict[str, str] | None] = {
-    "closed": None,
-    "open": {"open_until": _IN_A_WHILE, "pause": "30"},
-    "to be probed": {"open_until": _PASSED, "pause": "30"},
-    "troubled": {"since": _PASSED, "failed": "4", "acted": "0"},
+    "": None,
+    " (the gate is open)": {"open_until": _IN_A_WHILE, "pause": "30"},
+    " (the gate is to be probed)": {"open_until": _PASSED, "pause": "30"},
+    " (the destination is troubled)": {"since": _PASSED, "failed": "4", "acted": "0"},
 }
 _SLOT: dict[str, dict[str, str] | None] = {
-    "free": None,
-    "nearly used up": {"used": "1"},
-    "used up": {"used": "2"},
+    "": None,
+    " (the slot is nearly used up)": {"used": "1"},
+    " (the slot is used up)": {"used": "2"},
 }
 
 Answer = tuple[str, dict[str, Any] | Failure]
 
 
 class Gate:
-    def __init__(self, table: OneRow, *, troubled: bool) -> None:
-        self._table = table
+    def __init__(self, *, troubled: bool) -> None:
         self._troubled = troubled
 
     def answers(self, resource: str, request: dict[str, Any]) -> Iterator[Answer]:
-        """Each with what the gate is said to be."""
+        """What the task may hear, each with what the weather is then."""
         key = request["Key"]
         known = _HEALTH if key["sk"]["S"] == "health" else _SLOT
-        for name, attributes in known.items() if self._troubled else list(known.items())[:1]:
+        for name, attributes in known.items():
             row = attributes and key | {word: {"N": number} for word, number in attributes.items()}
-            told = f" (the gate is {name})" if known is _HEALTH else f" (the slot is {name})"
-            yield told if self._troubled else "", self._answer(resource, request, row)
+            yield name, self._answer(resource, request, row)
+            if not self._troubled:
+                return
 
     def _answer(
         self, resource: str, request: dict[str, Any], row: Row | None
@@ -55,7 +56,7 @@ class Gate:
                 return {}
             case "dynamodb:updateItem":
                 try:
-                    return {"Attributes": self._table.update(row, request)}
-                except Refused:
+                    return {"Attributes": changed(resource, request, row)}
+                except RefusedError:
                     return REFUSED
         raise NotImplementedError(f"the explorer does not know {resource} of the gate")

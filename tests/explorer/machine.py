@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.explorer.expressions import Evaluator
+from tests.explorer.expressions import fill
 
 Json = dict[str, Any]
 
@@ -48,7 +48,6 @@ class Failure:
 class Machine:
     def __init__(self, definition: Mapping[str, Any]) -> None:
         self.definition = definition
-        self._evaluator = Evaluator()
 
     def start(self, run: str, batch: list[Json], clock_ms: int) -> Position | Ended:
         top = Frame(self.definition["StartAt"], batch, {}, [], [])
@@ -101,6 +100,8 @@ class Machine:
                     rule = self._chosen(position, state["Choices"], clock_ms)
                     taken = rule or {**state, "Next": state["Default"]}
                     position = self._move(position, taken, {}, given, clock_ms)
+                case "Fail":
+                    return Ended(Failure(state["Error"], state["Cause"]))
                 case "Map":
                     items = self._fill(position, state["Items"], {}, clock_ms)
                     position = self._iterate(position, items, [], clock_ms)
@@ -176,7 +177,7 @@ class Machine:
             },
             **seen,
         }
-        return self._evaluator.fill(template, variables, states, clock_ms)
+        return fill(template, variables, states, clock_ms)
 
     def _state(self, position: Position) -> Mapping[str, Any]:
         level = self.definition["States"]

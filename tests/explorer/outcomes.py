@@ -12,6 +12,12 @@ class Report(NamedTuple):
     outcomes: tuple[tuple[str, str], ...]
 
 
+class Failed(NamedTuple):
+    """An execution that has failed, which none should."""
+
+    why: str
+
+
 class Standing(NamedTuple):
     """Where an execution stands. Its text calls itself run0 and the others run1, run2; `met` says
     what those were called in the text before."""
@@ -61,11 +67,15 @@ class Deferral(NamedTuple):
     message_ids: tuple[str, ...]
 
 
+Then = Standing | Report | Failed
 Effect = Written | Refusal | Launched | Act | Parking | Deferral | None
 
 
 class Outcome(NamedTuple):
+    """`weather` is what the gate or the limiter said on the way, unless all was well."""
+
     told: str
-    then: Standing | Report
+    then: Then
     effect: Effect = None
     fault: Fault | None = None
+    weather: str = ""

@@ -24,7 +24,7 @@ class Passage:
             seconds = min(left) + 1
             expired = self.passed(state, seconds)._replace(expiries=state.expiries - 1)
             told = f"{seconds} s pass"
-            yield Move("clock", "jumps", told, (), self._promises.forgotten(expired))
+            yield Move("clock", "jumps", told, (), expired)
         for held, seconds in zip(state.rows, ahead, strict=True):
             if seconds < 0:
                 rest = tuple(other for other in state.rows if other != held)
@@ -46,13 +46,14 @@ class Passage:
     def passed(self, state: State, seconds: int) -> State:
         far = bool(self._scenario.expiries)
         over = self._scenario.over
-        return state._replace(
+        later = state._replace(
             rows=tuple(_aged_row(held, seconds, far) for held in state.rows),
             runs=tuple(
                 run._replace(text=aged(run.text, seconds, far), age=min(run.age + 1, over))
                 for run in state.runs
             ),
         )
+        return self._promises.forgotten(later) if far else later
 
 
 def _aged_row(held: Held, seconds: int, far: bool) -> Held:

@@ -14,6 +14,7 @@ from tests.explorer.state import (
     Deed,
     Held,
     Parked,
+    Run,
     State,
     held_under,
     place_of,
@@ -32,31 +33,56 @@ class Promises:
     def written(self, state: State, run: int, owner: int, write: Written) -> State:
         """A write has passed. Only its own holder may change a claim that is being worked on."""
         old = held_under(state, write.key)
+        kept_until_ms = NOW_MS + self._claim_ms if self._scenario.expiries else 0
         item = json.loads(write.text)
+        if "expires_at" not in item:
+            raise Broken("a row is written that never expires")
         if "status" not in item:
             if old and _moved_back(old.text, item["event_time"]["N"]):
                 raise Broken("the latest time moved back")
-            return with_row(state, Held(write.key, write.text, owner, NOBODY, 0))
+            return with_row(state, Held(write.key, write.text, owner, NOBODY, kept_until_ms))
         if not write.by_put:
             if old is None or old.holder != run:
                 raise Broken(f"run{run} changed the claim of {_called(old)}")
         elif old and old.holder != run and self._is_at_work(state, old):
             raise Broken(f"run{run} took the claim that {_called(old)} is working on")
-        kept_until_ms = NOW_MS + self._claim_ms if self._scenario.expiries else 0
         state = with_row(state, Held(write.key, write.text, owner, run, kept_until_ms))
         if item["status"]["S"] != "DONE":
             return state
         return self._known(state, self._occurrence_of(state, item["message_id"]["S"]), MARKED)
 
-    def refused(self, held: Held | None) -> None:
-        """A claim was refused. It must not have been by a row whose time is over."""
-        if held and self._scenario.expiries and held.kept_until_ms < NOW_MS:
-            if _word(held.text, "status") != "IN_PROGRESS":
-                raise Broken("a claim whose time is over refused its successor")
+    def done(self, state: State) -> tuple[str, ...]:
+        """The occurrences that nothing older may follow, where only the newest counts."""
+        if not self._scenario.latest or self._scenario.expiries:
+            return ()
+        return tuple(
+            what
+            for what, deed in zip(self.occurrences, state.deeds, strict=True)
+            if deed and deed.known == MARKED
+        )
 
-    def acted(self, state: State, run: int, act: Act) -> State:
+    def refused(self, held: Held | None, run: int) -> None:
+        """A claim, or a newest time, did not pass. It must not have been for a wrong reason."""
+        if held is None:
+            return
+        at_work = json.loads(held.text).get("status") == {"S": "IN_PROGRESS"}
+        if at_work and held.holder == run:
+            raise Broken(f"run{run} was refused by its own claim")
+        if self._scenario.expiries and held.kept_until_ms < NOW_MS and not at_work:
+            raise Broken("a row whose time is over refused its successor")
+
+    def _distinct(self, state: State, what: str, key: str) -> None:
+        for other, deed in zip(self.occurrences, state.deeds, strict=True):
+            if other != what and deed and deed.key == key:
+                raise Broken(f"{what} acted with key {key}, which is that of {other}")
+
+    def acted(self, state: State, run: Run, act: Act) -> State:
         """One act for one event, save where the answer or the mark of the act was lost."""
         what = self._occurrence_of(state, act.message_id)
+        for newer in run.began_after:
+            if self._scenario.supersedes(newer, what):
+                raise Broken(f"{what} acted, although {newer} was done before run{run.name} began")
+        self._distinct(state, what, act.key)
         at = self.occurrences.index(what)
         before = state.deeds[at]
         if before and before.known == MARKED:
@@ -65,7 +91,7 @@ class Promises:
             raise Broken(f"{what} acted a second time, while run{before.known} had it in hand")
         if before and before.known == UNMARKED and before.key != act.key:
             raise Broken(f"{what} acted with key {act.key}, and before with key {before.key}")
-        return _with_deed(state, at, Deed(act.key, run if act.answered else UNMARKED))
+        return _with_deed(state, at, Deed(act.key, run.name if act.answered else UNMARKED))
 
     def settled(
         self, state: State, deleted: set[int], batch: tuple[tuple[int, str], ...], report: Report
@@ -76,9 +102,8 @@ class Promises:
         for place, message_id in batch:
             what = self._occurrence_of(state, message_id)
             if place in deleted and outcomes.get(message_id) == "STALE":
-                if not self._scenario.is_older(what):
-                    raise Broken(f"{message_id} is skipped as stale, and nothing is newer")
-                stale.add(what)
+                if any(self._scenario.supersedes(newer, what) for newer in self.occurrences):
+                    stale.add(what)
         queue = tuple(
             message._replace(deleted=True) if place in deleted else message
             for place, message in enumerate(state.queue)
@@ -89,16 +114,23 @@ class Promises:
                 raise Broken(f"{what} is lost: no act, not parked, not stale, on no queue")
         return state
 
+    def ended(self, state: State, run: Run, report: Report) -> None:
+        """What answered that it has acted is not handed back, even if it could not be marked."""
+        for _, message_id in run.batch:
+            deed = state.deeds[self.occurrences.index(self._occurrence_of(state, message_id))]
+            if deed and deed.known == run.name and message_id in report.handed_back:
+                raise Broken(f"{message_id} is handed back, although run{run.name} has acted")
+
     def _is_kept(self, state: State, what: str) -> bool:
         return any(parked.what == what for parked in state.parked) or any(
             not message.deleted and self._scenario.messages[message.sent].occurrence == what
             for message in state.queue
         )
 
-    def parked(self, state: State, parking: Parking) -> State:
+    def parked(self, state: State, run: int, parking: Parking) -> State:
         entry = Parked(self._occurrence_of(state, parking.message_id))
         if self._scenario.replays:
-            entry = Parked(entry.what, place_of(parking.message_id), parking.reason)
+            entry = Parked(entry.what, place_of(parking.message_id), parking.reason, run)
         return state._replace(parked=tuple(sorted({*state.parked, entry})))
 
     def forgotten(self, state: State) -> State:
@@ -110,17 +142,16 @@ class Promises:
                         state = self._known(state, what, FORGOTTEN)
         return state
 
-    def given_up(self, state: State, what: str) -> State:
-        """A person takes the claim of an uncertain event back before it is sent again."""
-        held = held_under(state, self._key_of(what))
-        if (
-            held
-            and _word(held.text, "status") == "DONE"
-            and _word(held.text, "outcome") == "PARKED"
-        ):
-            item = {**json.loads(held.text), "status": {"S": "FAILED"}}
-            state = with_row(state, held._replace(text=json.dumps(item)))
-        return self._known(state, what, UNMARKED)
+    def given_up(self, state: State, parked: Parked) -> State:
+        """A person takes back the claim of an uncertain event, as `once parked replay` does."""
+        held = held_under(state, self._key_of(parked.what))
+        if held is None or held.owner != parked.owner:
+            return state
+        if _word(held.text, "status") != "DONE" or _word(held.text, "outcome") != "PARKED":
+            return state
+        item = {**json.loads(held.text), "status": {"S": "FAILED"}}
+        state = with_row(state, held._replace(text=json.dumps(item)))
+        return self._known(state, parked.what, UNMARKED)
 
     def _is_at_work(self, state: State, held: Held) -> bool:
         return _word(held.text, "status") == "IN_PROGRESS" and any(

@@ -89,8 +89,8 @@ class Scenario:
     def occurrences(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(sent.occurrence for sent in self.messages))
 
-    def is_older(self, occurrence: str) -> bool:
-        """Whether another occurrence is newer by more than the clock's window."""
-        newest = max(sent.at_ms for sent in self.messages)
-        own = [sent.at_ms for sent in self.messages if sent.occurrence == occurrence]
-        return min(own) + self.window_ms < newest
+    def supersedes(self, newer: str, older: str) -> bool:
+        """Whether all of one occurrence lies after all of another by more than the clock's window."""
+        after = min(sent.at_ms for sent in self.messages if sent.occurrence == newer)
+        before = max(sent.at_ms for sent in self.messages if sent.occurrence == older)
+        return before + self.window_ms < after

@@ -2,11 +2,13 @@
 
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
-from tests.explorer.state import Broken, State
+from tests.explorer.liveness import Liveness
+from tests.explorer.state import NOBODY, Broken, State
+from tests.explorer.moves import Move
 from tests.explorer.symmetry import Order, Symmetry
 from tests.explorer.world import World
 
@@ -40,7 +42,7 @@ def explore(world: World, most_states: int | None = None) -> Found:
     """Of a state that was seen only its 64-bit hash is kept: among a million of them, two that
     differ share one with a chance of less than one in ten million."""
     began = perf_counter()
-    symmetry = Symmetry(world.scenario)
+    symmetry, liveness = Symmetry(world.scenario), Liveness(world)
     start = symmetry.tidied(world.start()).state
     seen = {hash(start)}
     parents, choices = array("L", [0]), array("H", [0])
@@ -50,17 +52,22 @@ def explore(world: World, most_states: int | None = None) -> Found:
         seconds = round(perf_counter() - began, 1)
         return Found(len(seen), moves, depth, seconds, complete, broken, trace)
 
+    def way_to(number: int) -> list[int]:
+        way = []
+        while number:
+            way.append(choices[number])
+            number = parents[number]
+        return way[::-1]
+
     while level:
         following: list[tuple[int, State]] = []
         for number, state in level:
+            if not liveness.holds(state):
+                return found(False, *told(world, way_to(number)))
             for choice, move in enumerate(world.moves(state)):
                 moves += 1
                 if isinstance(move.then, Broken):
-                    way = [choice]
-                    while number:
-                        way.append(choices[number])
-                        number = parents[number]
-                    return found(False, *told(world, way[::-1]))
+                    return found(False, *told(world, [*way_to(number), choice]))
                 then = symmetry.tidied(move.then).state
                 fingerprint = hash(then)
                 if fingerprint not in seen:
@@ -76,30 +83,60 @@ def explore(world: World, most_states: int | None = None) -> Found:
 
 
 def told(world: World, choices: Sequence[int]) -> tuple[str, tuple[Step, ...]]:
-    """Goes the same way once more, and calls everybody by the same name all along."""
-    symmetry = Symmetry(world.scenario)
-    state, _, messages = symmetry.tidied(world.start())
-    letters: dict[int, str] = {-1: "nobody"}
-    steps: list[Step] = []
-    deliveries = 0
+    """Goes the same way once more, then on as long as something is left to be done."""
+    teller = Teller(world)
     for choice in choices:
-        move = list(world.moves(state))[choice]
+        broken = teller.follow(choice)
+        if broken:
+            return broken, tuple(teller.steps)
+    return teller.go_on(), tuple(teller.steps)
+
+
+class Teller:
+    """Calls everybody by the same name all along: runs by letters, messages as they came."""
+
+    def __init__(self, world: World) -> None:
+        self.steps: list[Step] = []
+        self._world = world
+        self._symmetry = Symmetry(world.scenario)
+        self._state = world.start()
+        self._letters = {NOBODY: "nobody"}
+        self._messages: Order = ()
+
+    def follow(self, choice: int) -> str:
+        """Takes one of the moves, and says which promise it breaks, if any."""
+        move = list(self._world.moves(self._state))[choice]
+        broken = self._tell(move)
+        if isinstance(move.then, State):
+            self._state, new, order = self._symmetry.tidied(move.then)
+            self._letters = {now: self._letters[old] for old, now in new.items()}
+            self._letters[NOBODY] = "nobody"
+            self._messages = tuple(self._messages[old] for old in order)
+        return broken
+
+    def go_on(self) -> str:
+        """Lets everything go well, and says what stays undone all the same."""
+        complaint, moves = Liveness(self._world).complaint(self._state)
+        if not complaint:
+            return ""
+        for move in moves:
+            self._tell(move)
+        return self._named(complaint, self._letters)
+
+    def _tell(self, move: Move) -> str:
         if move.what == "delivers":
-            letters[move.names[0]] = chr(ord("A") + deliveries)
-            deliveries += 1
-        names = [letters[name] for name in move.names]
-        who = move.who if isinstance(move.who, str) else letters[move.who]
-        steps.append(Step(who, move.what, _renamed(move.told, names, messages)))
-        if isinstance(move.then, Broken):
-            by_number = [letters.get(number, "nobody") for number in range(max(letters) + 1)]
-            return _renamed(str(move.then), by_number, messages), tuple(steps)
-        state, new, order = symmetry.tidied(move.then)
-        letters = {-1: "nobody"} | {now: letters[old] for old, now in new.items()}
-        known = (*messages, *range(len(messages), len(order)))
-        messages = tuple(known[old] for old in order)
-    return "", tuple(steps)
+            runs = sum(step.what == "delivers" for step in self.steps)
+            self._letters[move.names[0]] = chr(ord("A") + runs)
+        while len(self._messages) <= len(self._state.queue):
+            self._messages = (*self._messages, len(self._messages))
+        who = move.who if isinstance(move.who, str) else self._letters[move.who]
+        names = {at: self._letters[name] for at, name in enumerate(move.names)}
+        self.steps.append(Step(who, move.what, self._named(move.told, names)))
+        return self._named(str(move.then), self._letters) if isinstance(move.then, Broken) else ""
 
+    def _named(self, text: str, names: Mapping[int, str]) -> str:
+        def message(found: re.Match[str]) -> str:
+            return f"m{self._messages[int(found[1]) - 1] + 1}"
 
-def _renamed(text: str, names: Sequence[str], messages: Order) -> str:
-    text = re.sub(r"\bm(\d)\b", lambda found: f"m{messages[int(found[1]) - 1] + 1}", text)
-    return re.sub(r"\brun(\d+)", lambda found: names[int(found[1])], text)
+        text = re.sub(r"\bm(\d)\b", message, text)
+        return re.sub(r"\brun(\d+)", lambda found: names[int(found[1])], text)

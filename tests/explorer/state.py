@@ -23,7 +23,8 @@ class Message(NamedTuple):
 
 
 class Run(NamedTuple):
-    """An execution. Its text calls it run0, and others that it has met run1, run2 (`met`)."""
+    """An execution. Its text calls it run0, and others that it has met run1, run2 (`met`).
+    `began_after` are the occurrences that were done for good when it began."""
 
     name: int
     text: str
@@ -31,6 +32,7 @@ class Run(NamedTuple):
     batch: tuple[tuple[int, str], ...]
     age: int = 0
     skew_ms: int = 0
+    began_after: tuple[str, ...] = ()
 
 
 class Held(NamedTuple):
@@ -63,11 +65,12 @@ class Deed(NamedTuple):
 
 
 class Parked(NamedTuple):
-    """Which message is parked and why, where that can matter; else only which occurrence."""
+    """Which message is parked, by whom and why, where that can matter; else only which occurrence."""
 
     what: str
     place: int = -1
     reason: str = ""
+    owner: int = NOBODY
 
 
 class State(NamedTuple):

@@ -33,7 +33,7 @@ class Symmetry:
         order = list(range(len(state.queue)))
         for places in alike.values():
             if len(places) > 1:
-                ranked = sorted(places, key=lambda place: _role(state, place))
+                ranked = _ranked(state, places)
                 for place, chosen in zip(places, ranked, strict=True):
                     order[place] = chosen
         if any(old != new for new, old in enumerate(order)):
@@ -43,6 +43,12 @@ class Symmetry:
 
 def fresh_name(state: State) -> int:
     return max(_names(state), default=NOBODY) + 1
+
+
+def _ranked(state: State, places: list[int]) -> list[int]:
+    if len({state.queue[place] for place in places}) == len(places):
+        return sorted(places, key=lambda place: state.queue[place])
+    return sorted(places, key=lambda place: _role(state, place))
 
 
 def _role(state: State, place: int) -> tuple[object, ...]:
@@ -110,7 +116,7 @@ def _renumbered(state: State) -> tuple[State, dict[int, int]]:
 
 
 def _without_names(run: Run) -> tuple[object, ...]:
-    return run.batch, run.age, run.skew_ms, run.text
+    return run.batch, run.age, run.skew_ms, run.began_after, run.text
 
 
 def _names(state: State) -> Iterator[int]:
@@ -126,6 +132,9 @@ def _names(state: State) -> Iterator[int]:
     for flying in state.flying:
         yield flying.run
         yield from flying.met
+    for parked in state.parked:
+        if parked.owner >= 0:
+            yield parked.owner
 
 
 def _renamed(state: State, new: dict[int, int]) -> State:
@@ -141,6 +150,7 @@ def _renamed(state: State, new: dict[int, int]) -> State:
             Deed(deed.key, new[deed.known]) if deed and deed.known >= 0 else deed
             for deed in state.deeds
         ),
+        parked=tuple(sorted(one._replace(owner=new[one.owner]) for one in state.parked)),
         flying=tuple(
             sorted(
                 flying._replace(run=new[flying.run], met=all_of(flying.met))

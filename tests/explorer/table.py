@@ -1,6 +1,10 @@
-"""DynamoDB on a single row: moto's table and expression evaluator, called directly."""
+"""DynamoDB on a single row: moto's table and expression evaluator, called directly, and remembered
+by what each request and each row say."""
+
+import json
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from moto.dynamodb.exceptions import ConditionalCheckFailed
@@ -11,74 +15,71 @@ Row = dict[str, dict[str, str]]
 _TABLE = "claims"
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The condition of a write did not hold."""
 
 
-class OneRow:
-    """Applies a request, in the shape the ASL sends it, to a row or to the lack of one."""
+_known: dict[tuple[str, str], Row | None] = {}
 
-    def __init__(self) -> None:
-        self._backend = DynamoDBBackend("us-east-1", "123456789012")
-        self._backend.create_table(
-            _TABLE,
-            schema=[
-                {"AttributeName": "pk", "KeyType": "HASH"},
-                {"AttributeName": "sk", "KeyType": "RANGE"},
-            ],
-            attr=[
-                {"AttributeName": "pk", "AttributeType": "S"},
-                {"AttributeName": "sk", "AttributeType": "S"},
-            ],
-            throughput=None,
-            indexes=None,
-            global_indexes=None,
-            streams=None,
-            billing_mode="PAY_PER_REQUEST",
-            sse_specification=None,
-            tags=[],
-            deletion_protection_enabled=False,
-            warm_throughput=None,
-        )
 
-    def put(self, row: Row | None, request: Mapping[str, Any]) -> Row:
-        item = request["Item"]
-        self._holding(row, item)
-        try:
-            self._backend.put_item(
-                _TABLE,
-                item,
-                condition_expression=request.get("ConditionExpression"),
-                expression_attribute_names=request.get("ExpressionAttributeNames"),
-                expression_attribute_values=request.get("ExpressionAttributeValues"),
-            )
-        except ConditionalCheckFailed:
-            raise Refused from None
-        return self._now(item)
+def changed(operation: str, request: Mapping[str, Any], row: Row | None) -> Row:
+    """The row after a putItem or an updateItem, in the shape the ASL sends it."""
+    at = (json.dumps([operation, request], sort_keys=True), json.dumps(row))
+    if at not in _known:
+        _known[at] = _change(operation, request, row)
+    after = _known[at]
+    if after is None:
+        raise RefusedError
+    return after
 
-    def update(self, row: Row | None, request: Mapping[str, Any]) -> Row:
-        key = request["Key"]
-        self._holding(row, key)
-        try:
-            self._backend.update_item(
-                _TABLE,
-                key,
-                update_expression=request["UpdateExpression"],
-                condition_expression=request.get("ConditionExpression"),
-                expression_attribute_names=request.get("ExpressionAttributeNames", {}),
-                expression_attribute_values=request.get("ExpressionAttributeValues", {}),
-            )
-        except ConditionalCheckFailed:
-            raise Refused from None
-        return self._now(key)
 
-    def _holding(self, row: Row | None, key: Mapping[str, Any]) -> None:
-        self._backend.delete_item(_TABLE, {"pk": key["pk"], "sk": key["sk"]})
-        if row is not None:
-            self._backend.put_item(_TABLE, row, overwrite=True)
+def _change(operation: str, request: Mapping[str, Any], row: Row | None) -> Row | None:
+    backend = _table()
+    key = request["Key"] if operation == "dynamodb:updateItem" else request["Item"]
+    place = {"pk": key["pk"], "sk": key["sk"]}
+    backend.delete_item(_TABLE, place)
+    if row is not None:
+        backend.put_item(_TABLE, row, overwrite=True)
+    expressions = {
+        "condition_expression": request.get("ConditionExpression"),
+        "expression_attribute_names": request.get("ExpressionAttributeNames", {}),
+        "expression_attribute_values": request.get("ExpressionAttributeValues", {}),
+    }
+    try:
+        if operation == "dynamodb:putItem":
+            backend.put_item(_TABLE, request["Item"], **expressions)
+        else:
+            update = request["UpdateExpression"]
+            backend.update_item(_TABLE, place, update_expression=update, **expressions)
+    except ConditionalCheckFailed:
+        return None
+    item = backend.get_item(_TABLE, place)
+    assert item is not None
+    after: Row = item.to_json()["Attributes"]
+    return after
 
-    def _now(self, key: Mapping[str, Any]) -> Row:
-        item = self._backend.get_item(_TABLE, {"pk": key["pk"], "sk": key["sk"]})
-        assert item is not None
-        row: Row = item.to_json()["Attributes"]
-        return row
+
+@cache
+def _table() -> DynamoDBBackend:
+    backend = DynamoDBBackend("us-east-1", "123456789012")
+    backend.create_table(
+        _TABLE,
+        schema=[
+            {"AttributeName": "pk", "KeyType": "HASH"},
+            {"AttributeName": "sk", "KeyType": "RANGE"},
+        ],
+        attr=[
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": "S"},
+        ],
+        throughput=None,
+        indexes=None,
+        global_indexes=None,
+        streams=None,
+        billing_mode="PAY_PER_REQUEST",
+        sse_specification=None,
+        tags=[],
+        deletion_protection_enabled=False,
+        warm_throughput=None,
+    )
+    return backend

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tests.explorer.clock import NOW_MS
+from tests.explorer.expressions import UndefinedResultError
 from tests.explorer.gate import PK as GATE_PK
 from tests.explorer.gate import REFUSED, Gate
 from tests.explorer.machine import Ended, Failure, Frame, Machine, Position
@@ -14,17 +15,19 @@ from tests.explorer.outcomes import (
     Act,
     Deferral,
     Effect,
+    Failed,
     Launched,
     Outcome,
     Parking,
     Refusal,
     Report,
     Standing,
+    Then,
     Written,
 )
 from tests.explorer.relevance import Relevance
 from tests.explorer.scenario import Fault
-from tests.explorer.table import OneRow, Refused, Row
+from tests.explorer.table import RefusedError, Row, changed
 
 TIMEOUT = Failure("States.Timeout")
 THROTTLED = Failure("DynamoDB.ThrottlingException")
@@ -34,7 +37,7 @@ WAIT_ANSWERS = (
     Failure("Lambda.TooManyRequestsException"),
 )
 
-PUT = "dynamodb:putItem"
+PUT, UPDATE = "dynamodb:putItem", "dynamodb:updateItem"
 BACKLOG = {
     "ApproximateNumberOfMessages": "0",
     "ApproximateNumberOfMessagesDelayed": "0",
@@ -61,8 +64,7 @@ class Tasks:
         self._kinds = kinds
         self._machine = machine
         self._relevance = Relevance(machine.definition)
-        self._table = OneRow()
-        self._gate = Gate(self._table, troubled=Fault.GATE in kinds)
+        self._gate = Gate(troubled=Fault.GATE in kinds)
         self._known: dict[tuple[str, str, int, int], tuple[Outcome, ...]] = {}
         self._landed: dict[tuple[str, str, int, bool], Written | None] = {}
         self._started: dict[tuple[str, int], list[tuple[str, Standing]]] = {}
@@ -103,9 +105,14 @@ class Tasks:
         return self._landed[at]
 
     def _work_out(self, position: Position, row: str, clock_ms: int) -> Iterator[Outcome]:
-        for what, answer in self._answers(position, row, clock_ms):
+        try:
+            answers = list(self._answers(position, row, clock_ms))
+        except UndefinedResultError as error:
+            yield Outcome("cannot begin", Failed(str(error)))
+            return
+        for what, answer in answers:
             for weather, then in self._after(position, answer, clock_ms):
-                yield what._replace(told=what.told + weather, then=then)
+                yield what._replace(then=then, weather=weather)
 
     def _answers(self, position: Position, row: str, clock_ms: int) -> Iterable[Answered]:
         request = self._machine.arguments(position, clock_ms)
@@ -135,11 +142,14 @@ class Tasks:
             unheard.append(("hears no answer and tries again", AGAIN))
         new = self._write(by_put, request, row)
         if new is None:
-            refusal = Refusal(_key_of(request)) if by_put else None
+            # What may only be changed by its owner is rightly refused to others.
+            is_claim = by_put or "status" not in json.loads(row or "{}")
+            refusal = Refusal(_key_of(request)) if is_claim else None
             yield _good(f"is refused by {_told(row)}", refusal), REFUSED
         else:
             told = f"makes it {_told(new.text.replace('run0', f'run{new.owner}'))}"
-            yield _good(told, new), {}
+            replaced = {"Attributes": json.loads(row)} if row and "ReturnValues" in request else {}
+            yield _good(told, new), replaced
             for heard, then in unheard:
                 yield _bad(f"{told}, {heard}", Fault.ANSWER_LOST, new), then
         yield _bad("fails", Fault.ERROR), THROTTLED
@@ -150,10 +160,9 @@ class Tasks:
 
     def _write(self, by_put: bool, request: Any, row: str) -> Written | None:
         old: Row | None = json.loads(row) if row else None
-        change = self._table.put if by_put else self._table.update
         try:
-            item = change(old, request)
-        except Refused:
+            item = changed(PUT if by_put else UPDATE, request, old)
+        except RefusedError:
             return None
         kept = {name: item[name] for name in sorted(item) if self._relevance.keeps(name)}
         text = json.dumps(kept)
@@ -202,23 +211,26 @@ class Tasks:
 
     def _after(
         self, position: Position, answer: dict[str, Any] | Failure | Again, clock_ms: int
-    ) -> list[tuple[str, Standing | Report]]:
+    ) -> list[tuple[str, Then]]:
         if isinstance(answer, Again):
             return [("", self._standing(position))]
-        if isinstance(answer, Failure):
-            return self._settle(self._machine.fail(position, answer, clock_ms), clock_ms)
-        return self._settle(self._machine.answer(position, answer, clock_ms), clock_ms)
+        go_on = self._machine.fail if isinstance(answer, Failure) else self._machine.answer
+        try:
+            return self._settle(go_on(position, answer, clock_ms), clock_ms)
+        except UndefinedResultError as error:
+            return [("", Failed(str(error)))]
 
     def _settle(
         self, position: Position | Ended, clock_ms: int, logged: Logged = ()
-    ) -> list[tuple[str, Standing | Report]]:
+    ) -> list[tuple[str, Then]]:
         """Goes on to the next step that matters to the claims, and says what weather led there."""
         if isinstance(position, Ended):
-            assert not isinstance(position.output, Failure), f"an execution failed: {position}"
+            if isinstance(position.output, Failure):
+                return [("", Failed(position.output.error))]
             failures = position.output["batchItemFailures"]
             handed_back = sorted(failure["itemIdentifier"] for failure in failures)
             return [("", Report(tuple(handed_back), logged))]
-        found: dict[Standing | Report, str] = {}
+        found: dict[Then, str] = {}
         for weather, answer in self._aside(position, clock_ms):
             if isinstance(answer, Again):
                 found.setdefault(self._standing(position), weather)

@@ -11,6 +11,7 @@ from tests.explorer.moves import Move, Names, paid
 from tests.explorer.outcomes import (
     Act,
     Deferral,
+    Failed,
     Launched,
     Outcome,
     Parking,
@@ -84,20 +85,26 @@ class World:
         row = held.text if held else ""
         for outcome in self._tasks.outcomes(run.text, row, owner, run.skew_ms):
             after = self._paid(state, outcome.fault)
+            if after and outcome.weather:
+                after = self._paid(after, Fault.GATE)
             if after is None:
                 continue
+            told = outcome.told + outcome.weather
             try:
                 after = self._entered(after, run, names, outcome)
             except Broken as broken:
-                yield Move(run.name, task, outcome.told, names, broken)
+                yield Move(run.name, task, told, names, broken)
                 continue
-            if isinstance(outcome.then, Report):
-                for told, then in self._ends(after, run, outcome.then):
-                    yield Move(run.name, task, f"{outcome.told}; {told}", names, then)
+            if isinstance(outcome.then, Failed):
+                failed = Broken(f"run{run.name} fails: {outcome.then.why}")
+                yield Move(run.name, task, told, names, failed)
+            elif isinstance(outcome.then, Report):
+                for deleted, then in self._ends(after, run, outcome.then):
+                    yield Move(run.name, task, f"{told}; {deleted}", names, then)
             else:
                 met = tuple(names[number] for number in outcome.then.met)
                 moved = with_run(after, run._replace(text=outcome.then.text, met=met))
-                yield Move(run.name, task, outcome.told, names, moved)
+                yield Move(run.name, task, told, names, moved)
 
     def _entered(self, state: State, run: Run, names: Names, outcome: Outcome) -> State:
         """The state with what an outcome leaves behind, or the promise it breaks."""
@@ -106,16 +113,16 @@ class World:
                 owner = names[write.owner] if write.owner >= 0 else NOBODY
                 return self._promises.written(state, run.name, owner, write)
             case Refusal(key):
-                self._promises.refused(held_under(state, key))
+                self._promises.refused(held_under(state, key), run.name)
             case Launched(by_put, key, request, met):
                 known = tuple(names[number] for number in met)
                 task, _ = self._tasks.about(run.text)
                 flying = Flying(run.name, task, by_put, key, request, known)
                 return state._replace(flying=tuple(sorted({*state.flying, flying})))
             case Act() as act:
-                return self._promises.acted(state, run.name, act)
+                return self._promises.acted(state, run, act)
             case Parking() as parking:
-                return self._promises.parked(state, parking)
+                return self._promises.parked(state, run.name, parking)
             case Deferral(message_ids):
                 fresh = (Message(state.queue[place_of(one)].sent) for one in message_ids)
                 return state._replace(queue=(*state.queue, *fresh))
@@ -123,6 +130,11 @@ class World:
 
     def _ends(self, state: State, run: Run, report: Report) -> Iterator[tuple[str, State | Broken]]:
         """The pipe deletes what was not handed back, unless it dies before that, or in between."""
+        try:
+            self._promises.ended(state, run, report)
+        except Broken as broken:
+            yield "the pipe has its report", broken
+            return
         over = without_run(state, run.name)
         done = [
             place
@@ -199,12 +211,14 @@ class World:
         if skew_ms:
             told += f", whose clock is {skew_ms} ms off"
         for weather, begun in self._tasks.begin(elements, skew_ms):
-            for age in range(plan.over):
+            under = self._paid(given, Fault.GATE) if weather else given
+            for age in range(plan.over if under else 0):
                 seconds = age * plan.tick_seconds
                 text = aged(begun.text, seconds, bool(plan.expiries))
-                run = Run(fresh_name(state), text, (), batch, age, skew_ms)
+                done = self._promises.done(state) if not age else ()
+                run = Run(fresh_name(state), text, (), batch, age, skew_ms, done)
                 slow = f", {seconds} s ago" if age else ""
-                for step in self.steps(with_run(given, run), run):
+                for step in self.steps(with_run(under or given, run), run):
                     first = f"{told}{slow}{weather}; {step.what} {step.told}"
                     yield Move("queue", "delivers", first, step.names, step.then)
 
@@ -239,20 +253,21 @@ class World:
             return broken, "of run0 lands late"
 
     def _replays(self, state: State) -> Iterator[Move]:
-        """A person sends a parked event again. Where it may have acted, that gives the claim up."""
+        """A person, slower than any execution, sends a parked event again."""
+        alive = {run.name for run in state.runs}
         for parked in state.parked if state.replays else ():
-            old = state.queue[parked.place]
-            if not old.deleted:
+            if parked.owner in alive:
                 continue
-            again = Message(old.sent, old.generation + 1, self.scenario.deliveries - 1)
+            again = Message(state.queue[parked.place].sent, 0, self.scenario.deliveries - 1)
             sent = state._replace(
-                queue=(*state.queue[: parked.place], again, *state.queue[parked.place + 1 :]),
+                queue=(*state.queue, again),
                 parked=tuple(other for other in state.parked if other != parked),
                 replays=state.replays - 1,
             )
             if parked.reason == "UNCERTAIN":
-                sent = self._promises.given_up(sent, parked.what)
-            yield Move("person", "replays", _identifier(sent, parked.place), (), sent)
+                sent = self._promises.given_up(sent, parked)
+            told = f"{_identifier(state, parked.place)}, parked as {parked.reason}, as m{len(sent.queue)}"
+            yield Move("person", "replays", told, (), sent)
 
     def _paid(self, state: State, fault: Fault | None) -> State | None:
         return paid(self.scenario, state, fault)
