@@ -282,7 +282,7 @@ def cost(
         verb = "saves" if change < 0 else "adds"
         typer.echo(f"  {name} {verb} {abs(change):,.2f}")
     typer.echo(
-        f"\nList prices of {price['region']}, {price['read_on']} (once/prices.toml), without what is "
-        "free.\nRequests, units and log bytes are measured (bench/results/cost.json); the execution "
-        "log is an\nestimate from its documented form."
+        f"\nList prices of {price['region']}, {price['read_on']} (once/prices.toml). Requests, "
+        "units and log bytes are\nmeasured (bench/results/cost.json); the log of executions is an "
+        "estimate from its documented form."
     )

@@ -1,5 +1,5 @@
-"""Redis, look first, then remember for ten seconds: what a forum post about doubled Genesys events
-shows. Two workers look at the same time.
+"""Redis, look first, then remember for ten seconds: the habit of forum posts about doubled Genesys
+events, here with the state in the key, which they leave out. Two workers look at the same time.
 """
 
 from bench.compare.function import Event, Handler, World, entity, state

@@ -1,0 +1,29 @@
+"""Run: python -m bench (`make bench`). Measures what the documents say, but for the comparison
+(`make compare`) and the long run under overload (python -m bench.overload), and writes it there.
+"""
+
+import importlib
+import sys
+import time
+
+from bench import numbers
+
+BENCHES = ("enrichment", "data_action", "cost", "scale")
+
+
+def main() -> int:
+    failed = []
+    for name in BENCHES:
+        print(f"\n== bench.{name}", flush=True)
+        began = time.monotonic()
+        if importlib.import_module(f"bench.{name}").main():
+            failed.append(name)
+        print(f"== bench.{name}: {time.monotonic() - began:.0f} s", flush=True)
+    numbers.write()
+    if failed:
+        print(f"A bound did not hold in: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""A few kinds of chart as SVG, written as text: the same numbers always give the same file."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+FONT = "font-family='system-ui, sans-serif'"
+INK, FAINT, GRID, PAPER = "#1f2328", "#59636e", "#d1d9e0", "#ffffff"
+RED, ORANGE, PURPLE, GREY, GREEN, BLUE = (
+    "#cf222e",
+    "#e8893a",
+    "#8250df",
+    "#6e7781",
+    "#1a7f37",
+    "#0969da",
+)
+LETTER = 6.9  # its width at size 12, on the safe side
+ROW, BAR = 26, 16
+TOP = 56
+
+Series = Mapping[str, Mapping[str, float]]  # row to part to value
+
+
+def text(
+    x: float, y: float, words: str, size: int = 12, fill: str = INK, end: str = "start"
+) -> str:
+    return (
+        f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' fill='{fill}' text-anchor='{end}' "
+        f"{FONT}>{escape(words)}</text>"
+    )
+
+
+def box(x: float, y: float, width: float, height: float, fill: str) -> str:
+    return (
+        f"<rect x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}' fill='{fill}'/>"
+    )
+
+
+def line(x1: float, y1: float, x2: float, y2: float, stroke: str = GRID) -> str:
+    return (
+        f"<line x1='{x1:.1f}' y1='{y1:.1f}' x2='{x2:.1f}' y2='{y2:.1f}' stroke='{stroke}' "
+        "stroke-width='1'/>"
+    )
+
+
+def page(width: float, height: float, title: str, parts: Sequence[str]) -> str:
+    return "\n".join(
+        [
+            f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.0f} {height:.0f}' "
+            f"width='{width:.0f}' height='{height:.0f}' role='img'>",
+            f"<title>{escape(title)}</title>",
+            box(0, 0, width, height, PAPER),
+            text(16, 24, title, 15),
+            *parts,
+            "</svg>\n",
+        ]
+    )
+
+
+def ticks(most: float, steps: int = 4) -> list[float]:
+    """Round numbers from 0 to above `most`."""
+    raw = most / steps
+    magnitude = 10.0 ** math.floor(math.log10(raw))
+    step = next(magnitude * f for f in (1, 2, 2.5, 5, 10) if magnitude * f >= raw)
+    return [step * number for number in range(math.ceil(most / step) + 1)]
+
+
+def legend(colours: Mapping[str, str], x: float, y: float) -> list[str]:
+    parts = []
+    for name, colour in colours.items():
+        parts += [box(x, y - 9, 10, 10, colour), text(x + 14, y, name, 11, FAINT)]
+        x += 14 + LETTER * len(name) + 16
+    return parts
+
+
+def widest(labels: Iterable[str]) -> float:
+    return LETTER * max(map(len, labels)) + 24
+
+
+def bars(
+    title: str,
+    panels: Mapping[str, Series],
+    colours: Mapping[str, str],
+    *,
+    panel_width: float = 310,
+    form: str = "{:,.0f}",
+) -> str:
+    """Rows of stacked bars, one panel beside the other, with the same rows and the same scale."""
+    rows = list(next(iter(panels.values())))
+    label_width = widest(rows)
+    marks = ticks(max(sum(row.values()) for rows in panels.values() for row in rows.values()))
+    scale = (panel_width - 60) / marks[-1]
+    bottom = TOP + 26 + ROW * len(rows)
+    parts = legend(colours, 16, TOP - 10)
+    for at, row in enumerate(rows):
+        parts.append(text(label_width - 8, TOP + 34 + ROW * at, row, 12, INK, "end"))
+    left = label_width
+    for heading, series in panels.items():
+        if heading:
+            parts.append(text(left, TOP + 12, heading, 11, FAINT))
+        for mark in marks:
+            x = left + mark * scale
+            parts.append(line(x, TOP + 18, x, bottom))
+            parts.append(text(x, bottom + 14, form.format(mark), 10, FAINT, "middle"))
+        for at, row in enumerate(rows):
+            x, y = left, TOP + 22 + ROW * at
+            for name, colour in colours.items():
+                width = series[row].get(name, 0) * scale
+                if width:
+                    parts.append(box(x, y, width, BAR, colour))
+                x += width
+            total = sum(series[row].values())
+            parts.append(text(x + 5, y + 12, form.format(total), 11))
+        left += panel_width
+    return page(left + 10, bottom + 26, title, parts)
+
+
+def points(title: str, measured: Sequence[tuple[float, float]], x_name: str, y_name: str) -> str:
+    """Measured points, and the straight line through them."""
+    width, height, left, low = 520.0, 300.0, 64.0, 252.0
+    x_marks, y_marks = ticks(max(x for x, _ in measured)), ticks(max(y for _, y in measured))
+    across, up = (width - left - 24) / x_marks[-1], (low - TOP) / y_marks[-1]
+    parts = [
+        text(16, 44, y_name, 11, FAINT),
+        text(width - 24, height - 10, x_name, 11, FAINT, "end"),
+    ]
+    for mark in y_marks:
+        y = low - mark * up
+        parts += [
+            line(left, y, width - 24, y),
+            text(left - 8, y + 4, f"{mark:,g}", 10, FAINT, "end"),
+        ]
+    for mark in x_marks:
+        parts.append(text(left + mark * across, low + 16, f"{mark:,g}", 10, FAINT, "middle"))
+    mean_x = sum(x for x, _ in measured) / len(measured)
+    mean_y = sum(y for _, y in measured) / len(measured)
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in measured) / sum(
+        (x - mean_x) ** 2 for x, _ in measured
+    )
+    ends = [(x, max(0.0, mean_y + slope * (x - mean_x))) for x in (0.0, measured[-1][0])]
+    (x1, y1), (x2, y2) = ends
+    parts.append(line(left + x1 * across, low - y1 * up, left + x2 * across, low - y2 * up, BLUE))
+    parts += [
+        f"<circle cx='{left + x * across:.1f}' cy='{low - y * up:.1f}' r='4' fill='{RED}'/>"
+        for x, y in measured
+    ]
+    return page(width, height, title, parts)
+
+
+def ranges(title: str, values: Mapping[str, float], wanted: float) -> str:
+    """Bars on a logarithmic scale, by whether they reach what is wanted."""
+    left = widest(values)
+    width = left + 520
+    top = TOP + 12
+    bottom = top + ROW * len(values)
+    decades = range(math.ceil(math.log10(max(values.values()))) + 1)
+    across = (width - left - 70) / decades[-1]
+    parts = legend({f"enough for {wanted:,.0f}": GREEN, "less": ORANGE}, 16, TOP - 10)
+    for decade in decades:
+        x = left + decade * across
+        parts += [
+            line(x, top - 8, x, bottom),
+            text(x, bottom + 16, f"{10**decade:,}", 10, FAINT, "middle"),
+        ]
+    for at, (name, value) in enumerate(values.items()):
+        y = top + ROW * at
+        parts += [
+            text(left - 8, y + 12, name, 12, INK, "end"),
+            box(
+                left,
+                y,
+                max(1.0, math.log10(value) * across),
+                BAR,
+                GREEN if value >= wanted else ORANGE,
+            ),
+            text(left + math.log10(value) * across + 5, y + 12, f"{value:,.0f}", 11),
+        ]
+    return page(width, bottom + 30, title, parts)

@@ -1,0 +1,403 @@
+"""Writes the measured numbers into the documents: what stands between `<!-- numbers:NAME -->` and
+`<!-- /numbers:NAME -->`, and the charts, comes from bench/results and from nowhere else.
+
+Run: python -m bench.numbers [--check]. With --check nothing is written, and it fails where a
+document says something else than the recorded results.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bench import charts, recorded
+from bench.compare.verdict import Verdict
+from bench.rival_costs import GROUPS, RIVALS, as_standard, grouped, rival
+from once import capacity, cost
+from once.cost import LogLevel, Measured, Traffic
+
+ROOT = Path(__file__).parents[1]
+CHARTS = ROOT / "docs" / "charts"
+DOCUMENTS = ("README.md", "docs/*.md")
+BLOCK = re.compile(r"(<!-- numbers:([a-z-]+) -->\n).*?(<!-- /numbers:\2 -->)", re.DOTALL)
+
+MILLION = 1_000_000
+TARGET_DOLLARS = 3.0
+RATES = (10, 100, 1_000, 10_000)
+REGIONS = ("eu-central-1", "us-east-1")
+ANY_DESTINATION = 1e9
+
+FAULTS = {
+    "lost": "lost",
+    "acted_twice": "acted twice",
+    "wrongly_skipped": "wrongly skipped",
+    "stale_overwrites": "stale over newer",
+}
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def row(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cells) + " |"
+
+    rule = "|" + "|".join("---" if at == 0 else "--:" for at, _ in enumerate(head)) + "|"
+    return "\n".join([row(head), rule, *map(row, rows)]) + "\n"
+
+
+# The comparison
+
+
+class Comparison:
+    def __init__(self) -> None:
+        self.result = recorded.read("compare")
+        self.open = [s["name"] for s in self.result["streams"] if s["saidOpenly"]]
+        self.kept = [s["name"] for s in self.result["streams"] if not s["saidOpenly"]]
+
+    def contestants(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        for contestant in self.result["contestants"]:
+            title = f"({contestant['letter']}) {contestant['title']}"
+            yield title, contestant
+
+    def total(self, contestant: Mapping[str, Any], streams: Sequence[str]) -> Verdict:
+        return sum((Verdict(**contestant["streams"][name]) for name in streams), Verdict())
+
+    def calls(self, contestant: Mapping[str, Any]) -> float:
+        return sum(contestant["storeCalls"].values()) / float(self.result["messages"])
+
+    def table(self, streams: Sequence[str]) -> str:
+        names = (
+            "lost",
+            "acted_twice",
+            "acted_twice_told_apart",
+            "wrongly_skipped",
+            "stale_overwrites",
+            "stale_overwrites_compared",
+        )
+        totals = [(title, self.total(c, streams), self.calls(c)) for title, c in self.contestants()]
+        best = {name: min(getattr(verdict, name) for _, verdict, _ in totals) for name in names}
+        rows = []
+        for title, verdict, calls in totals:
+            cells = [
+                f"**{value}**" if (value := getattr(verdict, name)) == best[name] else str(value)
+                for name in names
+            ]
+            ours = totals[-1][0] == title
+            rows.append([f"**{title}**" if ours else title, *cells, f"{calls:.1f}"])
+        head = (
+            "",
+            "lost",
+            "acted twice",
+            "…that remembers keys",
+            "wrongly skipped",
+            "stale over newer",
+            "…that compares times",
+            "store calls an event",
+        )
+        return table(head, rows)
+
+    def matrix(self) -> str:
+        names = {**FAULTS, "acted_twice": "twice", "wrongly_skipped": "skipped"}
+        names["stale_overwrites"] = "stale"
+
+        def cell(verdict: Mapping[str, int]) -> str:
+            return ", ".join(f"{verdict[n]} {names[n]}" for n in FAULTS if verdict[n]) or "·"
+
+        head = ["", *(c["letter"] for _, c in self.contestants())]
+        rows = [
+            [
+                f"{stream['name']} ({stream['happenings']})",
+                *(cell(c["streams"][stream["name"]]) for _, c in self.contestants()),
+            ]
+            for stream in self.result["streams"]
+        ]
+        return table(head, rows)
+
+    def streams(self) -> str:
+        return (
+            "\n".join(
+                f"- **{s['name']}**: {s['what']}; {s['happenings']} happenings in "
+                f"{s['messages']} messages."
+                + (f" This project may lose here: {s['saidOpenly']}." if s["saidOpenly"] else "")
+                for s in self.result["streams"]
+            )
+            + "\n"
+        )
+
+    def facts(self) -> str:
+        r = self.result
+        return (
+            f"{r['happenings']} happenings in {r['messages']} messages, seed {r['seed']}, "
+            f"{r['storeMs']} ms in every store, {r['actionMs']} ms at the destination, "
+            f"{r['redis']}.\n"
+        )
+
+    def chart(self) -> str:
+        def series(streams: Sequence[str]) -> dict[str, dict[str, float]]:
+            return {
+                title.replace("`", ""): {
+                    words: float(getattr(self.total(c, streams), name))
+                    for name, words in FAULTS.items()
+                }
+                for title, c in self.contestants()
+            }
+
+        return charts.bars(
+            f"Of {self.result['happenings']} events: what went wrong",
+            {
+                f"{len(self.kept)} streams of copies, crashes, failures": series(self.kept),
+                f"{len(self.open)} streams that this project says it loses": series(self.open),
+            },
+            dict(
+                zip(
+                    FAULTS.values(),
+                    (charts.RED, charts.ORANGE, charts.PURPLE, charts.GREY),
+                    strict=True,
+                )
+            ),
+        )
+
+
+# Cost
+
+
+class Costs:
+    def __init__(self) -> None:
+        self.measured, self.price = Measured.read(), cost.prices()
+        self.traffic = Traffic(MILLION, log_level=LogLevel.ERROR)
+
+    def of(self, **change: Any) -> float:
+        return cost.per_million(
+            cost.monthly(replace(self.traffic, **change), self.measured, self.price), MILLION
+        )
+
+    def line(self) -> str:
+        costs = cost.monthly(self.traffic, self.measured, self.price)
+        error, every = self.of(), self.of(log_level=LogLevel.ALL)
+        calls, kept = costs["Lambda: the calls"], costs["DynamoDB: claims kept"]
+        outcomes, functions = costs["Logs: outcomes"], costs["Logs: functions"]
+        return (
+            f"A million received events, a fifth of them copies, in batches of ten: "
+            f"**${error:.2f}** at `LogLevel=ERROR`, **${every:.2f}** at `ALL`, which the console "
+            f"needs to show single executions. Of that, ${calls:.2f} are the calls' own function, "
+            f"which waits 200 ms for each answer, and ${kept:.2f} the claims, kept for 30 days. "
+            f"Our aim was ${TARGET_DOLLARS:.2f} without these two; it is "
+            f"${error - calls - kept:.2f}, since every event's outcome is logged "
+            f"(${outcomes:.2f}), and every call (${functions:.2f}).\n"
+        )
+
+    def items(self) -> str:
+        settings = {
+            "`ERROR`": self.traffic,
+            "`ALL`": replace(self.traffic, log_level=LogLevel.ALL),
+            "`ERROR`, one a batch": replace(self.traffic, batch_size=1),
+            "`ERROR`, limited": replace(self.traffic, limited=True),
+        }
+        columns = [cost.monthly(t, self.measured, self.price) for t in settings.values()]
+        names = [name for name in columns[0] if name not in cost.FIXED]
+        rows = [[name, *(f"{column[name]:.2f}" for column in columns)] for name in names]
+        rows.append(["**together**", *(f"**{cost.per_million(c, MILLION):.2f}**" for c in columns)])
+        rows += [[f"{name}, a month", *(f"{c[name]:.2f}" for c in columns)] for name in cost.FIXED]
+        return table(["US dollars a million", *settings], rows)
+
+    def rivals(self) -> str:
+        cases = {
+            "no copies": {"copies": 0.0},
+            "20 %": {"copies": 0.2},
+            "50 %": {"copies": 0.5},
+            "20 %, one a batch": {"copies": 0.2, "batch_size": 1},
+        }
+
+        def row(title: str, priced: Callable[[Traffic], Mapping[str, float]]) -> list[str]:
+            cells = []
+            for change in cases.values():
+                traffic = replace(self.traffic, **change)  # type: ignore[arg-type]
+                cells.append(f"{cost.per_million(priced(traffic), MILLION):.2f}")
+            return [title, *cells]
+
+        def ours(level: LogLevel) -> Callable[[Traffic], Mapping[str, float]]:
+            return lambda t: cost.monthly(replace(t, log_level=level), self.measured, self.price)
+
+        rows = [row(f"this project, `{level}`", ours(level)) for level in LogLevel]
+        rows += [
+            row(
+                f"{asked.title}{f' ({asked.beside})' if asked.beside else ''}",
+                lambda t, asked=asked: rival(asked, t, self.measured, self.price),  # type: ignore[misc]
+            )
+            for asked in RIVALS
+        ]
+        rows.append(
+            row(
+                "this workflow as Standard, one event at a time",
+                lambda t: as_standard(t, self.measured, self.price),
+            )
+        )
+        return table(["US dollars a million", *cases], rows)
+
+    def chart(self) -> str:
+        def ours(level: LogLevel) -> dict[str, float]:
+            traffic = replace(self.traffic, log_level=level)
+            return grouped(cost.monthly(traffic, self.measured, self.price), MILLION)
+
+        rows = {f"this project, LogLevel={level}": ours(level) for level in ("ERROR", "ALL")}
+        for asked in RIVALS:
+            priced = rival(asked, self.traffic, self.measured, self.price)
+            rows[asked.title] = grouped(priced, MILLION)
+        return charts.bars(
+            "US dollars a million events: 20 % copies, batches of ten, 200 ms a call",
+            {"": rows},
+            dict(
+                zip(
+                    GROUPS,
+                    (charts.GREY, charts.BLUE, charts.GREEN, charts.PURPLE, charts.ORANGE),
+                    strict=True,
+                )
+            ),
+            panel_width=520,
+            form="{:,.2f}",
+        )
+
+
+# Scale and capacity
+
+
+def scale_line() -> str:
+    result = recorded.read("scale")
+    first, last = result["points"][0], result["points"][-1]
+    return (
+        f"{first['events']:,} events drain in {first['seconds']:.1f} s and {last['events']:,} in "
+        f"{last['seconds']:.1f} s on this machine's embedded AWS: a straight line "
+        f"(R² = {result['rSquared']:.3f}), {result['eventsPerSecond']:.0f} events a second. It "
+        "shows that nothing grows faster than the events, not how fast AWS is.\n"
+    )
+
+
+def scale_chart() -> str:
+    points = [(p["events"], p["seconds"]) for p in recorded.read("scale")["points"]]
+    return charts.points("Draining a full queue", points, "events", "seconds")
+
+
+class Capacity:
+    def __init__(self) -> None:
+        self.quota = capacity.quotas()
+        self.load = capacity.Load.of(Traffic(0), Measured.read(), cost.prices())
+
+    def limits(self, region: str, destination: float | None) -> list[capacity.Limit]:
+        return capacity.limits(self.load, self.quota, region, destination, limited=False)
+
+    def table(self) -> str:
+        rows = []
+        for rate in RATES:
+            for region in REGIONS:
+                found = self.limits(region, ANY_DESTINATION)
+                short = [limit.name for limit in found if limit.events_per_second < rate]
+                course = capacity.simulate(rate, self.load, found, self.quota)
+                after = course.caught_up_after_seconds
+                rows.append(
+                    [
+                        f"{rate:,}",
+                        region,
+                        ", ".join(short) or "none",
+                        f"{course.most_waiting:,.0f}" if after is not None else "grows",
+                        f"{after:,} s" if after is not None else "never",
+                        course.held_back_by if after else "",
+                    ]
+                )
+        head = ["events a second", "region", "quotas too low", "most waiting"]
+        return table([*head, "caught up after", "held back by"], rows)
+
+    def line(self) -> str:
+        genesys = self.limits(REGIONS[0], None)[0]
+        aws = self.limits(REGIONS[0], ANY_DESTINATION)
+        return (
+            f"The destination binds first: {genesys.quota} calls of one Genesys Cloud token are "
+            f"{genesys.events_per_second:.0f} events a second. With a destination that keeps up, "
+            f"{aws[0].name} does, at {aws[0].events_per_second:,.0f} events a second in "
+            f"{REGIONS[0]}; then {aws[1].name}, at {aws[1].events_per_second:,.0f}.\n"
+        )
+
+    def chart(self) -> str:
+        allowed = {
+            f"{limit.name} ({limit.quota})": limit.events_per_second
+            for limit in self.limits(REGIONS[0], None)
+        }
+        title = f"Events a second that each default quota allows ({REGIONS[0]})"
+        return charts.ranges(title, allowed, max(RATES))
+
+
+def blocks() -> dict[str, str]:
+    compared, costs, quotas = Comparison(), Costs(), Capacity()
+    return {
+        "comparison": compared.table(compared.kept),
+        "comparison-open": compared.table(compared.open),
+        "comparison-streams": compared.streams(),
+        "comparison-matrix": compared.matrix(),
+        "comparison-facts": compared.facts(),
+        "cost": costs.line(),
+        "cost-items": costs.items(),
+        "cost-rivals": costs.rivals(),
+        "scale": scale_line(),
+        "capacity": quotas.line(),
+        "capacity-rates": quotas.table(),
+    }
+
+
+def drawings() -> dict[str, str]:
+    return {
+        "comparison.svg": Comparison().chart(),
+        "cost.svg": Costs().chart(),
+        "scale.svg": scale_chart(),
+        "capacity.svg": Capacity().chart(),
+    }
+
+
+def documents() -> list[Path]:
+    return sorted(path for pattern in DOCUMENTS for path in ROOT.glob(pattern))
+
+
+def filled(document: str, known: Mapping[str, str], name: str) -> str:
+    def fill(match: re.Match[str]) -> str:
+        begin, block, end = match.groups()
+        if block not in known:
+            raise SystemExit(f"{name} has numbers:{block}. There are {', '.join(sorted(known))}.")
+        return f"{begin}{known[block]}{end}"
+
+    return BLOCK.sub(fill, document)
+
+
+def wanted() -> dict[Path, str]:
+    """Every file that holds numbers, as it should be."""
+    known = blocks()
+    files = {path: filled(path.read_text(), known, path.name) for path in documents()}
+    return files | {CHARTS / name: drawing for name, drawing in drawings().items()}
+
+
+def write() -> None:
+    CHARTS.mkdir(exist_ok=True)
+    for path, text in wanted().items():
+        path.write_text(text)
+
+
+def outdated() -> list[Path]:
+    return [
+        path for path, text in wanted().items() if not path.is_file() or path.read_text() != text
+    ]
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--check", action="store_true")
+    if not arguments.parse_args().check:
+        write()
+        return 0
+    found = outdated()
+    for path in found:
+        print(f"{path.relative_to(ROOT)} differs from bench/results.", file=sys.stderr)
+    if found:
+        print("Write it anew: python -m bench.numbers", file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
