@@ -13,6 +13,7 @@ from once.cost import cost
 from once.errors import OnceError
 from once.genesys import genesys
 from once.mapping import app as mapping
+from once.normalise import normalise
 from once.operate.app import register
 from once.report import Via
 from once.run import Plan, run
@@ -25,6 +26,7 @@ app = typer.Typer(
     help="Each Genesys Cloud event acts once: try it on this machine, operate it on AWS.",
 )
 app.command("genesys")(genesys)
+app.command("normalise")(normalise)
 app.command("cost")(cost)
 app.command("capacity")(capacity)
 app.add_typer(mapping, name="mapping")
