@@ -22,7 +22,7 @@ from bench.genesys_mix import MIX, Events
 from bench.stack import Seen, probed_stack
 from once.embedded.deploy import STACK_NAME
 from once.embedded.pipe import PipeRunner
-from once.embedded.stack import EmbeddedStack, project_template
+from once.embedded.stack import EmbeddedStack
 from once.genesys import GenesysServer
 from once.run import destination_parameters
 
@@ -229,9 +229,6 @@ def main() -> int:
         result["customMetrics"] = run.metrics()
     result["enrichmentMs"] = {str(size): round(enrichment_ms(size), 3) for size in (1, BATCH)}
     result["eventBytes"] = round(statistics.fmean(map(len, mixed_events(sum(MIX.values())))))
-    template = project_template().read_text()
-    result["alarms"] = template.count("Type: AWS::CloudWatch::Alarm")
-    result["dashboards"] = template.count("Type: AWS::CloudWatch::Dashboard")
     result["parts"] = {
         part: {name: round(value, 3) for name, value in counts.items()}
         for part, counts in result["parts"].items()

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from once.embedded.stack import project_template
 from once.errors import OnceError
 
 PRICES = Path(__file__).with_name("prices.toml")
@@ -66,6 +67,7 @@ class Measured:
 
     @classmethod
     def read(cls, folder: Path = RESULTS) -> "Measured":
+        template = project_template().read_text()
         try:
             counted = json.loads((folder / "cost.json").read_text())
             action = json.loads((folder / "data_action.json").read_text())
@@ -81,8 +83,8 @@ class Measured:
             enrichment_ms=counted["enrichmentMs"],
             action_added_ms=action["warm_call"]["genesys"]["added_median_ms"],
             custom_metrics=counted["customMetrics"],
-            alarms=counted["alarms"],
-            dashboards=counted["dashboards"],
+            alarms=template.count("Type: AWS::CloudWatch::Alarm"),
+            dashboards=template.count("Type: AWS::CloudWatch::Dashboard"),
         )
 
 

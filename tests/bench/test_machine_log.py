@@ -1,0 +1,42 @@
+"""The estimate of what Step Functions logs."""
+
+from bench.machine_log import OVERHEAD_BYTES, size
+
+ACTED = {
+    "states": [["Pass", "OpenBatch", None], ["Task", "ClaimKey", 0], ["Task", "RunAction", 0]],
+    "tasks": [
+        ["TaskScheduled", "arn:aws:states:::dynamodb:putItem", ""],
+        ["TaskSucceeded", "arn:aws:states:::dynamodb:putItem", ""],
+        ["TaskScheduled", "arn:aws:states:::lambda:invoke", ""],
+        ["TaskSucceeded", "arn:aws:states:::lambda:invoke", ""],
+    ],
+}
+REFUSED = {
+    "states": [["Task", "ClaimKey", 0]],
+    "tasks": [
+        ["TaskScheduled", "arn:aws:states:::dynamodb:putItem", ""],
+        [
+            "TaskFailed",
+            "arn:aws:states:::dynamodb:putItem",
+            "DynamoDB.ConditionalCheckFailedException",
+        ],
+    ],
+}
+
+
+def test_level_all_logs_each_state_twice_and_each_task_three_times():
+    events, log_bytes = size(ACTED, "ALL")
+    # started, succeeded; 3 states; 2 tasks; the map's two lines and two for its one lane
+    assert events == 2 + 3 * 2 + 2 * 3 + 2 + 2
+    assert 250 * events < log_bytes < 450 * events
+
+
+def test_level_error_logs_nothing_of_a_success_and_one_line_of_a_refused_claim():
+    assert size(ACTED, "ERROR") == (0, 0)
+    events, log_bytes = size(REFUSED, "ERROR")
+    assert events == 1
+    assert log_bytes > OVERHEAD_BYTES
+
+
+def test_level_off_logs_nothing():
+    assert size(REFUSED, "OFF") == (0, 0)

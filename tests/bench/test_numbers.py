@@ -1,0 +1,49 @@
+"""The documents say what was recorded."""
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from bench import numbers
+
+
+def test_every_number_in_the_documents_is_the_recorded_one():
+    assert numbers.outdated() == [], "write them anew: python -m bench.numbers"
+
+
+def test_only_what_stands_between_the_markers_is_replaced():
+    document = "a\n<!-- numbers:scale -->\nold\n<!-- /numbers:scale -->\nb\n"
+    told = numbers.filled(document, {"scale": "new\n"}, "README.md")
+    assert told == "a\n<!-- numbers:scale -->\nnew\n<!-- /numbers:scale -->\nb\n"
+
+
+def test_a_marker_that_nothing_is_known_for_is_named_with_its_document():
+    document = "<!-- numbers:skale -->\n<!-- /numbers:skale -->"
+    with pytest.raises(SystemExit, match=r"README\.md has numbers:skale\. There are scale"):
+        numbers.filled(document, {"scale": ""}, "README.md")
+
+
+def test_a_changed_document_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "docs").mkdir()
+    readme = tmp_path / "README.md"
+    readme.write_text("<!-- numbers:scale -->\nabout 3 seconds\n<!-- /numbers:scale -->\n")
+    monkeypatch.setattr(numbers, "ROOT", tmp_path)
+    monkeypatch.setattr(numbers, "CHARTS", tmp_path / "docs" / "charts")
+    assert readme in numbers.outdated()
+    numbers.write()
+    assert numbers.outdated() == []
+
+
+@pytest.mark.parametrize("name", ["comparison", "cost", "scale", "capacity"])
+def test_a_chart_is_well_formed_and_has_a_title(name: str):
+    root = ET.fromstring(numbers.drawings()[f"{name}.svg"])  # noqa: S314 - our own file
+    title = root.find("{http://www.w3.org/2000/svg}title")
+    assert title is not None
+    assert title.text
+
+
+def test_in_the_recorded_comparison_this_project_keeps_its_promises():
+    compared = numbers.Comparison()
+    ours = compared.total(compared.result["contestants"][-1], compared.kept)
+    assert (ours.lost, ours.acted_twice, ours.wrongly_skipped) == (0, 0, 0)
