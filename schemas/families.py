@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterable
+from copy import deepcopy
+from functools import cache
 from typing import Any
 
 from enrichment.families import FAMILIES, Family
@@ -29,8 +31,14 @@ def required_of(family: Family) -> list[str]:
     return [path for path in paths if path.replace(".id", "Id") not in family.slots]
 
 
+@cache
+def _schema_of(body: type) -> Schema:
+    """Making it takes long, and many families share a body."""
+    return TypeAdapter(body).json_schema()
+
+
 def _input(family: Family) -> Schema:
-    schema = TypeAdapter(family.body).json_schema()
+    schema = deepcopy(_schema_of(family.body))
     renamed = {name: name.lstrip("_") for name in schema.get("$defs", {})}
     schema = _with_refs(schema, renamed)
     parts = {renamed[name]: part for name, part in schema.pop("$defs", {}).items()}
