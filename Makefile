@@ -10,7 +10,7 @@ SCANNER := .venv-scan
 BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup run test test-fast check scan format build deploy bench clean
+.PHONY: help setup run test test-fast check scan format build deploy bench compare overload clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -41,6 +41,7 @@ check: $(READY) ## Lint and type-check code, template and state machine
 	$(BIN)/python -m tests.statemachine.lint
 	$(BIN)/python -m tests.statemachine.diagram --check
 	$(BIN)/python -m schemas --check
+	$(BIN)/python -m bench.numbers --check
 
 scan: $(SCANNER) ## Look for what checkov, a scanner of templates, finds unsafe
 	$(SCANNER)/bin/checkov --config-file .checkov.yaml
@@ -49,8 +50,16 @@ format: $(READY) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY) ## Measure what the README claims
+##@ Measure it, and write the numbers into the documents
+
+bench: $(READY) ## Measure speed, cost and scale
 	$(BIN)/python -m bench
+
+compare: $(READY) ## Compare with a Redis key, an if-exists, FIFO, Powertools and others
+	$(BIN)/python -m bench.compare
+
+overload: $(READY) ## Ten times more events than the destination takes, for nine minutes
+	$(BIN)/python -m bench.overload
 
 ##@ Put it on AWS
 
