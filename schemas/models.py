@@ -73,6 +73,8 @@ class LatestRow(_Row):
     """The family and, where it declares one, the lane."""
     event_time: PastMs
     """When that event happened, epoch milliseconds."""
+    event_key: str | None = Field(None, pattern="^[0-9a-f]{64}$")
+    """Its idempotencyKey: no event is stale because of a copy of itself."""
     owner: Owner
     message_id: str
     """The queue message of the owner."""
