@@ -60,6 +60,7 @@ def check(at: Operation, yes: Yes = False) -> None:
 
 
 def of(stack: Stack, hidden_seconds: int, step: Callable[[str], None]) -> Check:
+    rule = _rule(stack)
     canaries = Canaries.hatch(fails_for_ms=hidden_seconds * 500)
     started_ms = log.now_ms()
     for canary in canaries.all():
@@ -77,7 +78,7 @@ def of(stack: Stack, hidden_seconds: int, step: Callable[[str], None]) -> Check:
     time.sleep(_GRACE_SECONDS)
     records = _wait(stack, started_ms, canaries, 0, lambda _: True)
     parked = _clear_parked(stack, canaries)
-    return Check(run=canaries.run, edges=list(_edges(stack, canaries, records, parked)))
+    return Check(run=canaries.run, edges=[*_edges(canaries, records, parked), rule])
 
 
 def _refuse_where_it_would_harm(stack: Stack) -> None:
@@ -149,7 +150,7 @@ def _history(message_id: str, records: Records) -> list[OutcomeRecord]:
 
 def _clear_parked(stack: Stack, canaries: Canaries) -> int:
     """Takes our own out of the parking queue, and nothing else."""
-    with Reading(stack, _PARKING, emptying=False) as reading:
+    with Reading(stack, _PARKING) as reading:
         ours = {
             letter.message_id
             for letters in reading.batches()
@@ -160,7 +161,7 @@ def _clear_parked(stack: Stack, canaries: Canaries) -> int:
     return done.done
 
 
-def _edges(stack: Stack, canaries: Canaries, records: Records, parked: int) -> Iterator[Edge]:
+def _edges(canaries: Canaries, records: Records, parked: int) -> Iterator[Edge]:
     def ends(canary: Canary, number: int, outcome: Outcome, reason: str) -> tuple[bool, str]:
         record = _settled(canary.message_ids[number], records)
         if record is None:
@@ -179,7 +180,6 @@ def _edges(stack: Stack, canaries: Canaries, records: Records, parked: int) -> I
     said = f"{parked} of 2 found there, and taken out again"
     yield Edge(edge="parking queue", works=parked == 2, said=said)
     yield from _hand_back(canaries, records)
-    yield _rule(stack)
 
 
 def _hand_back(canaries: Canaries, records: Records) -> Iterator[Edge]:

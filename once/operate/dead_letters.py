@@ -92,7 +92,7 @@ def replay(
 def _read(stack: Stack, ids: list[str] | None, dead_end: DeadEnd | None) -> list[DeadLetter]:
     found = []
     for place in [dead_end] if dead_end else list(DeadEnd):
-        with Reading(stack, OUTPUTS[place], emptying=False) as reading:
+        with Reading(stack, OUTPUTS[place]) as reading:
             for letters in reading.batches():
                 for letter in letters:
                     dead = _dead(letter, place)

@@ -53,8 +53,8 @@ def work_through(
         return None
 
     with (
-        Reading(stack, output, emptying=True) as reading,
-        Progress(console=console, transient=True) as progress,
+        Reading(stack, output, per_second) as reading,
+        Progress(console=console, transient=True, disable=not console.is_terminal) as progress,
         ThreadPoolExecutor(_AT_ONCE) as pool,
     ):
         bar = progress.add_task("", total=len(wanted))

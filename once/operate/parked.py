@@ -126,7 +126,7 @@ def _work(
 
 
 def _read(stack: Stack, ids: list[str] | None, reason: str | None) -> list[Parked]:
-    with Reading(stack, _OUTPUT, emptying=False) as reading:
+    with Reading(stack, _OUTPUT) as reading:
         found = [_parked(letter) for letters in reading.batches() for letter in letters]
     chosen = [parked for parked in found if parked.asked_for(ids, reason)]
     return sorted(chosen, key=lambda parked: parked.parked_at_ms)

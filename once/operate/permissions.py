@@ -89,9 +89,14 @@ def _places(stack: Stack) -> dict[str, list[str]]:
         "event queue": [queue("EventQueueUrl")],
         "dead ends": dead_ends,
         "table": [arn("dynamodb", f"table/{stack.outputs['ClaimTableName']}")],
+        # AWS writes the same group with and without the end, by action.
         "logs": [
-            arn("logs", f"log-group:{stack.outputs['OutcomeLogGroupName']}:*"),
-            arn("logs", f"log-group:/aws/vendedlogs/states/{stack.name}:*"),
+            arn("logs", f"log-group:{group}{end}")
+            for group in (
+                stack.outputs["OutcomeLogGroupName"],
+                f"/aws/vendedlogs/states/{stack.name}",
+            )
+            for end in ("", ":*")
         ],
         "pipe": [arn("pipes", f"pipe/{stack.outputs['PipeName']}")],
         "machine": [stack.outputs["StateMachineArn"]],

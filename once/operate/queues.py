@@ -12,9 +12,10 @@ from once.operate.stack import Stack
 
 _BATCH = 10
 _POLL_SECONDS = 1
-# A listing hides what it reads for so long at most, should it die in between.
-_LISTING_SECONDS = 30
-_EMPTYING_SECONDS = 120
+# What a reader who died in between hides from others, beside the time that its work takes.
+_HIDE_SECONDS = 10
+_LONGEST_HIDE_SECONDS = 43_200
+_PER_SECOND = 20.0
 
 
 class Depth(BaseModel):
@@ -57,15 +58,16 @@ def depth(stack: Stack, output: str) -> Depth:
 class Reading:
     """The messages of one dead end, each hidden from others until the end of the block."""
 
-    def __init__(self, stack: Stack, output: str, *, emptying: bool) -> None:
+    def __init__(self, stack: Stack, output: str, per_second: float = _PER_SECOND) -> None:
+        """`per_second` is how fast the caller will work through them, at least."""
         self._stack = stack
         self._output = output
         self._sqs = stack.client("sqs")
         self._url = stack.outputs[output]
-        self._hide_seconds = _EMPTYING_SECONDS if emptying else _LISTING_SECONDS
-        # Who empties the queue waits for what somebody else has just listed.
-        self._until = time.monotonic() + (_LISTING_SECONDS + 5 if emptying else 0)
         self._held: dict[str, Letter] = {}
+        # None may come back before the last one was seen.
+        self._hide_seconds = _HIDE_SECONDS + round(depth(stack, output).total / per_second)
+        self._until = time.monotonic() + _HIDE_SECONDS + _POLL_SECONDS
 
     def __enter__(self) -> "Reading":
         return self
@@ -81,16 +83,16 @@ class Reading:
             try:
                 self._sqs.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
             except ClientError:
-                return  # with rights to read alone, it returns by itself a little later
+                return  # with rights to look alone, it returns by itself a little later
 
     def batches(self) -> Iterator[list[Letter]]:
-        """Until every message was seen once."""
+        """Until every message was seen once, those too that somebody else just looked at."""
         while True:
             answer = self._sqs.receive_message(
                 QueueUrl=self._url,
                 MaxNumberOfMessages=_BATCH,
                 WaitTimeSeconds=_POLL_SECONDS,
-                VisibilityTimeout=self._hide_seconds,
+                VisibilityTimeout=min(self._hide_seconds, _LONGEST_HIDE_SECONDS),
                 MessageSystemAttributeNames=["SentTimestamp", "ApproximateReceiveCount"],
                 MessageAttributeNames=["All"],
             )
@@ -99,7 +101,7 @@ class Reading:
             self._held |= {letter.message_id: letter for letter in letters}
             if fresh:
                 yield fresh
-            elif letters or not self._others_hold_some():
+            elif not letters and not self._others_hold_some():
                 return
 
     def delete(self, letter: Letter) -> None:

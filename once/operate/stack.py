@@ -1,5 +1,6 @@
 """The stack that a command works on: the embedded one that is up, or a deployed one."""
 
+import os
 import tomllib
 from collections.abc import Mapping
 from functools import cached_property
@@ -47,9 +48,9 @@ class Stack:
                 "Which stack? No embedded one is up here, and no samconfig.toml names another.\n"
                 "Add --stack NAME, or start an embedded one with: once up"
             )
-        session = boto3.session.Session(
-            profile_name=profile, region_name=region or configured.get("region")
-        )
+        # boto3 itself reads only AWS_DEFAULT_REGION; the AWS CLI sets people's minds on this one.
+        region = region or os.environ.get("AWS_REGION") or configured.get("region")
+        session = boto3.session.Session(profile_name=profile, region_name=region)
         return cls(session, name)
 
     def client(self, service: str) -> Any:

@@ -1,0 +1,201 @@
+"""The commands as on a deployed stack: an AWS with TLS that checks who calls, rights and lacks."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from once.embedded.aws import ACCOUNT, REGION
+from once.embedded.deploy import deploy
+from once.embedded.stack import project_template
+from once.genesys import GenesysServer
+from once.operate import permissions
+from once.operate.stack import Stack
+from once.run import destination_parameters
+from tests.e2e.test_rights import Secured, SecuredAws
+from tests.events import customer_start
+from tests.operate.conftest import Answer, once
+
+pytestmark = pytest.mark.embedded
+
+LOOKS = (
+    ("status",),
+    ("explain", "r-seen"),
+    ("parked", "list"),
+    ("parked", "show", "r-refused"),
+    ("dead-letters", "list"),
+    ("permissions",),
+)
+# For each right, a command that cannot do without.
+NEEDS = {
+    "cloudformation:DescribeStacks": ("permissions",),
+    "sqs:GetQueueAttributes": ("status",),
+    "sqs:ReceiveMessage": ("parked", "list"),
+    "dynamodb:GetItem": ("status",),
+    "dynamodb:Query": ("explain", "r-seen"),
+    "logs:FilterLogEvents": ("status",),
+    "logs:StartQuery": ("explain", "r-seen"),
+    "logs:GetQueryResults": ("explain", "r-seen"),
+    "pipes:DescribePipe": ("status",),
+    "states:DescribeStateMachine": ("status",),
+    "cloudwatch:DescribeAlarms": ("status",),
+    "cloudwatch:GetMetricData": ("status",),
+}
+# The embedded AWS takes the batches for actions of their own, where AWS asks for that of one
+# message, and writes the name of the default bus into the ARN of its rules.
+PECULIARITIES = {
+    "Effect": "Allow",
+    "Action": [
+        "sqs:ChangeMessageVisibilityBatch",
+        "sqs:SendMessageBatch",
+        "events:DescribeRule",
+        "events:ListTargetsByRule",
+    ],
+    "Resource": "*",
+}
+
+
+class Account:
+    """A deployed stack, and people with rights of their own who type commands."""
+
+    def __init__(self, secured: Secured) -> None:
+        self.secured = secured
+        self._iam = secured.aws.client("iam")
+
+    def hire(self, name: str, policy: Mapping[str, Any]) -> dict[str, str]:
+        """What stands in the environment of a user with this policy and nothing else."""
+        self._iam.create_user(UserName=name)
+        self._iam.put_user_policy(
+            UserName=name, PolicyName="once", PolicyDocument=json.dumps(policy)
+        )
+        key = self._iam.create_access_key(UserName=name)["AccessKey"]
+        return self.environment(key["AccessKeyId"], key["SecretAccessKey"])
+
+    def environment(self, key: str, secret: str) -> dict[str, str]:
+        return {
+            "AWS_ENDPOINT_URL": self.secured.aws.endpoint,
+            "AWS_CA_BUNDLE": self.secured.aws.certificate,
+            "AWS_ACCESS_KEY_ID": key,
+            "AWS_SECRET_ACCESS_KEY": secret,
+            "AWS_REGION": REGION,
+            "AWS_CONFIG_FILE": "/dev/null",
+            "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+        }
+
+
+@pytest.fixture(scope="module")
+def account() -> Iterator[Account]:
+    aws = SecuredAws.start()
+    try:
+        with GenesysServer() as destination:
+            parameters = destination_parameters(aws, destination)
+            stack = deploy(aws, project_template(), parameters)
+            account = Account(Secured(aws, stack.outputs, destination))
+            destination.script.add({"match": {"conversationId": "r-refused"}, "replies": [422]})
+            account.secured.through(customer_start("r-seen"))
+            account.secured.through(customer_start("r-refused"))
+            yield account
+    finally:
+        aws.stop()
+
+
+@pytest.fixture
+def policy(account: Account, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """What `once permissions` prints to the owner of the account."""
+    with monkeypatch.context() as owner:
+        for name, value in account.environment(ACCOUNT, "embedded").items():
+            owner.setenv(name, value)
+        stack = Stack.find("once", None, None)
+        yield lambda operate: permissions.of(stack, operate)
+
+
+def as_user(
+    monkeypatch: pytest.MonkeyPatch, environment: Mapping[str, str], *command: str, says: str = ""
+) -> Answer:
+    with monkeypatch.context() as context:
+        for name, value in environment.items():
+            context.setenv(name, value)
+        return once(*command, "--stack", "once", says=says)
+
+
+def test_whoever_may_look_can_look_and_nothing_else(
+    account: Account, policy: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    guest = account.hire("guest", policy(operate=False))
+    for command in LOOKS:
+        answer = as_user(monkeypatch, guest, *command)
+        assert answer.code in (0, 3), (command, answer.err)
+        assert answer.err == ""
+    assert "acted once" in as_user(monkeypatch, guest, "explain", "r-seen").out
+    for command in (
+        ("pause", "--yes"),
+        ("parked", "replay", "r-refused", "--yes"),
+        ("check", "--yes"),
+        ("send", str(_file(tmp_path)), "--yes"),
+    ):
+        answer = as_user(monkeypatch, guest, *command)
+        assert answer.code in (1, 3), command
+        said = answer.err or answer.out
+        assert "not authorized" in said, command
+        assert "Traceback" not in said
+    assert "once permissions" in as_user(monkeypatch, guest, "pause", "--yes").err
+
+
+def test_each_right_to_look_is_needed_by_some_command() -> None:
+    assert set(NEEDS) == {action for actions in permissions.READ.values() for action in actions}
+
+
+@pytest.mark.parametrize("action", NEEDS)
+def test_none_of_the_rights_to_look_is_too_much(
+    account: Account, policy: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, action: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    less = policy(operate=False)
+    for statement in less["Statement"]:
+        statement["Action"] = [a for a in statement["Action"] if a != action] or ["none:None"]
+    poor = account.hire(f"without-{action.replace(':', '-')}", less)
+    answer = as_user(monkeypatch, poor, *NEEDS[action])
+    assert answer.code == 1
+    assert action in answer.err
+    assert "once permissions" in answer.err
+
+
+def test_whoever_operates_can_do_it_all(
+    account: Account, policy: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rights = policy(operate=True)
+    rights["Statement"].append(PECULIARITIES)
+    operator = account.hire("operator", rights)
+
+    def ok(*command: str) -> Answer:
+        answer = as_user(monkeypatch, operator, *command)
+        assert answer.code == 0, (command, answer.err, answer.out)
+        return answer
+
+    ok("pause", "--yes")
+    ok("resume")
+    ok("send", str(_file(tmp_path)), "--yes")
+    ok("parked", "replay", "r-refused", "--yes")
+    key = json.loads(ok("explain", "r-seen", "--json").out)["subjects"][0]["events"][0]["key"]
+    ok("forget", key, "--yes")
+    account.secured.aws.client("sqs").send_message(
+        QueueUrl=account.secured.outputs["EventDeadLettersUrl"],
+        MessageBody=json.dumps(customer_start("r-dead")),
+    )
+    ok("dead-letters", "replay", "--yes")
+    account.secured.through("no event at all " + "x" * 300_000)
+    (broken,) = json.loads(ok("parked", "list", "--json").out)["parked"]
+    assert "rawRef" in ok("parked", "show", broken["messageId"]).out
+    ok("parked", "replay", broken["messageId"], "--yes")
+    with account.secured.pipe:
+        assert "Every edge that could be tried works." in ok("check", "--yes").out
+
+
+def _file(folder: Path) -> Path:
+    path = folder / "events.jsonl"
+    path.write_text(json.dumps(customer_start("r-sent")) + "\n")
+    return path
