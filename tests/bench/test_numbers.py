@@ -14,14 +14,14 @@ def test_every_number_in_the_documents_is_the_recorded_one():
 
 def test_only_what_stands_between_the_markers_is_replaced():
     document = "a\n<!-- numbers:scale -->\nold\n<!-- /numbers:scale -->\nb\n"
-    told = numbers.filled(document, {"scale": "new\n"}, "README.md")
+    told = numbers.filled(document, {"scale": lambda: "new\n"}, "README.md")
     assert told == "a\n<!-- numbers:scale -->\nnew\n<!-- /numbers:scale -->\nb\n"
 
 
 def test_a_marker_that_nothing_is_known_for_is_named_with_its_document():
     document = "<!-- numbers:skale -->\n<!-- /numbers:skale -->"
     with pytest.raises(SystemExit, match=r"README\.md has numbers:skale\. There are scale"):
-        numbers.filled(document, {"scale": ""}, "README.md")
+        numbers.filled(document, {"scale": str}, "README.md")
 
 
 def test_a_changed_document_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
