@@ -69,7 +69,7 @@ def told(parts: list[Any]) -> str:
     The parts are validated, so their fields are in the order of their declaration.
     """
     text = to_json(parts)
-    if b":null" in text:
+    if b"null" in text:
         text = to_json(without_nulls(parts))
     digest = sha256(text).hexdigest()
     return TIMED + digest if _TELLS_TIME in text else digest

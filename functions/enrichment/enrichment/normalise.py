@@ -18,7 +18,7 @@ from enrichment.identity import Json, generic, ids_of
 from enrichment.keys import idempotency_key, part, partition
 from enrichment.overflow import Element
 from enrichment.straight import straight
-from enrichment.times import AHEAD_MS, LAST_MS, as_iso, choose, iso, maybe_ms, window_of
+from enrichment.times import AHEAD_MS, as_iso, choose, iso, maybe_ms, window_of
 from enrichment.words import VERSION, ParkedReason
 
 _LONG_CHARS = 4096  # a shorter message cannot make an element's small parts large
@@ -35,23 +35,24 @@ def normalise(record: Any, *, distrust_numbers: bool = False) -> Element:
         message_id = record["messageId"]
         text = record["body"]
         sent_ms = int(record["attributes"]["SentTimestamp"])
-        if not 0 < sent_ms <= LAST_MS:
-            sent_ms = None
     except (LookupError, TypeError, ValueError, OverflowError):
         message_id, text, sent_ms = _odd_record(record)
     if type(text) is not str or type(message_id) is not str or not message_id.isascii():
         message_id, text = _as_text(message_id), _as_text(text)
     try:
         value = parse(text)
+        is_long = len(text) > _LONG_CHARS
+        if not (is_long or distrust_numbers):
+            element = straight(message_id, value, sent_ms)
+            if element is not None:
+                return element
         if distrust_numbers:
             _refuse_infinite(value)
         if type(value) is dict and "key" in value and value.get("kind") == "event":
             return _replayed(message_id, value)
-        if len(text) <= _LONG_CHARS:
-            element = straight(message_id, value, sent_ms)
-            return element or _event(message_id, open_event(value), sent_ms)
-        element = _event(message_id, open_event(value), sent_ms)
-        _cut(element)
+        element = _event(message_id, open_event(value), maybe_ms(sent_ms))
+        if is_long:
+            _cut(element)
         return element
     except UnfitError as unfit:
         return _parked(message_id, text, unfit.reason, unfit.detail)

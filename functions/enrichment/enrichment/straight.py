@@ -55,6 +55,12 @@ def _plan(template: str) -> Plan | None:
     )
 
 
+@lru_cache(maxsize=256)
+def _partition(source: str, subject_type: str) -> tuple[str | None, str]:
+    organization_id = organization_of(source)
+    return organization_id, partition(organization_id, subject_type)
+
+
 def straight(message_id: str, event: Any, sent_ms: int | None) -> dict[str, Any] | None:
     """The element of a parsed event, where it is of the usual kind."""
     try:
@@ -66,7 +72,7 @@ def straight(message_id: str, event: Any, sent_ms: int | None) -> dict[str, Any]
         correlation_id = detail["metadata"]["CorrelationId"]
         values = plan.read(body)
         ms = values[plan.at_time]
-        organization_id = organization_of(source)
+        organization_id, prefix = _partition(source, plan.subject_type)
         if ms > sent_ms + AHEAD_MS or len(topic) > LONGEST_TOPIC:
             return None
     except (LookupError, TypeError, ValueError):
@@ -87,7 +93,7 @@ def straight(message_id: str, event: Any, sent_ms: int | None) -> dict[str, Any]
     ):
         return None
     subject_id, _, rest = text.partition("/")
-    pk = partition(organization_id, plan.subject_type) + subject_id
+    pk = prefix + subject_id
     sk = plan.prefix + rest
     return {
         "messageId": message_id,
