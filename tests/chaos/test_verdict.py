@@ -1,0 +1,134 @@
+"""The judge of a chaos run finds what is lost, doubled, or given up without a reason."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from once.genesys import Received
+from once.report import DeadLetter, FaultsReport, LineReport, Outcome, RepeatedAct, Report
+from tests.chaos.events import Happening, Stream, chaos_stream
+from tests.chaos.verdict import Verdict, judge
+
+OLD, NEW = Happening("old", 1_000, lane="agent"), Happening("new", 2_000, lane="agent")
+ALONE = Happening("alone", 1_500)
+CUT = Happening("cut", 1_500, broken=True)
+PROCESSED, DUPLICATE, STALE, PARKED, RETRY = Outcome
+
+
+def event(line: int) -> dict[str, Any]:
+    return {"detail-type": "topic", "detail": {"line": line}}
+
+
+def request(
+    line: int, key: str, status: int | None = 200, *, acted: bool = True, repeated: bool = False
+) -> Received:
+    """What the destination received because of a line, under a key that it need not deserve."""
+    body = {"topic": "topic", "body": event(line)["detail"]}
+    return Received(1, "webhook", {"idempotencyKey": key}, {}, body, b"", status, acted, repeated)
+
+
+def verdict(
+    told: Sequence[tuple[Happening, Outcome]],
+    *requests: Received,
+    repeated: Mapping[str, list[str]] | None = None,
+    dead: Sequence[DeadLetter] = (),
+    hopeless: Sequence[str] = (),
+) -> Verdict:
+    """Lines count from 1, as they are told."""
+    stream = Stream()
+    for line, (happening, _) in enumerate(told, 1):
+        stream.tell(happening, "{" if happening.broken else event(line))
+    acts = [
+        RepeatedAct(idempotency_key=key, line=1, acts=2, because=because)
+        for key, because in (repeated or {}).items()
+    ]
+    report = Report(
+        received=len(told),
+        outcomes={},
+        events=[
+            LineReport(line=line, outcome=outcome, key=None, reason=None, via="queue")
+            for line, (_, outcome) in enumerate(told, 1)
+        ],
+        actions=[],
+        dead_letters=len(dead),
+        seconds=1,
+        faults=FaultsReport(seed=1, happened={}, repeated_acts=acts, dead_letters=list(dead)),
+    )
+    return judge(stream, report, requests, hopeless)
+
+
+def test_each_acted_once_with_its_copies_is_faultless() -> None:
+    told = [(ALONE, DUPLICATE), (ALONE, PROCESSED), (NEW, PROCESSED), (OLD, STALE), (CUT, PARKED)]
+    found = verdict(told, request(2, "a"), request(3, "n"))
+    assert found.faultless
+    assert (found.acted, found.stale, found.parked) == (2, 1, ["cut"])
+
+
+def test_what_is_called_processed_but_never_acted_is_lost() -> None:
+    assert verdict([(ALONE, PROCESSED)]).lost == ["alone"]
+    assert verdict([(ALONE, PROCESSED)], request(1, "a", 500, acted=False)).lost == ["alone"]
+
+
+def test_copies_of_which_none_acted_are_lost() -> None:
+    assert verdict([(ALONE, DUPLICATE), (ALONE, DUPLICATE)]).lost == ["alone"]
+
+
+def test_what_was_never_settled_is_lost() -> None:
+    assert verdict([(ALONE, RETRY)]).lost == ["alone"]
+
+
+def test_two_that_share_a_key_are_one_too_few() -> None:
+    told = [(ALONE, PROCESSED), (NEW, PROCESSED)]
+    assert verdict(told, request(1, "k"), request(2, "k", repeated=True)).lost == ["new"]
+
+
+def test_copies_that_act_under_keys_of_their_own_act_twice() -> None:
+    told = [(ALONE, PROCESSED), (ALONE, PROCESSED)]
+    assert verdict(told, request(1, "one"), request(2, "other")).acted_twice == ["alone"]
+
+
+def test_a_repeated_act_is_a_double_unless_its_answer_was_lost() -> None:
+    told = [(ALONE, PROCESSED)]
+    requests = [request(1, "a", None), request(1, "a", repeated=True)]
+    excused = verdict(told, *requests, repeated={"a": ["destination.answer_lost"]})
+    assert (excused.faultless, excused.repeated) == (True, 1)
+    assert verdict(told, *requests, repeated={"a": []}).acted_twice == ["alone"]
+
+
+def test_the_newest_state_is_never_stale() -> None:
+    told = [(OLD, PROCESSED), (NEW, STALE)]
+    assert verdict(told, request(1, "o")).stale_for_nothing == ["new"]
+    assert verdict([(ALONE, STALE)]).stale_for_nothing == ["alone"]
+
+
+def test_only_what_is_broken_or_refused_is_parked() -> None:
+    assert verdict([(ALONE, PARKED)]).parked_for_nothing == ["alone"]
+    assert verdict([(ALONE, PARKED)], request(1, "a", 422, acted=False)).faultless
+
+
+def test_a_dead_letter_wants_a_reason() -> None:
+    def letter(**met: int) -> DeadLetter:
+        return DeadLetter(line=1, reason="SETUP_FAULT", met=met)
+
+    told = [(ALONE, RETRY)]
+    assert verdict(told, dead=[letter()]).dead_for_nothing == ["alone"]
+    assert verdict(told, dead=[letter()], hopeless=["alone"]).faultless
+    killed = verdict(told, dead=[letter(killed=4)])
+    assert (killed.faultless, killed.dead) == (True, ["alone: SETUP_FAULT"])
+
+
+def test_a_stream_is_the_same_for_the_same_seed_and_has_copies_of_every_kind() -> None:
+    stream = chaos_stream(7, 600)
+    assert stream == chaos_stream(7, 600)
+    assert stream.lines != chaos_stream(8, 600).lines
+    assert len(stream.lines) == len(stream.told) == 600
+    told = set(stream.told)
+    kinds = {(happening.lane or "call").split()[0] for happening in told if not happening.broken}
+    assert kinds == {"call", "presence", "routing", "snapshot", "chat", "member"}
+    assert any(happening.broken for happening in told)
+    assert 60 < len(stream.lines) - len(told) < 180
+    for line, happening in zip(stream.lines, stream.told, strict=True):
+        if not happening.broken:
+            detail = json.loads(line)["detail"]
+            topic = detail.get("topicName", "Conversation Status Change")
+            assert stream.about(topic, detail.get("eventBody", detail)) == happening
