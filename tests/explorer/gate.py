@@ -41,7 +41,8 @@ class Gate:
         key = request["Key"]
         known = _HEALTH if key["sk"]["S"] == "health" else _SLOT
         for name, attributes in known.items():
-            row = attributes and key | {word: {"N": number} for word, number in attributes.items()}
+            known_row = {word: {"N": number} for word, number in (attributes or {}).items()}
+            row = {**key, **known_row} if known_row else None
             yield name, self._answer(resource, request, row)
             if not self._troubled:
                 return

@@ -16,6 +16,7 @@ class Move(NamedTuple):
     told: str
     names: Names
     then: State | Broken
+    fault: Fault | None = None
 
 
 def paid(scenario: Scenario, state: State, fault: Fault | None) -> State | None:

@@ -1,4 +1,4 @@
-"""The mutants: every clause and guard of the protocol is missing once, and so is every precaution."""
+"""The mutants: each clause and each guard of the protocol missing once, and each precaution."""
 
 from dataclasses import replace
 
@@ -10,55 +10,40 @@ from tests.explorer.mutants import (
     expiry_in_milliseconds,
     goes,
     kept_by_the_put,
+    no_edit,
     park_after_the_row,
     text,
     without_clause,
     without_condition,
     without_guard,
 )
-from tests.explorer.scenario import Fault, Sent
+from tests.explorer.scenario import Fault
 from tests.explorer.scenarios import (
+    CLOSE_STATES,
     COPIES,
+    EXPIRING,
+    EXPIRING_STATES,
+    EXPIRING_WINDOW,
+    IDS,
     OCCURRENCES,
-    SAME_EVENT_ID,
+    REPLAYED,
+    SAME_ID,
     SAME_TIME,
+    SLOW,
     STATES,
-    WINDOWED_COPIES,
+    THREE_STATES,
+    UNORDERED_STATES,
+    WINDOW,
     with_faults,
 )
 
-SLOW = replace(COPIES, name="two copies, in slow executions", tick_seconds=105, deliveries=1)
-EXPIRING = replace(SLOW, name="a copy after the claim's days", expiries=1)
-EXPIRING_STATES = replace(
-    STATES, name="a state after the claim's days", tick_seconds=105, expiries=1, deliveries=1
-)
-EXPIRING_WINDOW = replace(EXPIRING, messages=WINDOWED_COPIES.messages, window_ms=500)
 NO_DAYS = replace(SLOW, name="claims of no days", substitutions={"ClaimDays": "0"})
 SHORT_LEASE = replace(SLOW, name="a lease of 100 s", substitutions={"LeaseSeconds": "100"})
-ZOMBIES = with_faults(COPIES, Fault.ZOMBIE, faults=4)
-LATE = with_faults(COPIES, Fault.LATE, faults=4)
-UNANSWERED = with_faults(COPIES, Fault.ANSWER_LOST, Fault.ERROR, faults=4)
-REPLAYED = replace(COPIES, name="a parked event is replayed", replays=1, deliveries=1)
+ZOMBIES = with_faults(COPIES, Fault.ZOMBIE, faults=3)
+LATE = with_faults(COPIES, Fault.LATE, faults=2)
+UNANSWERED = with_faults(COPIES, Fault.ANSWER_LOST, Fault.ERROR, faults=3)
 DEFERRED = with_faults(STATES, Fault.ASKED_TO_WAIT, faults=3)
-IDS = replace(
-    OCCURRENCES,
-    name="a state that comes twice, with the publisher's ids",
-    messages=(Sent("A", 1000, "e1"), Sent("B", 5000, "e2")),
-)
-THREE_STATES = replace(
-    STATES,
-    name="three states, of which the newest counts",
-    messages=(Sent("X", 1000, state="x"), Sent("Y", 2000, state="y"), Sent("Z", 3000, state="z")),
-    deliveries=1,
-    kinds=frozenset(),
-)
-CLOSE_STATES = replace(
-    STATES,
-    name="two states within the window of their clock",
-    messages=(Sent("X", 1000, state="x"), Sent("Y", 1300, state="y")),
-    window_ms=500,
-)
-UNORDERED_STATES = replace(STATES, name="two states, in batches", latest=False)
+FRESH_STATES = replace(THREE_STATES, deliveries=1, kinds=frozenset())
 
 RETRY = {"outcome": "RETRY", "reason": "UNMARKED"}
 
@@ -80,9 +65,7 @@ MUTANTS = [
     Mutant(
         "a released claim goes to an older occurrence", without_guard("ClaimKey", 3, 2), OCCURRENCES
     ),
-    Mutant(
-        "a released claim is taken over unseen", without_guard("ClaimKey", 3, 3), WINDOWED_COPIES
-    ),
+    Mutant("a released claim is taken over unseen", without_guard("ClaimKey", 3, 3), WINDOW),
     Mutant("a claim of any status is a dead holder's", without_guard("ClaimKey", 4, 1), ZOMBIES),
     Mutant("a lease that has not ended is taken over", without_guard("ClaimKey", 4, 2), ZOMBIES),
     Mutant(
@@ -93,7 +76,7 @@ MUTANTS = [
     Mutant(
         "a dead holder's claim is taken over unseen",
         without_guard("ClaimKey", 4, 4),
-        WINDOWED_COPIES,
+        WINDOW,
     ),
     Mutant("my own claim may be put again when it is done", without_guard("ClaimKey", 5, 1), LATE),
     Mutant("anybody's claim in progress is mine", without_guard("ClaimKey", 5, 2), COPIES),
@@ -101,7 +84,7 @@ MUTANTS = [
         "the same state again, whatever its status", without_guard("ClaimKey", 6, 1), OCCURRENCES
     ),
     Mutant("the same state again, whenever it was", without_guard("ClaimKey", 6, 2), COPIES),
-    Mutant("the publisher's id may come again", without_guard("ClaimKey", 6, 3), SAME_EVENT_ID),
+    Mutant("the publisher's id may come again", without_guard("ClaimKey", 6, 3), SAME_ID),
     Mutant(
         "without a publisher's id nothing comes again",
         condition("ClaimKey", lambda old: old.replace("event_id = :none OR ", "")),
@@ -113,8 +96,8 @@ MUTANTS = [
         IDS,
     ),
     # Who takes over, and with which key.
-    Mutant("taken over without having looked", blind, WINDOWED_COPIES),
-    Mutant("taken over unseen, the occurrence told by the put", kept_by_the_put, WINDOWED_COPIES),
+    Mutant("taken over without having looked", blind, WINDOW),
+    Mutant("taken over unseen, the occurrence told by the put", kept_by_the_put, WINDOW),
     Mutant(
         "a successor forgets the occurrence",
         text(
@@ -122,7 +105,7 @@ MUTANTS = [
             "$number($row.occurrence.N) : $event.occurredAtMs",
             "$event.occurredAtMs : $event.occurredAtMs",
         ),
-        WINDOWED_COPIES,
+        WINDOW,
     ),
     Mutant(
         "the key does not tell the occurrence",
@@ -136,14 +119,14 @@ MUTANTS = [
     Mutant(
         "the key tells the copy's time",
         text("RunAction", "$abs($occurrenceMs)", "$event.occurredAtMs"),
-        WINDOWED_COPIES,
+        WINDOW,
     ),
     Mutant(
         "owner is the message alone",
         text("TakeEvent", "$runId & '#' & $todo[0].messageId", "$todo[0].messageId"),
         COPIES,
     ),
-    Mutant("a lease shorter than the machine", lambda machine: None, SHORT_LEASE),
+    Mutant("a lease shorter than the machine", no_edit, SHORT_LEASE),
     Mutant(
         "a won claim keeps the verdict of the look",
         lambda machine: machine["ClaimKey"].pop("Assign"),
@@ -295,7 +278,7 @@ MUTANTS = [
     Mutant(
         "release does not store the occurrence",
         text("ReleaseClaim", ", occurrence = :occurrence", ""),
-        WINDOWED_COPIES,
+        WINDOW,
     ),
     # Parking.
     Mutant(

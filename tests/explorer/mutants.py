@@ -6,8 +6,8 @@ A clause is one of the alternatives of a condition; a guard is one of the parts 
 import copy
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from tests.explorer.scenario import Scenario
@@ -162,3 +162,7 @@ blind = condition("ClaimKey", lambda condition: condition.replace(" AND #owner =
 def expiry_in_milliseconds(machine: States) -> None:
     values = machine["ClaimKey"]["Arguments"]["ExpressionAttributeValues"]
     values[":now_s"] = values[":now"]
+
+
+def no_edit(_: States) -> None:
+    """For a mutant whose fault is in what its scenario fills in."""

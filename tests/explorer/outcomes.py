@@ -36,9 +36,10 @@ class Written(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A claim that did not pass."""
+    """A claim that did not pass; `own` when what refused it is this very claim."""
 
     key: tuple[str, str]
+    own: bool
 
 
 class Launched(NamedTuple):

@@ -61,14 +61,13 @@ class Promises:
             if deed and deed.known == MARKED
         )
 
-    def refused(self, held: Held | None, run: int) -> None:
+    def refused(self, held: Held | None, run: int, own: bool) -> None:
         """A claim, or a newest time, did not pass. It must not have been for a wrong reason."""
-        if held is None:
-            return
-        at_work = json.loads(held.text).get("status") == {"S": "IN_PROGRESS"}
-        if at_work and held.holder == run:
+        if own:
             raise Broken(f"run{run} was refused by its own claim")
-        if self._scenario.expiries and held.kept_until_ms < NOW_MS and not at_work:
+        if held is None or not self._scenario.expiries or held.kept_until_ms >= NOW_MS:
+            return
+        if json.loads(held.text).get("status") != {"S": "IN_PROGRESS"}:
             raise Broken("a row whose time is over refused its successor")
 
     def _distinct(self, state: State, what: str, key: str) -> None:
@@ -101,9 +100,9 @@ class Promises:
         stale = set(state.stale)
         for place, message_id in batch:
             what = self._occurrence_of(state, message_id)
-            if place in deleted and outcomes.get(message_id) == "STALE":
-                if any(self._scenario.supersedes(newer, what) for newer in self.occurrences):
-                    stale.add(what)
+            newer = any(self._scenario.supersedes(other, what) for other in self.occurrences)
+            if newer and place in deleted and outcomes.get(message_id) == "STALE":
+                stale.add(what)
         queue = tuple(
             message._replace(deleted=True) if place in deleted else message
             for place, message in enumerate(state.queue)

@@ -90,7 +90,7 @@ class Scenario:
         return tuple(dict.fromkeys(sent.occurrence for sent in self.messages))
 
     def supersedes(self, newer: str, older: str) -> bool:
-        """Whether all of one occurrence lies after all of another by more than the clock's window."""
+        """Whether all of one lies after all of the other, by more than the clock's window."""
         after = min(sent.at_ms for sent in self.messages if sent.occurrence == newer)
         before = max(sent.at_ms for sent in self.messages if sent.occurrence == older)
         return before + self.window_ms < after

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from tests.explorer.liveness import Liveness
-from tests.explorer.state import NOBODY, Broken, State
 from tests.explorer.moves import Move
+from tests.explorer.state import NOBODY, Broken, State
 from tests.explorer.symmetry import Order, Symmetry
 from tests.explorer.world import World
 
@@ -20,6 +20,7 @@ class Step:
     who: str
     what: str
     told: str
+    fault: str | None = None
 
     def __str__(self) -> str:
         return f"{self.who:8}{self.what:14} {self.told}"
@@ -36,6 +37,11 @@ class Found:
     complete: bool
     broken: str = ""
     trace: tuple[Step, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.broken:
+            return f"{self.states} states, every promise kept"
+        return "\n".join([f"{self.broken}:", *map(str, self.trace)])
 
 
 def explore(world: World, most_states: int | None = None) -> Found:
@@ -131,7 +137,12 @@ class Teller:
             self._messages = (*self._messages, len(self._messages))
         who = move.who if isinstance(move.who, str) else self._letters[move.who]
         names = {at: self._letters[name] for at, name in enumerate(move.names)}
-        self.steps.append(Step(who, move.what, self._named(move.told, names)))
+        fault = move.fault.name if move.fault else None
+        first, *then = self._named(move.told, names).split(" → ")
+        self.steps.append(Step(who, move.what, first, None if then else fault))
+        for step in then:
+            task, told = step.split(" ", 1)
+            self.steps.append(Step(self._letters[move.names[0]], task, told, fault))
         return self._named(str(move.then), self._letters) if isinstance(move.then, Broken) else ""
 
     def _named(self, text: str, names: Mapping[int, str]) -> str:

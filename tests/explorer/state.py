@@ -65,7 +65,7 @@ class Deed(NamedTuple):
 
 
 class Parked(NamedTuple):
-    """Which message is parked, by whom and why, where that can matter; else only which occurrence."""
+    """Which message is parked, by whom and why, where it matters; else only which occurrence."""
 
     what: str
     place: int = -1
@@ -89,7 +89,7 @@ class State(NamedTuple):
     replays: int
 
 
-class Broken(Exception):
+class Broken(Exception):  # noqa: N818 - a finding, not an error
     """A promise that a move has broken."""
 
 

@@ -1,4 +1,4 @@
-"""Makes one state of all that differ only in how executions, and copies that are alike, are called."""
+"""Makes one state of all that differ only in what executions, and copies, are called."""
 
 import re
 from collections.abc import Iterator

@@ -2,7 +2,6 @@
 by what each request and each row say."""
 
 import json
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from typing import Any
 
 from tests.explorer.clock import NOW_MS
@@ -67,17 +66,13 @@ class Tasks:
         self._gate = Gate(troubled=Fault.GATE in kinds)
         self._known: dict[tuple[str, str, int, int], tuple[Outcome, ...]] = {}
         self._landed: dict[tuple[str, str, int, bool], Written | None] = {}
-        self._started: dict[tuple[str, int], list[tuple[str, Standing]]] = {}
         self._about: dict[str, tuple[str, tuple[str, str] | None]] = {}
 
     def begin(self, batch: list[dict[str, Any]], skew_ms: int) -> list[tuple[str, Standing]]:
         """Where a new execution may stand before its first step on the claims."""
-        at = (json.dumps(batch), skew_ms)
-        if at not in self._started:
-            clock_ms = NOW_MS + skew_ms
-            begun = self._settle(self._machine.start("run0", batch, clock_ms), clock_ms)
-            self._started[at] = [(told, then) for told, then in begun if isinstance(then, Standing)]
-        return self._started[at]
+        clock_ms = NOW_MS + skew_ms
+        begun = self._settle(self._machine.start("run0", batch, clock_ms), clock_ms)
+        return [(told, then) for told, then in begun if isinstance(then, Standing)]
 
     def about(self, text: str) -> tuple[str, tuple[str, str] | None]:
         """The next task's name, and the key of the row it is about."""
@@ -142,10 +137,7 @@ class Tasks:
             unheard.append(("hears no answer and tries again", AGAIN))
         new = self._write(by_put, request, row)
         if new is None:
-            # What may only be changed by its owner is rightly refused to others.
-            is_claim = by_put or "status" not in json.loads(row or "{}")
-            refusal = Refusal(_key_of(request)) if is_claim else None
-            yield _good(f"is refused by {_told(row)}", refusal), REFUSED
+            yield _good(f"is refused by {_told(row)}", _refusal(by_put, request, row)), REFUSED
         else:
             told = f"makes it {_told(new.text.replace('run0', f'run{new.owner}'))}"
             replaced = {"Attributes": json.loads(row)} if row and "ReturnValues" in request else {}
@@ -214,11 +206,17 @@ class Tasks:
     ) -> list[tuple[str, Then]]:
         if isinstance(answer, Again):
             return [("", self._standing(position))]
-        go_on = self._machine.fail if isinstance(answer, Failure) else self._machine.answer
         try:
-            return self._settle(go_on(position, answer, clock_ms), clock_ms)
+            return self._settle(self._hears(position, answer, clock_ms), clock_ms)
         except UndefinedResultError as error:
             return [("", Failed(str(error)))]
+
+    def _hears(
+        self, position: Position, answer: dict[str, Any] | Failure, clock_ms: int
+    ) -> Position | Ended:
+        if isinstance(answer, Failure):
+            return self._machine.fail(position, answer, clock_ms)
+        return self._machine.answer(position, answer, clock_ms)
 
     def _settle(
         self, position: Position | Ended, clock_ms: int, logged: Logged = ()
@@ -237,8 +235,8 @@ class Tasks:
                 continue
             if "cloudwatchlogs" in self._resource(position):
                 logged = _logged(self._machine.arguments(position, clock_ms))
-            go_on = self._machine.fail if isinstance(answer, Failure) else self._machine.answer
-            for later, then in self._settle(go_on(position, answer, clock_ms), clock_ms, logged):
+            heard = self._hears(position, answer, clock_ms)
+            for later, then in self._settle(heard, clock_ms, logged):
                 found.setdefault(then, weather + later)
         return [(told, then) for then, told in found.items()]
 
@@ -262,8 +260,7 @@ class Tasks:
         return resource.removeprefix("arn:aws:states:::")
 
     def _standing(self, position: Position) -> Standing:
-        kept = asdict(self._relevance.forget(position))
-        return Standing(*_renumbered(json.dumps(kept, sort_keys=True)))
+        return Standing(*_renumbered(_encoded(self._relevance.forget(position))))
 
 
 def _good(told: str, effect: Effect = None) -> Outcome:
@@ -289,6 +286,11 @@ def _renumbered(text: str) -> tuple[str, tuple[int, ...]]:
     return _NAME.sub(counted, text), tuple(met)
 
 
+def _encoded(position: Position) -> str:
+    frames = [vars(frame) for frame in position.frames]
+    return json.dumps({**vars(position), "frames": frames}, sort_keys=True)
+
+
 def _decoded(text: str) -> Position:
     fields = json.loads(text)
     return Position(**{**fields, "frames": tuple(Frame(**frame) for frame in fields["frames"])})
@@ -301,6 +303,17 @@ def _key(request: Any) -> tuple[str, str] | None:
 def _key_of(request: Any) -> tuple[str, str]:
     key = request.get("Key") or request["Item"]
     return key["pk"]["S"], key["sk"]["S"]
+
+
+def _refusal(by_put: bool, request: Any, row: str) -> Refusal | None:
+    """What may only be changed by its owner is rightly refused to others, so that is none."""
+    item = json.loads(row or "{}")
+    if by_put:
+        own = (
+            item.get("status") == {"S": "IN_PROGRESS"} and item["owner"] == request["Item"]["owner"]
+        )
+        return Refusal(_key_of(request), own)
+    return None if "status" in item else Refusal(_key_of(request), False)
 
 
 def _logged(request: Any) -> Logged:

@@ -17,6 +17,7 @@ from tests.explorer.outcomes import (
     Parking,
     Refusal,
     Report,
+    Standing,
     Written,
 )
 from tests.explorer.passage import Passage
@@ -40,10 +41,14 @@ from tests.explorer.symmetry import fresh_name
 from tests.explorer.tasks import Tasks
 from tests.statemachine.asl import SUBSTITUTIONS
 
+# The message of the scenario and its id in the queue, for each of a batch.
+Sent = tuple[tuple[int, str], ...]
+
 
 class World:
     def __init__(self, machine: Machine, scenario: Scenario) -> None:
         self.scenario = scenario
+        self._begins: dict[tuple[Sent, int], list[tuple[str, Standing]]] = {}
         self._tasks = Tasks(machine, scenario.kinds)
         claim_days = int({**SUBSTITUTIONS, **scenario.substitutions}["ClaimDays"])
         self._promises = Promises(scenario, claim_days)
@@ -93,18 +98,18 @@ class World:
             try:
                 after = self._entered(after, run, names, outcome)
             except Broken as broken:
-                yield Move(run.name, task, told, names, broken)
+                yield Move(run.name, task, told, names, broken, outcome.fault)
                 continue
             if isinstance(outcome.then, Failed):
                 failed = Broken(f"run{run.name} fails: {outcome.then.why}")
                 yield Move(run.name, task, told, names, failed)
             elif isinstance(outcome.then, Report):
                 for deleted, then in self._ends(after, run, outcome.then):
-                    yield Move(run.name, task, f"{told}; {deleted}", names, then)
+                    yield Move(run.name, task, f"{told}; {deleted}", names, then, outcome.fault)
             else:
                 met = tuple(names[number] for number in outcome.then.met)
                 moved = with_run(after, run._replace(text=outcome.then.text, met=met))
-                yield Move(run.name, task, told, names, moved)
+                yield Move(run.name, task, told, names, moved, outcome.fault)
 
     def _entered(self, state: State, run: Run, names: Names, outcome: Outcome) -> State:
         """The state with what an outcome leaves behind, or the promise it breaks."""
@@ -112,8 +117,8 @@ class World:
             case Written() as write:
                 owner = names[write.owner] if write.owner >= 0 else NOBODY
                 return self._promises.written(state, run.name, owner, write)
-            case Refusal(key):
-                self._promises.refused(held_under(state, key), run.name)
+            case Refusal(key, own):
+                self._promises.refused(held_under(state, key), run.name, own)
             case Launched(by_put, key, request, met):
                 known = tuple(names[number] for number in met)
                 task, _ = self._tasks.about(run.text)
@@ -201,16 +206,11 @@ class World:
             queue[place] = queue[place]._replace(deliveries=queue[place].deliveries + 1)
         given = state._replace(queue=tuple(queue))
         batch = tuple((place, _identifier(state, place)) for place in places)
-        elements = collapse(
-            [
-                plan.element(plan.messages[queue[place].sent], identifier)
-                for place, identifier in batch
-            ]
-        )
+        sent = tuple((queue[place].sent, identifier) for place, identifier in batch)
         told = " and ".join(identifier for _, identifier in batch) + " to run0"
         if skew_ms:
             told += f", whose clock is {skew_ms} ms off"
-        for weather, begun in self._tasks.begin(elements, skew_ms):
+        for weather, begun in self._begun(sent, skew_ms):
             under = self._paid(given, Fault.GATE) if weather else given
             for age in range(plan.over if under else 0):
                 seconds = age * plan.tick_seconds
@@ -219,15 +219,23 @@ class World:
                 run = Run(fresh_name(state), text, (), batch, age, skew_ms, done)
                 slow = f", {seconds} s ago" if age else ""
                 for step in self.steps(with_run(under or given, run), run):
-                    first = f"{told}{slow}{weather}; {step.what} {step.told}"
-                    yield Move("queue", "delivers", first, step.names, step.then)
+                    first = f"{told}{slow}{weather} → {step.what} {step.told}"
+                    yield Move("queue", "delivers", first, step.names, step.then, step.fault)
+
+    def _begun(self, sent: Sent, skew_ms: int) -> list[tuple[str, Standing]]:
+        if (sent, skew_ms) not in self._begins:
+            plan = self.scenario
+            elements = [plan.element(plan.messages[one], identifier) for one, identifier in sent]
+            self._begins[sent, skew_ms] = self._tasks.begin(collapse(elements), skew_ms)
+        return self._begins[sent, skew_ms]
 
     def _crashes(self, state: State) -> Iterator[Move]:
         after = self._paid(state, Fault.CRASH)
         if after:
             for run in state.runs:
                 told = f"before {self._tasks.about(run.text)[0]}"
-                yield Move(run.name, "dies", told, (), without_run(after, run.name))
+                dead = without_run(after, run.name)
+                yield Move(run.name, "dies", told, (), dead, Fault.CRASH)
 
     def _landings(self, state: State) -> Iterator[Move]:
         for flying in state.flying:
@@ -266,7 +274,8 @@ class World:
             )
             if parked.reason == "UNCERTAIN":
                 sent = self._promises.given_up(sent, parked)
-            told = f"{_identifier(state, parked.place)}, parked as {parked.reason}, as m{len(sent.queue)}"
+            what = f"{_identifier(state, parked.place)}, parked as {parked.reason},"
+            told = f"{what} as m{len(sent.queue)}"
             yield Move("person", "replays", told, (), sent)
 
     def _paid(self, state: State, fault: Fault | None) -> State | None:
