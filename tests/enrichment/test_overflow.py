@@ -6,7 +6,7 @@ from typing import Any
 import boto3
 import pytest
 from enrichment import bucket, handler
-from enrichment.batch import enrich
+from enrichment.batch import _is_harmless, enrich
 from enrichment.elements import DeferredReason
 from enrichment.overflow import LIMIT_BYTES, WriteError, fit, size
 from hypothesis import given, settings
@@ -158,6 +158,52 @@ def test_the_size_is_never_less_than_what_is_written(value: Any) -> None:
 def test_fit_leaves_alone_what_fits() -> None:
     answer = elements(record(large(100_000)))
     assert fit(answer, Bucket(0).write) is answer
+
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False).map(repr) | st.from_regex(
+    r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?", fullmatch=True
+)
+SPACE = st.sampled_from(["", " ", "\n", "\t  "])
+
+
+@given(st.lists(st.tuples(SPACE, NUMBERS, SPACE), min_size=1, max_size=5), st.booleans())
+def test_what_is_called_harmless_has_no_number_that_grows(numbers: Any, nested: bool) -> None:
+    """Neither an infinite one, nor one that is longer when it is written again."""
+    text = '{"a":[' + ",".join("".join(number) for number in numbers) + '],"b":true}'
+    whole = json.dumps({"body": text}) if nested else text
+    if _is_harmless([{"body": whole}]):
+        value = json.loads(text)
+        assert len(json.dumps(value)) <= 1.5 * len(text)
+        json.dumps(value, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        *("1e999", "-1E999", "1.5e+400", "1e5", " 1e999", "[1,\n1e999]", '{"x":1e999}'),
+        *("9" * 309 + ".5", "9" * 400 + ".0", "9" * 4000),
+    ],
+)
+@pytest.mark.parametrize("before", range(0, 50, 7))
+def test_numbers_that_are_not_harmless(number: str, before: int) -> None:
+    text = '{"' + "a" * before + '":true,"n":' + number + "}"
+    assert not _is_harmless([{"body": text}])
+    assert not _is_harmless([{"body": json.dumps({"detail": text})}])
+
+
+def test_a_number_hidden_by_escapes_is_found() -> None:
+    hidden = json.dumps(conversation("user.start")).replace(
+        '"eventTime"', '"x": 1e999, "eventTime"'
+    )
+    wrapped = json.dumps({"body": hidden}).replace("1e999", "1\\u0065999")
+    for body in (hidden, json.dumps({"body": hidden}), wrapped):
+        (one,) = elements(record(body))
+        assert (one["kind"], one["reason"]) == ("parked", "NUMBER_OUT_OF_RANGE")
+
+
+def test_ordinary_events_are_harmless() -> None:
+    usual = [conversation("user.end", disconnectType="CLIENT", primary=True), conversation("acw")]
+    assert _is_harmless([record(event) for event in usual])
 
 
 @mock_aws

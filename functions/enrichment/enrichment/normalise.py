@@ -43,16 +43,17 @@ def normalise(record: Any, *, distrust_numbers: bool = False) -> Element:
         value = parse(text)
         is_long = len(text) > _LONG_CHARS
         if not (is_long or distrust_numbers):
-            element = straight(message_id, value, sent_ms)
-            if element is not None:
-                return element
-        if distrust_numbers:
-            _refuse_infinite(value)
+            usual = straight(message_id, value, sent_ms)
+            if usual is not None:
+                return usual
         if type(value) is dict and "key" in value and value.get("kind") == "event":
-            return _replayed(message_id, value)
-        element = _event(message_id, open_event(value), maybe_ms(sent_ms))
-        if is_long:
-            _cut(element)
+            element = _replayed(message_id, value)
+        else:
+            element = _event(message_id, open_event(value), maybe_ms(sent_ms))
+            if is_long:
+                _cut(element)
+        if distrust_numbers:
+            _refuse_infinite(element)
         return element
     except UnfitError as unfit:
         return _parked(message_id, text, unfit.reason, unfit.detail)
