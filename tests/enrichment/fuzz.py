@@ -6,6 +6,7 @@ Run: python -m tests.enrichment.fuzz [MESSAGES]. Writes bench/results/fuzz.json.
 import copy
 import json
 import platform
+import re
 import sys
 import time
 from collections import Counter
@@ -54,6 +55,8 @@ NAMES = (
         "organizationId",
     ),
 )
+NUMBERS = ("1e999", "-1.5E+400", "1e15", "9" * 309 + ".5", "9" * 5000, "1E-7", "0.1", "1e5 ")
+_A_NUMBER = re.compile(r"(?<=[:\[, ])-?[0-9]+")
 STEPS = ("replace", "delete", "rename", "add", "nest", "listed", "repeat")
 
 
@@ -70,7 +73,7 @@ mutations = st.tuples(
     st.sampled_from(NAMES) | st.text(max_size=4),
 )
 damages = st.tuples(
-    st.sampled_from(["cut", "insert", "remove", "swap", "quote"]),
+    st.sampled_from(["cut", "insert", "remove", "swap", "quote", "wrap", "number", "escape"]),
     st.integers(0, 3000),
     st.integers(1, 30),
     st.text(max_size=6)
@@ -126,6 +129,9 @@ def _damage(text: str, damage: Any) -> str:
         "remove": before + after,
         "swap": before + inserted + after,
         "quote": json.dumps(text),
+        "wrap": json.dumps({"body": text}),
+        "number": _A_NUMBER.sub(NUMBERS[at % len(NUMBERS)], text, count=1 + length % 3),
+        "escape": text.replace("e", "\\u0065") if length % 2 else text.replace("e", "\\\\u0065"),
     }[how]
 
 
@@ -135,7 +141,8 @@ def records(draw: st.DrawFn) -> Any:
     event = json.loads(draw(st.sampled_from(_bases())))
     for mutation in draw(st.lists(mutations, max_size=4)):
         _mutate(event, mutation)
-    body: Any = json.dumps(event, ensure_ascii=draw(st.booleans()))
+    separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\n", " :\t")]))
+    body: Any = json.dumps(event, ensure_ascii=draw(st.booleans()), separators=separators)
     for damage in draw(st.lists(damages, max_size=draw(st.sampled_from([0, 0, 0, 2])))):
         body = _damage(body, damage)
     if draw(st.integers(0, 30)) == 0:
