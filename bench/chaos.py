@@ -1,0 +1,92 @@
+"""Thousands of events with every fault on, of which it is known what really happened.
+
+Run: python -m bench.chaos [--events 5000] [--seed 1] (`make chaos`). Writes
+bench/results/chaos.json; ends with 1 if an event was lost, doubled, or given up without a reason.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bench import recorded
+from once.faults import Faults
+from once.report import Report
+from once.tracker import Standing
+from tests.chaos.events import Stream, chaos_stream
+from tests.chaos.play import CHAOS, play
+from tests.chaos.verdict import Verdict
+
+# Never let act by the destination, so that there are dead letters. All others have chances enough.
+HOPELESS = 3
+RECEIVES = 12
+_TELL_SECONDS = 10
+
+
+class Progress:
+    def __init__(self) -> None:
+        self._told_at = 0.0
+
+    def step(self, what: str) -> None:
+        print(what, flush=True)
+
+    def progress(self, standing: Standing, total: int) -> None:
+        if time.monotonic() - self._told_at > _TELL_SECONDS:
+            self._told_at = time.monotonic()
+            print(f"  {standing.settled} of {total} settled", flush=True)
+
+
+def result(seed: int, stream: Stream, report: Report, verdict: Verdict) -> dict[str, Any]:
+    faults = Faults.read(CHAOS)
+    told = asdict(verdict)
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "seed": seed,
+        "lines": report.received,
+        "happenings": len(set(stream.told)),
+        "hopeless": len(stream.hopeless),
+        "maxReceiveCount": RECEIVES,
+        "faults": {
+            "seed": faults.seed,
+            "chances": faults.model_dump(exclude={"seed"}),
+            "happened": report.faults.happened if report.faults else {},
+        },
+        "outcomesOfLines": {str(k): n for k, n in sorted(report.outcomes.items())},
+        "requests": sum(action.calls for action in report.actions),
+        "acted": verdict.acted,
+        "stale": verdict.stale,
+        "parked": len(verdict.parked),
+        "askedAgainAfterALostAnswer": verdict.repeated,
+        "deadLetters": verdict.dead,
+        "lost": told["lost"],
+        "actedTwice": told["acted_twice"],
+        "withoutAReason": {
+            "stale": told["stale_for_nothing"],
+            "parked": told["parked_for_nothing"],
+            "dead": told["dead_for_nothing"],
+        },
+        "seconds": report.seconds,
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    stream = chaos_stream(chosen.seed, chosen.events, hopeless=HOPELESS)
+    with tempfile.TemporaryDirectory() as folder:
+        report, verdict = play(stream, Path(folder), Progress(), MaxReceiveCount=str(RECEIVES))
+    found = result(chosen.seed, stream, report, verdict)
+    recorded.write("chaos", found)
+    for name in ("acted", "askedAgainAfterALostAnswer", "deadLetters", "lost", "actedTwice"):
+        print(f"{name}: {found[name]}")
+    return 0 if verdict.faultless else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
