@@ -1,27 +1,12 @@
 """Reads the outcome log of a stack: what became of each message, as the state machine wrote."""
 
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from once.records import OutcomeRecord
 
 # Executions end in another order than they stamp their records, by less than this.
 _OVERLAP_MS = 6_000
-
-
-@dataclass(frozen=True)
-class OutcomeRecord:
-    """One message in one execution; a message that was handed back has several."""
-
-    message_id: str
-    outcome: str
-    reason: str | None
-    pk: str | None
-    sk: str | None
-    because: str | None
-    copy_of: str | None
-    deferred_to: str | None  # the fresh message that took this one's place
-    recorded_at_ms: int
 
 
 class OutcomeLog:
@@ -45,23 +30,6 @@ class OutcomeLog:
                     continue
                 self._seen[event["eventId"]] = event["timestamp"]
                 self._newest_ms = max(self._newest_ms, event["timestamp"])
-                record = _record(event)
+                record = OutcomeRecord.read(event["message"], event["timestamp"])
                 if record is not None:
                     yield record
-
-
-def _record(event: dict[str, Any]) -> OutcomeRecord | None:
-    said = json.loads(event["message"])
-    if "messageId" not in said:
-        return None  # the batch's metrics
-    return OutcomeRecord(
-        message_id=said["messageId"],
-        outcome=said["outcome"],
-        reason=said.get("reason"),
-        pk=said.get("pk"),
-        sk=said.get("sk"),
-        because=said.get("because"),
-        copy_of=said.get("copyOf"),
-        deferred_to=said.get("deferredTo"),
-        recorded_at_ms=event["timestamp"],
-    )

@@ -10,7 +10,8 @@ from typing import Any
 
 from once.embedded.pipe import Batch, Record
 from once.lines import Line
-from once.outcomes import OutcomeLog, OutcomeRecord
+from once.outcomes import OutcomeLog
+from once.records import OutcomeRecord
 from once.report import SETTLED, Key, LineReport, Outcome, Via
 
 _POLL_SECONDS = 0.15

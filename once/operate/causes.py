@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from once.operate.records import OutcomeRecord
+from once.records import OutcomeRecord
 from once.report import Outcome
 
 

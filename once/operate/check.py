@@ -12,10 +12,10 @@ from once.operate import gate, log, words
 from once.operate.canaries import Canaries, Canary
 from once.operate.command import ATTENTION, Operation, Yes, command
 from once.operate.emptying import work_through
+from once.operate.model import Model
 from once.operate.queues import Reading
-from once.operate.records import OutcomeRecord
 from once.operate.stack import Stack
-from once.operate.story import _Model
+from once.records import OutcomeRecord
 from once.report import SETTLED, Outcome
 
 _POLL_SECONDS = 2.0
@@ -25,13 +25,13 @@ _PATIENCE_SECONDS = 120
 _GRACE_SECONDS = 5
 
 
-class Edge(_Model):
+class Edge(Model):
     edge: str
     works: bool | None
     said: str
 
 
-class Check(_Model):
+class Check(Model):
     run: str
     edges: list[Edge]
 

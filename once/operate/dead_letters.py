@@ -12,9 +12,9 @@ from rich.markup import escape
 from once.operate import log, words
 from once.operate.command import Operation, Yes, command
 from once.operate.emptying import PACE, Done, report, resend, work_through
+from once.operate.model import Model
 from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack
-from once.operate.story import _Model
 
 
 class DeadEnd(StrEnum):
@@ -33,7 +33,7 @@ _Ids = Annotated[
 _From = Annotated[DeadEnd | None, typer.Option("--from", help="Only that dead letter queue.")]
 
 
-class DeadLetter(_Model):
+class DeadLetter(Model):
     message_id: str
     dead_end: DeadEnd
     key: str | None = Field(description="Null for what holds no event.")
@@ -43,7 +43,7 @@ class DeadLetter(_Model):
     sent_at_ms: int
 
 
-class DeadLetters(_Model):
+class DeadLetters(Model):
     dead_letters: list[DeadLetter]
 
 

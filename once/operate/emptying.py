@@ -13,15 +13,15 @@ from rich.progress import Progress
 
 from once.errors import OnceError
 from once.operate.command import ATTENTION, Operation
+from once.operate.model import Model
 from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack
-from once.operate.story import _Model
 
 PACE = 50.0  # messages a second, unless told otherwise
 _AT_ONCE = 8
 
 
-class Done(_Model):
+class Done(Model):
     """What an emptying did."""
 
     done: int = 0

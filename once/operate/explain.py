@@ -12,9 +12,10 @@ from once.errors import OnceError
 from once.operate import claims, executions, log, words
 from once.operate.causes import message_of
 from once.operate.command import Operation, command
-from once.operate.records import OutcomeRecord
+from once.operate.model import Model
 from once.operate.stack import Stack
-from once.operate.story import Event, Message, _Model, tell
+from once.operate.story import Event, Message, tell
+from once.records import OutcomeRecord
 from once.report import Outcome
 
 _SUBJECT_TYPES = ("conversation", "user", "queue")
@@ -31,14 +32,14 @@ _MARKS = {
 _INDENT = " " * 16
 
 
-class Subject(_Model):
+class Subject(Model):
     """What happened to one subject, in time order."""
 
     pk: str | None = Field(description="Null for messages that hold no event.")
     events: list[Event]
 
 
-class Explanation(_Model):
+class Explanation(Model):
     id: str
     days: int
     subjects: list[Subject]

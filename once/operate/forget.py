@@ -9,11 +9,11 @@ from once.errors import OnceError
 from once.operate import claims, log, words
 from once.operate.claims import LATEST, Claim, Latest, Status
 from once.operate.command import Operation, Yes, command
+from once.operate.model import Model
 from once.operate.stack import Stack
-from once.operate.story import _Model
 
 
-class Forgotten(_Model):
+class Forgotten(Model):
     key: str
     rewound: list[str]
 

@@ -6,13 +6,13 @@ from pydantic import Field
 
 from once.operate import words
 from once.operate.claims import plain
+from once.operate.model import Model
 from once.operate.stack import Stack
-from once.operate.story import _Model
 
 _MINUTE_MS = 60_000
 
 
-class Limit(_Model):
+class Limit(Model):
     """MaxActionsPerMinute, and how long what waits will take."""
 
     per_minute: int
@@ -29,7 +29,7 @@ class Limit(_Model):
         )
 
 
-class Destination(_Model):
+class Destination(Model):
     """How it does, where that is not simply well."""
 
     since_ms: int

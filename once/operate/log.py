@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from once.errors import OnceError
-from once.operate.records import OutcomeRecord
 from once.operate.stack import Stack
+from once.records import OutcomeRecord
 
 MOST = 10_000  # what Logs Insights answers at most
 _POLL_SECONDS = 0.3

@@ -15,9 +15,9 @@ from once.errors import OnceError
 from once.operate import claims, log, words
 from once.operate.command import Operation, Yes, command
 from once.operate.emptying import PACE, Done, report, resend, work_through
+from once.operate.model import Model
 from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack
-from once.operate.story import _Model
 
 _OUTPUT = "ParkingQueueUrl"
 _UNCERTAIN = "UNCERTAIN"
@@ -29,7 +29,7 @@ _Ids = Annotated[
 _Reason = Annotated[str | None, typer.Option(help="Only those with this reason.")]
 
 
-class Parked(_Model):
+class Parked(Model):
     """One parked event."""
 
     message_id: str
@@ -49,7 +49,7 @@ class Parked(_Model):
         return not ids or not {self.message_id, self.key, *subject}.isdisjoint(ids)
 
 
-class ParkedList(_Model):
+class ParkedList(Model):
     parked: list[Parked]
 
 

@@ -7,8 +7,8 @@ import typer
 from pydantic import Field
 
 from once.operate.command import Operation, command
+from once.operate.model import Model
 from once.operate.stack import Stack
-from once.operate.story import _Model
 
 # IAM actions by what they are done to; `*` where AWS knows no narrower resource.
 READ: dict[str, tuple[str, ...]] = {
@@ -32,7 +32,7 @@ OPERATE: dict[str, tuple[str, ...]] = {
 _KEY_USE = {"read": ("kms:Decrypt",), "operate": ("kms:Decrypt", "kms:GenerateDataKey")}
 
 
-class Policy(_Model):
+class Policy(Model):
     policy: dict[str, Any] = Field(description="As IAM takes it.")
 
 

@@ -6,13 +6,13 @@ import typer
 
 from once.errors import OnceError
 from once.operate.command import Operation, Yes, command
-from once.operate.story import _Model
+from once.operate.model import Model
 
 _POLL_SECONDS = 0.5
 _PATIENCE_SECONDS = 180
 
 
-class Pipe(_Model):
+class Pipe(Model):
     pipe: str
 
 

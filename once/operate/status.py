@@ -15,9 +15,9 @@ from rich.table import Table
 from once.operate import gate, log, words
 from once.operate.command import ATTENTION, Operation, command
 from once.operate.gate import Destination, Limit
+from once.operate.model import Model
 from once.operate.queues import depth
 from once.operate.stack import Stack
-from once.operate.story import _Model
 from once.report import Outcome
 
 QUEUES = {
@@ -32,7 +32,7 @@ _OLD_SECONDS = 1800
 _NAMESPACE = "GenesysOnce"
 
 
-class Queue(_Model):
+class Queue(Model):
     name: str
     visible: int
     in_flight: int = Field(description="Being worked on, or waiting for the next try.")
@@ -44,14 +44,14 @@ class Queue(_Model):
         return self.visible + self.in_flight + self.delayed
 
 
-class Finding(_Model):
+class Finding(Model):
     """Something that somebody has to do, and what."""
 
     what: str
     mend: str
 
 
-class Status(_Model):
+class Status(Model):
     queues: list[Queue]
     outcomes: dict[Outcome, int] = Field(description="Of the last hour.")
     handed_back: dict[str, int] = Field(description="By reason, in the last 15 minutes.")

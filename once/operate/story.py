@@ -3,21 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from pydantic import BaseModel, ConfigDict
-from pydantic.alias_generators import to_camel
-
 from once.operate import words
 from once.operate.causes import MEANING, Cause, cause_of, earlier_of, message_of
 from once.operate.claims import Claim, Status
-from once.operate.records import OutcomeRecord
+from once.operate.model import Model
+from once.records import OutcomeRecord
 from once.report import SETTLED, Outcome
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
-
-
-class Message(_Model):
+class Message(Model):
     """What became of one message."""
 
     message_id: str
@@ -34,7 +28,7 @@ class Message(_Model):
     execution: str | None
 
 
-class Event(_Model):
+class Event(Model):
     """One logical event, or what is known of it, with every message that told of it."""
 
     key: str | None

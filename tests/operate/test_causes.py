@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from once.operate.causes import MEANING, Cause, cause_of, earlier_of
-from once.operate.records import OutcomeRecord
+from once.records import OutcomeRecord
 
 
 def record(message_id: str, outcome: str = "DUPLICATE", **more: Any) -> OutcomeRecord:

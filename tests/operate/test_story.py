@@ -3,8 +3,8 @@
 from typing import Any
 
 from once.operate.claims import Claim
-from once.operate.records import OutcomeRecord
 from once.operate.story import Event, tell
+from once.records import OutcomeRecord
 
 PK = "org/conversation/c1"
 SK = "v1/conversation.customer.start/p/s/1000"
