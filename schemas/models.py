@@ -9,7 +9,7 @@ from enrichment.elements import Event
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from once.operate import records
+from once import records
 
 PastMs = Annotated[int, Field(gt=0, description="Epoch milliseconds.")]
 ExpiresAt = Annotated[
