@@ -9,7 +9,7 @@ from enrichment.families import FAMILIES
 from enrichment.words import VERSION
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from schemas import compatible, contracts, examples, families
+from schemas import compatible, contracts, examples, families, registry
 from schemas.contracts import Schema
 from schemas.examples import ELEMENT, EVENT
 
@@ -159,6 +159,8 @@ def _made(root: Path) -> dict[str, str]:
     schemas = contracts.schemas()
     made = {f"schemas/{name}.schema.json": _text(schema) for name, schema in schemas.items()}
     made["docs/families.md"] = families.table()
+    template = (root / "template.yaml").read_text("utf-8")
+    made["template.yaml"] = registry.in_template(template, schemas["event"])
     folder = root / "schemas" / "examples"
     for name in examples.names(folder):
         now = examples.element_of(json.loads((folder / f"{name}{EVENT}").read_text("utf-8")))
@@ -178,6 +180,7 @@ def _files(root: Path) -> dict[str, str]:
         *folder.glob("input/*.schema.json"),
         *folder.glob(f"examples/*{ELEMENT}"),
         *root.glob("docs/families.md"),
+        *root.glob("template.yaml"),
     ]
     return {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in paths}
 

@@ -28,6 +28,7 @@ def root(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "schemas", tmp_path / "schemas")
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "families.md", tmp_path / "docs")
+    shutil.copy(ROOT / "template.yaml", tmp_path)
     return tmp_path
 
 
@@ -75,7 +76,8 @@ def test_a_new_field_is_drift_until_written_and_then_no_break(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     event_with(monkeypatch, mood=(str | None, Field(None, description="How it went.")))
-    assert [line.partition(":")[0] for line in checks.find(root)] == ["schemas/event.schema.json"]
+    found = [line.partition(":")[0] for line in checks.find(root)]
+    assert found == ["schemas/event.schema.json", "template.yaml"]
     checks.write(root)
     assert checks.find(root) == []
 
@@ -94,6 +96,23 @@ def test_a_schema_of_no_model_is_found_and_removed(root: Path) -> None:
     assert any("follows from no model" in line for line in checks.find(root))
     checks.write(root)
     assert not stray.exists()
+
+
+def test_a_schema_of_the_registry_edited_by_hand_is_found_and_written_again(root: Path) -> None:
+    template = root / "template.yaml"
+    before = template.read_text()
+    template.write_text(before.replace('"title":"Normalised event"', '"title":"Any event"'))
+    (line,) = checks.find(root)
+    assert line.startswith("template.yaml: is not what the models say; run `python -m schemas`")
+    checks.write(root)
+    assert template.read_text() == before
+
+
+def test_a_template_with_no_place_for_the_schema_is_refused(root: Path) -> None:
+    template = root / "template.yaml"
+    template.write_text(template.read_text().replace("  EventSchema:", "  Schema:"))
+    with pytest.raises(ValueError, match="EventSchema has no Content"):
+        checks.find(root)
 
 
 def test_a_table_of_families_edited_by_hand_is_found(root: Path) -> None:
