@@ -13,9 +13,6 @@ from typing import Any
 import pytest
 from boto3.dynamodb.types import TypeDeserializer
 from data_action.request import ActionRequest, webhook_request
-from enrichment.batch import enrich
-from enrichment.overflow import WriteError
-from enrichment.words import DeferredReason
 from jsonschema import Draft202012Validator
 
 from once.report import Outcome
@@ -25,15 +22,24 @@ from tests.events import customer_start
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 EXAMPLES = SCHEMAS / "examples"
+REFERENCES = {"bodyRef", "rawRef"}
+AWAITED = {"ACTION_UNANSWERED", "OVERFLOW_FAILED", "RATE_LIMITED"}
+TOO_LARGE = "x" * 250_000
 # An action of one's own that answers what it was sent, so that the execution's history has it.
 ACTION = "arn:aws:lambda:eu-central-1:000000000000:function:tell-what-was-sent"
 CODE = """
 class Transient(Exception):
     pass
 
+class RateLimited(Exception):
+    pass
+
 def handler(request, _):
-    if request["event"]["subject"]["id"] == "unlucky":
+    subject = request["event"]["subject"]["id"]
+    if subject == "unlucky":
         raise Transient("no answer")
+    if subject == "too-many":
+        raise RateLimited('{"detail": "slow down", "status": 429, "retryAfterSeconds": 170}')
     return {"version": "1", "result": "ACTED", "sent": request}
 """
 
@@ -69,16 +75,41 @@ def seams() -> Iterator[Embedded]:
         )
         examples = [example(name) for name in ("user.presence", "own.status-change", "agent.state")]
         start = customer_start("lucky")
-        reports = embedded.settle(*[start] * 4, *examples, "no event")
+        large = [customer_start("large", note=TOO_LARGE), f"no event {TOO_LARGE}"]
+        reports = embedded.settle(*[start] * 4, *examples, "no event", *large)
         assert {report.outcome for report in reports} >= {Outcome.PROCESSED, Outcome.PARKED}
         (late,) = embedded.settle(start)
         assert late.outcome == Outcome.DUPLICATE
-        embedded.send(customer_start("unlucky"))
+        embedded.send(customer_start("unlucky"), customer_start("too-many"))
+        remove_bucket(embedded)
+        embedded.send(customer_start("larger", note=TOO_LARGE))
         until = time.monotonic() + 60
-        while "health" not in embedded.rows("gate"):
-            assert time.monotonic() < until, "no failed call was counted"
+        while "health" not in embedded.rows("gate") or not reasons(embedded) >= AWAITED:
+            assert time.monotonic() < until, (embedded.rows("gate"), reasons(embedded))
             time.sleep(0.2)
         yield embedded
+
+
+def remove_bucket(embedded: Embedded) -> None:
+    s3, bucket = embedded.client("s3"), embedded.outputs["OverflowBucketName"]
+    for kept in s3.list_objects_v2(Bucket=bucket)["Contents"]:
+        s3.delete_object(Bucket=bucket, Key=kept["Key"])
+    s3.delete_bucket(Bucket=bucket)
+
+
+def records(embedded: Embedded) -> list[dict[str, Any]]:
+    """What the outcome log says of messages."""
+    pages = embedded.client("logs").get_paginator("filter_log_events")
+    entries = [
+        json.loads(entry["message"])
+        for page in pages.paginate(logGroupName=embedded.outputs["OutcomeLogGroupName"])
+        for entry in page["events"]
+    ]
+    return [entry for entry in entries if "_aws" not in entry]
+
+
+def reasons(embedded: Embedded) -> set[str]:
+    return {record["reason"] for record in records(embedded)}
 
 
 def executions(embedded: Embedded) -> list[str]:
@@ -95,14 +126,14 @@ def test_what_the_enrichment_answers(seams: Embedded) -> None:
     for arn in executions(seams):
         for element in json.loads(states.describe_execution(executionArn=arn)["input"]):
             check(element["kind"], element)
-            seen[element["kind"]] += 1
-    assert {"event", "copy", "parked"} <= set(seen)
+            seen.update({element["kind"], *REFERENCES & set(element)})
+    assert set(seen) == {"event", "copy", "parked", "deferred", *REFERENCES}
 
 
 @pytest.mark.embedded
 def test_what_the_data_action_is_sent(seams: Embedded) -> None:
     states = seams.client("stepfunctions")
-    families = set()
+    families, bodies = set(), set()
     for arn in executions(seams):
         for entry in states.get_execution_history(executionArn=arn)["events"]:
             output = entry.get("taskSucceededEventDetails", {}).get("output", "{}")
@@ -110,7 +141,9 @@ def test_what_the_data_action_is_sent(seams: Embedded) -> None:
             if sent:
                 check("action-request", sent)
                 families.add(sent["event"]["family"])
+                bodies.update({"body", "bodyRef"} & set(sent["event"]))
     assert len(families) == 4
+    assert bodies == {"body", "bodyRef"}
 
 
 @pytest.mark.embedded
@@ -134,26 +167,14 @@ def plain(value: dict[str, Any]) -> Any:
 
 @pytest.mark.embedded
 def test_what_the_outcome_log_says(seams: Embedded) -> None:
-    pages = seams.client("logs").get_paginator("filter_log_events")
-    outcomes = set()
-    for page in pages.paginate(logGroupName=seams.outputs["OutcomeLogGroupName"]):
-        for entry in page["events"]:
-            record = json.loads(entry["message"])
-            if "_aws" not in record:
-                check("outcome-record", record)
-                outcomes.add(record["outcome"])
-    assert {"PROCESSED", "DUPLICATE", "PARKED"} <= outcomes
-
-
-def test_what_is_deferred_where_the_bucket_fails() -> None:
-    def refuse(_key: str, _content: bytes) -> dict[str, str]:
-        raise WriteError(DeferredReason.OVERFLOW_FAILED, "the bucket refused it")
-
-    large = customer_start("large", note="x" * 250_000)
-    record = {"messageId": "m", "body": json.dumps(large), "attributes": {"SentTimestamp": "1"}}
-    (element,) = enrich([record], refuse)
-    assert element["kind"] == "deferred"
-    check("deferred", element)
+    outcomes, fields = set(), set()
+    for record in records(seams):
+        check("outcome-record", record)
+        outcomes.add(record["outcome"])
+        fields.update(record)
+    assert outcomes == {"PROCESSED", "DUPLICATE", "PARKED", "RETRY"}
+    schema = json.loads((SCHEMAS / "outcome-record.schema.json").read_text())
+    assert fields == set(schema["properties"]), "the machine writes each field, and no other"
 
 
 def test_what_a_webhook_receives() -> None:
