@@ -65,7 +65,7 @@ def malformed(schemas: dict[str, Schema]) -> Iterator[str]:
     """Schemas that are none, or that leave a field of ours unexplained."""
     for name, schema in schemas.items():
         Draft202012Validator.check_schema(schema)
-        if not name.startswith("input/") and (fields := list(contracts.undescribed(schema))):
+        if fields := list(contracts.undescribed(schema)):
             yield (
                 f"{name}: {', '.join(fields)} has no description; give the model's field a line "
                 "under it, or DESCRIPTIONS in schemas/descriptions.py"

@@ -125,9 +125,11 @@ def _drop_null(part: Schema) -> None:
 
 def undescribed(schema: Schema) -> Iterator[str]:
     """Fields that say nothing about themselves."""
-    for part in (schema, *schema.get("$defs", {}).values()):
+    parts = schema.get("$defs", {})
+    for part in (schema, *parts.values()):
         for field, inner in part.get("properties", {}).items():
-            if not {"description", "$ref"} & set(inner):
+            there = parts[inner["$ref"].rpartition("/")[2]] if "$ref" in inner else {}
+            if "description" not in inner | there:
                 yield field
 
 

@@ -37,6 +37,8 @@ DESCRIPTIONS = {
     "WebhookRequest.idempotencyKey": "Also in the Idempotency-Key header.",
     "WebhookRequest.family": "The kind of event.",
     "WebhookRequest.topic": "The topic as it was received.",
+    "WebhookRequest.subject": "What the event is about.",
+    "WebhookRequest.key": "Identity of the event: copies share it, other events never do.",
     "WebhookRequest.occurredAt": "When it happened: ISO 8601, UTC, milliseconds.",
     "WebhookRequest.occurredAtMs": "The same in epoch milliseconds: compare before you overwrite.",
     "WebhookRequest.ids": "All ids that were found, by name.",

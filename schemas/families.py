@@ -43,11 +43,10 @@ def _input(family: Family) -> Schema:
     schema = _with_refs(schema, renamed)
     parts = {renamed[name]: part for name, part in schema.pop("$defs", {}).items()}
     roles = _roles(family)
-    properties = {
-        field: _plain(part) | {"description": "; ".join(roles[field])}
-        for field, part in schema["properties"].items()
-        if field in roles
-    }
+    relied_on = {path.partition(".")[0] for path in roles}
+    properties = {field: part for field, part in schema["properties"].items() if field in relied_on}
+    _describe(properties, "", [_STATE], roles, parts)
+    properties = _plain(properties)
     required: list[str] = []
     for path in required_of(family):
         field, _, inner = path.partition(".")
@@ -80,29 +79,42 @@ def _about(family: Family) -> str:
     return f"{text} Topics: {', '.join(family.topics)}."
 
 
+_STATE = "State, with all else in the body: another value is another event"
+
+
 def _roles(family: Family) -> dict[str, list[str]]:
+    """What is read at each path, and what for."""
     roles: dict[str, list[str]] = {}
 
-    def add(path: str, role: str) -> None:
-        field, _, inner = path.partition(".")
-        text = f"{role} ({inner})" if inner else role
-        if text not in roles.setdefault(field, []):
-            roles[field].append(text)
+    def add(paths: Iterable[str], role: str) -> None:
+        for path in filter(None, paths):
+            roles.setdefault(path, []).append(role)
 
-    add(family.subject[1], "What the event is about")
-    for path in family.identity:
-        add(path, "Part of the identity")
-    if family.time:
-        add(family.time, "When it happened")
-    for path in family.times:
-        add(path, "When it happened; the latest one that is there counts")
-    for path in family.state:
-        add(path, "State: another value is another event")
-    for path in family.content:
-        add(path, "State, hashed: another content is another event")
-    for path in family.lane:
-        add(path, "Its lane: only within it does a later event make an earlier one stale")
+    add([family.subject[1]], "What the event is about")
+    add(family.identity, "Part of the identity")
+    add([family.time], "When it happened")
+    add(family.times, "When it happened; the latest one that is there counts")
+    add(family.state, "State: another value is another event")
+    add(family.content, "State, hashed: another content is another event")
+    add(family.lane, "Its lane: only within it does a later event make an earlier one stale")
     return roles
+
+
+def _describe(
+    fields: dict[str, Schema],
+    above: str,
+    inherited: list[str],
+    roles: dict[str, list[str]],
+    parts: dict[str, Schema],
+) -> None:
+    """Says of each field what it is read for: by itself, for what it holds, or for its holder."""
+    for name, field in fields.items():
+        path = f"{above}{name}"
+        held = [inner.removeprefix(f"{path}.") for inner in roles if inner.startswith(f"{path}.")]
+        own = roles.get(path, inherited)
+        field["description"] = f"Holds {', '.join(held)}." if held else ". ".join(own) + "."
+        for part in re.findall(r"#/\$defs/(\w+)", str(field)):
+            _describe(parts[part]["properties"], f"{path}.", own, roles, parts)
 
 
 def _with_refs(schema: Any, renamed: dict[str, str]) -> Any:

@@ -90,6 +90,23 @@ def test_a_field_that_says_nothing_about_itself_is_found(
     assert ["event: mood has no description" in line for line in checks.find(root)] == [True]
 
 
+def test_every_field_of_every_schema_must_say_what_it_is(schemas: dict[str, Schema]) -> None:
+    for name, schema in schemas.items():
+        assert schema["title"], name
+        assert schema["description"], name
+        for part in (schema, *schema.get("$defs", {}).values()):
+            for field, inner in part.get("properties", {}).items():
+                if "$ref" not in inner:  # else what it refers to may say it
+                    said = inner.pop("description")
+                    assert list(contracts.undescribed(schema)) == [field], (name, field)
+                    inner["description"] = said
+    del schemas["input/user.presence"]["$defs"]["PresenceDefinition"]["properties"]["id"][
+        "description"
+    ]
+    (line,) = checks.malformed(schemas)
+    assert line.startswith("input/user.presence: id has no description; give the model's field")
+
+
 def test_a_schema_of_no_model_is_found_and_removed(root: Path) -> None:
     stray = root / "schemas" / "input" / "user.mood.schema.json"
     stray.write_text("{}")
