@@ -26,11 +26,11 @@ run: $(READY) ## Send the example stream through the real template on an embedde
 
 ##@ Work on it
 
-test: $(READY) ## Run every test
-	$(BIN)/pytest
+test: $(READY) ## Run every test (they mostly wait, so three at once)
+	$(BIN)/pytest -n 3 --dist loadfile
 
 test-fast: $(READY) ## Run the tests that need no embedded AWS (under 2 minutes)
-	$(BIN)/pytest -m "not embedded"
+	$(BIN)/pytest -n auto --dist loadfile -m "not embedded"
 
 check: export AWS_DEFAULT_REGION ?= us-east-1
 check: $(READY) ## Lint and type-check code, template and state machine
