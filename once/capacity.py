@@ -26,7 +26,6 @@ from once.cost import (
     function_seconds,
     prices,
 )
-from once.errors import OnceError
 
 QUOTAS = Path(__file__).with_name("quotas.toml")
 VISIBILITY_SECONDS = 480  # as template.yaml has it; tests/bench holds them together
@@ -231,11 +230,7 @@ def capacity(
 ) -> None:
     """Print which quota binds first at a rate, what to ask for, and how a cold start goes."""
     traffic = Traffic(0, copies, batch_size, limited=limited, action_ms=action_ms)
-    try:
-        load = Load.of(traffic, Measured.read(), prices())
-    except OnceError as error:
-        typer.secho(f"once: {error}", fg=typer.colors.RED, err=True)
-        raise typer.Exit(1) from None
+    load = Load.of(traffic, Measured.read(), prices())
     quota = quotas()
     found = limits(load, quota, region, destination_per_minute, limited)
     table = Table(box=None, pad_edge=False)

@@ -3,10 +3,11 @@
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from once.capacity import capacity
 from once.cost import cost
@@ -19,7 +20,20 @@ from once.report import Via
 from once.run import Plan, run
 from once.terminal import Terminal
 
+
+class _Once(TyperGroup):
+    """What a person can mend is said in a sentence, by every command."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OnceError as error:
+            typer.secho(f"once: {error}", fg=typer.colors.RED, err=True)
+            raise typer.Exit(1) from None
+
+
 app = typer.Typer(
+    cls=_Once,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -73,7 +87,9 @@ def run_command(
     ] = None,
     faults: Annotated[
         Path | None,
-        typer.Option(help="What is to go wrong on the way, and how often (see docs/chaos.md)."),
+        typer.Option(
+            help="What is to go wrong on the way, and how often (see once/examples/chaos.toml)."
+        ),
     ] = None,
     parameters: Annotated[
         list[str] | None,
@@ -84,16 +100,12 @@ def run_command(
     chosen = dict(_parameter(given) for given in parameters or [])
     plan = Plan(events, via, step, chosen, destination, faults)
     console = Console()
-    try:
-        if report is not None and not report.absolute().parent.is_dir():
-            raise OnceError(f"Cannot write the report to {report}: its folder does not exist.")
-        with Terminal(console) as terminal:
-            result, received = run(plan, terminal)
-        if report is not None:
-            _write(report, result.to_json())
-    except OnceError as error:
-        typer.secho(f"once: {error}", fg=typer.colors.RED, err=True)
-        raise typer.Exit(1) from None
+    if report is not None and not report.absolute().parent.is_dir():
+        raise OnceError(f"Cannot write the report to {report}: its folder does not exist.")
+    with Terminal(console) as terminal:
+        result, received = run(plan, terminal)
+    if report is not None:
+        _write(report, result.to_json())
     terminal.summary(result, received)
     raise typer.Exit(0 if result.settled else 1)
 

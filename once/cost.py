@@ -258,11 +258,7 @@ def cost(
     traffic = Traffic(
         events_per_month, copies, batch_size, log_level, claim_days, limited, action_ms
     )
-    try:
-        measured = Measured.read()
-    except OnceError as error:
-        typer.secho(f"once: {error}", fg=typer.colors.RED, err=True)
-        raise typer.Exit(1) from None
+    measured = Measured.read()
     price = prices()
     costs = monthly(traffic, measured, price)
     total = sum(costs.values())

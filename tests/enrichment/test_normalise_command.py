@@ -3,21 +3,17 @@
 import json
 from pathlib import Path
 
-import pytest
-import typer
 from enrichment.elements import Element
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
-from once.errors import OnceError
-from once.normalise import normalise, normalise_stream
+from once.cli import app
+from once.normalise import normalise_stream
 from tests.enrichment.examples import conversation
 from tests.enrichment.sending import element, record
 
-ONCE = typer.Typer()
-ONCE.command()(normalise)
 EVENT = conversation("user.start")
 
 
@@ -49,8 +45,8 @@ def test_copies_on_two_lines_are_two_elements() -> None:
 def test_from_a_file_and_from_standard_input(tmp_path: Path) -> None:
     text = f"{json.dumps(EVENT)}\n\nnot json\u2028at all\r\n"
     (tmp_path / "events.jsonl").write_text(text, "utf-8", newline="")
-    by_file = CliRunner().invoke(ONCE, [str(tmp_path / "events.jsonl")])
-    by_stdin = CliRunner().invoke(ONCE, ["-"], input=text)
+    by_file = CliRunner().invoke(app, ["normalise", str(tmp_path / "events.jsonl")])
+    by_stdin = CliRunner().invoke(app, ["normalise", "-"], input=text)
     assert by_file.exit_code == by_stdin.exit_code == 0
     assert by_file.stdout == by_stdin.stdout
     kinds = [json.loads(line)["kind"] for line in by_file.stdout.splitlines()]
@@ -59,7 +55,7 @@ def test_from_a_file_and_from_standard_input(tmp_path: Path) -> None:
 
 def test_bytes_that_are_no_utf_8_still_make_a_line(tmp_path: Path) -> None:
     (tmp_path / "bad").write_bytes(b"\xff\xfe\n{}\n")
-    answer = CliRunner().invoke(ONCE, [str(tmp_path / "bad")])
+    answer = CliRunner().invoke(app, ["normalise", str(tmp_path / "bad")])
     assert len(answer.stdout.splitlines()) == 2
 
 
@@ -70,5 +66,6 @@ def test_a_large_event_shows_where_its_body_would_be() -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(OnceError, match="Give a file with one event per line"):
-        normalise(tmp_path / "missing.jsonl")
+    answer = CliRunner().invoke(app, ["normalise", str(tmp_path / "missing.jsonl")])
+    assert answer.exit_code == 1
+    assert "Give a file with one event per line" in answer.stderr
