@@ -12,7 +12,8 @@ from tests.statemachine.asl import definition_text
 STATELINT_EXCEPTIONS = {
     # A JSONata state may compute its wait, which statelint does not know.
     'WaitAsTold.Seconds is "{% $waitSeconds %}" but should be an Integer',
-    'WaitForSlot.Seconds is "{% $ceil($slotMs / 1000) %}" but should be an Integer',
+    'WaitForSlot.Seconds is "{% $max([0, $ceil((($slot + 1 + $millis() * 919 % 1000 / 1000) * '
+    '$slotMs - $millis()) / 1000)]) %}" but should be an Integer',
 }
 
 
