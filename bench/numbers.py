@@ -178,6 +178,7 @@ class Costs:
         error, every = self.of(), self.of(log_level=LogLevel.ALL)
         calls, kept = costs["Lambda: the calls"], costs["DynamoDB: claims kept"]
         outcomes, functions = costs["Logs: outcomes"], costs["Logs: functions"]
+        fixed = sum(costs[name] for name in cost.FIXED)
         return (
             f"A million received events, a fifth of them copies, in batches of ten: "
             f"**${error:.2f}** at `LogLevel=ERROR`, **${every:.2f}** at `ALL`, which the console "
@@ -185,7 +186,8 @@ class Costs:
             f"which waits 200 ms for each answer, and ${kept:.2f} the claims, kept for 30 days. "
             f"Our aim was ${TARGET_DOLLARS:.2f} without these two; it is "
             f"${error - calls - kept:.2f}, since every event's outcome is logged "
-            f"(${outcomes:.2f}), and every call (${functions:.2f}).\n"
+            f"(${outcomes:.2f}), and every call (${functions:.2f}). Alarms, metrics, dashboard and "
+            f"an idle pipe are ${fixed:.2f} a month, whatever comes.\n"
         )
 
     def items(self) -> str:
