@@ -14,10 +14,13 @@ from once.genesys import GenesysServer
 from once.tracker import Tracker
 from tests.e2e.test_story import check_groups
 from tests.embedded import Embedded, deployed
+from tests.statemachine.asl import ROOT
 from tests.template import TEMPLATE
 
 pytestmark = pytest.mark.embedded
 
+EXAMPLE = ROOT / "docs" / "examples" / "own_data_action.py"
+TABLE = "acted"
 OWN_ACTION = "arn:aws:lambda:eu-central-1:000000000000:function:an-action-of-our-own"
 SOURCE = "aws.partner/genesys.com/cloud/1f0e6a52-0000-4000-8000-00000000000a/tests"
 KEY = "arn:aws:kms:eu-central-1:000000000000:key/11111111-2222-4333-8444-555555555555"
@@ -70,13 +73,20 @@ def with_everything() -> Iterator[Embedded]:
     with deployed(**EVERYTHING) as embedded:
         package = io.BytesIO()
         with zipfile.ZipFile(package, "w") as archive:
-            archive.writestr("own.py", "def handler(event, _): return {'result': 'ACTED'}")
+            archive.write(EXAMPLE, EXAMPLE.name)
         embedded.client("lambda").create_function(
             FunctionName=OWN_ACTION.rsplit(":", 1)[1],
             Runtime="python3.11",
             Role="arn:aws:iam::000000000000:role/own",
-            Handler="own.handler",
+            Handler=f"{EXAMPLE.stem}.handler",
             Code={"ZipFile": package.getvalue()},
+            Environment={"Variables": {"TABLE": TABLE}},
+        )
+        embedded.client("dynamodb").create_table(
+            TableName=TABLE,
+            KeySchema=[{"AttributeName": "idempotencyKey", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "idempotencyKey", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
         )
         yield embedded
 
@@ -99,8 +109,11 @@ def test_with_no_parameter_events_are_judged_and_nobody_is_called(with_nothing: 
 
 
 def test_with_every_parameter_the_story_is_the_same(with_everything: Embedded) -> None:
-    check_groups(tell_the_story(with_everything))
+    story = tell_the_story(with_everything)
+    check_groups(story)
     assert with_everything.destination.log == [], "an action of one's own is called in our place"
+    acts = with_everything.client("dynamodb").scan(TableName=TABLE, ConsistentRead=True)["Count"]
+    assert acts == [event["outcome"] for event in story["events"]].count("PROCESSED")
     sqs = with_everything.client("sqs")
     for name in [name for name in with_everything.outputs if name.endswith("Url")]:
         attributes = sqs.get_queue_attributes(

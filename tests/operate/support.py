@@ -56,6 +56,15 @@ def verdict(thing: str) -> str | None:
     return events[0]["verdict"] if events else None
 
 
+def start_anew(embedded: Embedded, **settings: str) -> None:
+    """Lets the data action forget what it has cached; `settings` change its environment."""
+    functions, name = embedded.client("lambda"), embedded.outputs["DataActionFunctionName"]
+    kept = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+    functions.update_function_configuration(
+        FunctionName=name, Environment={"Variables": {**kept, **settings}}
+    )
+
+
 @contextmanager
 def machine(embedded: Embedded, change: Callable[[dict[str, Any]], None]) -> Iterator[None]:
     """The deployed state machine with a fault in it, until the block ends."""

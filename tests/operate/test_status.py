@@ -8,7 +8,7 @@ import pytest
 from tests.embedded import Embedded
 from tests.events import customer_start
 from tests.operate.conftest import once
-from tests.operate.support import until, verdict
+from tests.operate.support import start_anew, until, verdict
 
 pytestmark = pytest.mark.embedded
 
@@ -71,9 +71,7 @@ def test_a_fault_of_the_set_up_is_named(operated: Embedded) -> None:
     secrets, arn = operated.client("secretsmanager"), "once/destination"
     kept = secrets.get_secret_value(SecretId=arn)["SecretString"]
     secrets.put_secret_value(SecretId=arn, SecretString='{"clientId": "x", "clientSecret": "y"}')
-    functions, name = operated.client("lambda"), operated.outputs["DataActionFunctionName"]
-    memory = functions.get_function_configuration(FunctionName=name)["MemorySize"]
-    functions.update_function_configuration(FunctionName=name, MemorySize=memory)  # starts anew
+    start_anew(operated)
     try:
         (line,) = operated.send(customer_start("s-fault"))
         found = until(lambda: (now := status())["handedBack"].get("SETUP_FAULT") and now)

@@ -1,0 +1,89 @@
+"""Delivers single events to a deployed stack, each in a batch of its own, and looks at once."""
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from once.embedded.pipe import Batch
+from once.genesys import Received
+from once.outcomes import OutcomeLog
+from once.records import OutcomeRecord
+from tests.embedded import Embedded
+from tests.events import ORGANISATION, customer_start
+
+_AT_ONCE = 5
+
+
+@dataclass
+class Course:
+    """One event of a conversation of its own, and what its last delivery came to."""
+
+    conversation: str
+    batch: Batch = field(init=False)
+    record: OutcomeRecord = field(init=False)
+    requests: list[Received] = field(init=False)
+    claim: tuple[str, str] = field(init=False)
+
+    @property
+    def message(self) -> dict[str, Any]:
+        return {
+            "MessageId": f"message-of-{self.conversation}",
+            "ReceiptHandle": "none",
+            "Body": json.dumps(customer_start(self.conversation)),
+            "MD5OfBody": "none",
+            "Attributes": {"SentTimestamp": "1741770001000"},
+        }
+
+    @property
+    def ended(self) -> tuple[str, str | None]:
+        return self.record.outcome.value, self.record.reason
+
+
+def deliver(embedded: Embedded, courses: Sequence[Course]) -> None:
+    """Side by side. A course that was delivered before is delivered again."""
+
+    def run(course: Course) -> None:
+        course.batch = embedded.stack.pipe.run_batch([course.message])
+        # At once: what was told to wait comes back by itself meanwhile.
+        course.requests = requests(embedded, course)
+        course.claim = claim(embedded, course)
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        list(pool.map(run, courses))
+    log = OutcomeLog(embedded.client("logs"), embedded.outputs["OutcomeLogGroupName"])
+    newest = {record.message_id: record for record in log.new()}
+    for course in courses:
+        course.record = newest[course.message["MessageId"]]
+
+
+def warm(embedded: Embedded) -> None:
+    """Functions that are slow to start would use up the time of the calls."""
+    for wave in range(5):
+        courses = [Course(f"warm-{wave}-{number}") for number in range(_AT_ONCE)]
+        for course in courses:
+            answers(embedded, course, {"delayMs": 500})
+        deliver(embedded, courses)
+        if all(course.batch.seconds < 2 for course in courses):
+            return
+
+
+def answers(embedded: Embedded, course: Course, *replies: Any) -> None:
+    """What the destination says about it: each reply once, then well."""
+    embedded.destination.script.add(
+        {"match": {"conversationId": course.conversation}, "replies": list(replies)}
+    )
+
+
+def requests(embedded: Embedded, course: Course) -> list[Received]:
+    return [
+        entry
+        for entry in embedded.destination.log
+        if entry.facts.get("conversationId") == course.conversation
+    ]
+
+
+def claim(embedded: Embedded, course: Course) -> tuple[str, str]:
+    (row,) = embedded.rows(f"{ORGANISATION}/conversation/{course.conversation}").values()
+    return row["status"], row["outcome"]
