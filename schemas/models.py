@@ -47,7 +47,7 @@ class ClaimRow(_Row):
     event_id: str
     """The id that the publisher itself gave the event; empty where it gave none."""
     event_time: PastMs
-    """When the event happened, epoch milliseconds."""
+    """When the event happened, epoch milliseconds; where copies differ, the newest so far."""
     occurrence: int
     """Which happening of the same state this is: the time of its first copy, epoch milliseconds.
     Negative after `once forget`, so that the destination sees another Idempotency-Key."""
@@ -73,8 +73,6 @@ class LatestRow(_Row):
     """The family and, where it declares one, the lane."""
     event_time: PastMs
     """When that event happened, epoch milliseconds."""
-    event_key: str | None = Field(None, pattern="^[0-9a-f]{64}$")
-    """Its idempotencyKey: no event is stale because of a copy of itself."""
     owner: Owner
     message_id: str
     """The queue message of the owner."""

@@ -25,6 +25,7 @@ from tests.explorer.scenarios import (
     EXPIRING_STATES,
     EXPIRING_WINDOW,
     IDS,
+    NEWEST,
     OCCURRENCES,
     REPLAYED,
     SAME_ID,
@@ -34,6 +35,7 @@ from tests.explorer.scenarios import (
     THREE_STATES,
     UNORDERED_STATES,
     WINDOW,
+    late_puts,
     with_faults,
 )
 
@@ -41,6 +43,9 @@ NO_DAYS = replace(SLOW, name="claims of no days", substitutions={"ClaimDays": "0
 SHORT_LEASE = replace(SLOW, name="a lease of 100 s", substitutions={"LeaseSeconds": "100"})
 ZOMBIES = with_faults(COPIES, Fault.ZOMBIE, faults=3)
 LATE = with_faults(COPIES, Fault.LATE, faults=2)
+LATE_IN_A_WINDOW = late_puts(WINDOW, faults=3)
+LATE_NEWEST = late_puts(NEWEST, faults=4)
+LATE_REPLAYED = with_faults(REPLAYED, Fault.LATE, faults=3)
 UNANSWERED = with_faults(COPIES, Fault.ANSWER_LOST, Fault.ERROR, faults=3)
 DEFERRED = with_faults(STATES, Fault.ASKED_TO_WAIT, faults=3)
 FRESH_STATES = replace(THREE_STATES, deliveries=1, kinds=frozenset())
@@ -62,24 +67,26 @@ MUTANTS = [
     Mutant("an expired claim is taken from its holder", without_guard("ClaimKey", 2, 2), NO_DAYS),
     Mutant("the expiry is compared with milliseconds", expiry_in_milliseconds, COPIES),
     Mutant("a claim of any status is released", without_guard("ClaimKey", 3, 1), ZOMBIES),
-    Mutant(
-        "a released claim goes to an older occurrence", without_guard("ClaimKey", 3, 2), OCCURRENCES
-    ),
-    Mutant("a released claim is taken over unseen", without_guard("ClaimKey", 3, 3), WINDOW),
+    Mutant("a released claim is taken over unseen", without_guard("ClaimKey", 3, 2), WINDOW),
     Mutant("a claim of any status is a dead holder's", without_guard("ClaimKey", 4, 1), ZOMBIES),
     Mutant("a lease that has not ended is taken over", without_guard("ClaimKey", 4, 2), ZOMBIES),
     Mutant(
-        "a dead holder's claim goes to an older occurrence",
-        without_guard("ClaimKey", 4, 3),
-        OCCURRENCES,
+        "a lease is not heeded",
+        both(
+            without_guard("ClaimKey", 4, 2),
+            text("ReadClaim", " and $number($row.lease_until.N) < $millis()", ""),
+        ),
+        COPIES,
     ),
-    Mutant(
-        "a dead holder's claim is taken over unseen",
-        without_guard("ClaimKey", 4, 4),
-        WINDOW,
-    ),
+    Mutant("a dead holder's claim is taken over unseen", without_guard("ClaimKey", 4, 3), WINDOW),
     Mutant("my own claim may be put again when it is done", without_guard("ClaimKey", 5, 1), LATE),
     Mutant("anybody's claim in progress is mine", without_guard("ClaimKey", 5, 2), COPIES),
+    Mutant(
+        "my own late put forgets the occurrence",
+        without_guard("ClaimKey", 5, 3),
+        LATE_IN_A_WINDOW,
+    ),
+    Mutant("my own late put moves the time back", without_guard("ClaimKey", 5, 4), LATE_NEWEST),
     Mutant(
         "the same state again, whatever its status", without_guard("ClaimKey", 6, 1), OCCURRENCES
     ),
@@ -106,6 +113,21 @@ MUTANTS = [
             "$event.occurredAtMs : $event.occurredAtMs",
         ),
         WINDOW,
+    ),
+    Mutant(
+        "a successor does not store the occurrence it keeps",
+        text("ClaimKey", "$string($occurrenceMs)", "$string($event.occurredAtMs)"),
+        WINDOW,
+    ),
+    Mutant(
+        "a successor forgets the newest time",
+        text("ReadClaim", "$max([$at, $event.occurredAtMs])", "$event.occurredAtMs"),
+        NEWEST,
+    ),
+    Mutant(
+        "a successor does not store the newest time",
+        text("ClaimKey", "$string($timeMs)", "$string($event.occurredAtMs)"),
+        NEWEST,
     ),
     Mutant(
         "the key does not tell the occurrence",
@@ -167,6 +189,16 @@ MUTANTS = [
         COPIES,
     ),
     Mutant(
+        "an older occurrence is not stale",
+        text("ReadClaim", "$at > $laterMs and $not($sameEventId)", "false"),
+        OCCURRENCES,
+    ),
+    Mutant(
+        "a copy with the publisher's id is stale",
+        text("ReadClaim", "$at > $laterMs and $not($sameEventId)", "$at > $laterMs"),
+        SAME_ID,
+    ),
+    Mutant(
         "only the kept message is handed back",
         text(
             "SettleLanes",
@@ -199,7 +231,7 @@ MUTANTS = [
         "newest: clause 2, expired, is missing", without_clause("AdvanceLatest", 2), EXPIRING_STATES
     ),
     Mutant(
-        "newest: clause 3, not older, is missing", without_clause("AdvanceLatest", 3), THREE_STATES
+        "newest: clause 3, not older, is missing", without_clause("AdvanceLatest", 3), FRESH_STATES
     ),
     Mutant("newest: moved whatever it is", without_condition("AdvanceLatest"), STATES),
     Mutant(
@@ -231,7 +263,7 @@ MUTANTS = [
     # Completing and releasing.
     Mutant("complete is unconditional", without_condition("CompleteClaim"), ZOMBIES),
     Mutant("anybody completes", without_guard("CompleteClaim", 1, 1), ZOMBIES),
-    Mutant("complete in any status", without_guard("CompleteClaim", 1, 2), LATE),
+    Mutant("complete in any status", without_guard("CompleteClaim", 1, 2), LATE_REPLAYED),
     Mutant("release is unconditional", without_condition("ReleaseClaim"), ZOMBIES),
     Mutant("anybody releases", without_guard("ReleaseClaim", 1, 1), ZOMBIES),
     Mutant("release in any status", without_guard("ReleaseClaim", 1, 2), LATE),
@@ -275,16 +307,11 @@ MUTANTS = [
         text("AdvanceLatest", " expires_at = :expires,", ""),
         EXPIRING_STATES,
     ),
-    Mutant(
-        "release does not store the occurrence",
-        text("ReleaseClaim", ", occurrence = :occurrence", ""),
-        WINDOW,
-    ),
     # Parking.
     Mutant(
         "a refused event is parked after its release",
         park_after_the_row("Rejected", "ParkRejected", "ReleaseClaim"),
-        COPIES,
+        UNANSWERED,
     ),
     Mutant(
         "an uncertain event is parked after its mark",

@@ -132,7 +132,7 @@ def goes(state: str, to: str, error: str | None = None, **assign: Any) -> Edit:
 
 
 def park_after_the_row(error: str, park: str, mark: str) -> Edit:
-    """A marking state of its own, from which the event goes on to be parked."""
+    """The row says PARKED first, in a state of its own, and what the row says stands."""
 
     def edit(machine: States) -> None:
         lane = machine["SettleLanes"]["ItemProcessor"]["States"]
@@ -140,6 +140,8 @@ def park_after_the_row(error: str, park: str, mark: str) -> Edit:
         goes("RunAction", "MarkFirst", error)(machine)
         goes(park, "NoteOutcome")(machine)
         goes(park, "NoteOutcome", "States.ALL")(machine)
+        for catch in machine[park]["Catch"]:
+            del catch["Assign"]
 
     return edit
 

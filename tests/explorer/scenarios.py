@@ -37,7 +37,12 @@ SAME_ID = replace(
     WINDOW,
     name="two copies far apart, with the publisher's id",
     messages=(Sent("A", 1000, "e1"), Sent("A", 2500, "e1")),
-    latest=False,
+)
+NEWEST = replace(
+    WINDOW,
+    name="two copies of a newest state, with other times",
+    messages=(Sent("A", 1000), Sent("A", 1150)),
+    window_ms=0,
 )
 STATES = replace(
     COPIES,
@@ -115,6 +120,19 @@ def unbounded(scenario: Scenario, *kinds: Fault) -> Scenario:
     )
 
 
+def late_puts(scenario: Scenario, faults: int) -> Scenario:
+    """The scenario in batches of one, where only executions, and a late write of theirs, fail."""
+    return replace(
+        scenario,
+        name=f"{scenario.name}, with a late write and {faults - 1} deaths",
+        kinds=frozenset({Fault.CRASH, Fault.LATE}),
+        faults=faults,
+        lates=1,
+        batch_size=1,
+        deliveries=3,
+    )
+
+
 # Under a minute, for every run of the tests.
 BOUNDED = [
     unbounded(COPIES),
@@ -123,6 +141,7 @@ BOUNDED = [
     with_faults(OCCURRENCES, *_EVERYTHING_ELSE, faults=1),
     with_faults(IDS, faults=1),
     with_faults(SAME_ID, faults=2),
+    with_faults(NEWEST, Fault.ANSWER_LOST, faults=1),
     with_faults(STATES, *_EVERYTHING_ELSE, faults=1),
     with_faults(SAME_TIME, faults=1),
     with_faults(CLOSE_STATES, faults=1),
@@ -154,6 +173,8 @@ FULL = [
     unbounded(OCCURRENCES, Fault.ERROR, Fault.PIPE),
     with_faults(OCCURRENCES, *_EVERYTHING_ELSE, faults=3),
     unbounded(SAME_ID, Fault.ANSWER_LOST, Fault.ERROR, Fault.PIPE),
+    with_faults(NEWEST, *_EVERYTHING_ELSE, faults=3),
+    late_puts(NEWEST, faults=4),
     unbounded(STATES),
     with_faults(STATES, *_EVERYTHING_ELSE, faults=3),
     unbounded(SAME_TIME),
@@ -165,6 +186,7 @@ FULL = [
     with_faults(EXPIRING_WINDOW, *_EVERYTHING_ELSE, faults=2),
     with_faults(EXPIRING_STATES, *_EVERYTHING_ELSE, faults=2),
     unbounded(replace(REPLAYED, deliveries=2)),
+    with_faults(replace(REPLAYED, deliveries=2), Fault.LATE, faults=3),
     with_faults(COPIES, *_PATIENCE, faults=3),
     with_faults(OCCURRENCES, *_PATIENCE, faults=2),
     with_faults(UNORDERED_STATES, *_PATIENCE, faults=2),

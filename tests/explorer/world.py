@@ -261,10 +261,10 @@ class World:
             return broken, "of run0 lands late"
 
     def _replays(self, state: State) -> Iterator[Move]:
-        """A person, slower than any execution, sends a parked event again."""
-        alive = {run.name for run in state.runs}
+        """A person, slower than any execution and any late write, sends a parked event again."""
+        at_work = {run.name for run in state.runs} | {flying.run for flying in state.flying}
         for parked in state.parked if state.replays else ():
-            if parked.owner in alive:
+            if parked.owner in at_work:
                 continue
             again = Message(state.queue[parked.place].sent, 0, self.scenario.deliveries - 1)
             sent = state._replace(
