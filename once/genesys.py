@@ -43,6 +43,7 @@ class Received:
     acted: bool = False
     repeated: bool = False
     duration_ms: float = 0.0
+    answer: str = "send"  # as the script names it: send, none, reset
 
 
 @dataclass
@@ -277,6 +278,7 @@ class _Handler(BaseHTTPRequestHandler):
         entry = Received(time.time_ns() // 1_000_000, endpoint, facts, headers, body, raw)
         owner = self.server.owner
         reply = owner.answer(entry)
+        entry.answer = reply.answer
         if reply.answer == "none":
             self.server.closing.wait(reply.hold_seconds)
         if reply.answer in ("none", "reset"):

@@ -13,14 +13,14 @@ CHAOS = project_template().parent / "once" / "examples" / "chaos.toml"
 
 
 def play(
-    stream: Stream, folder: Path, display: Display, **parameters: str
+    stream: Stream, folder: Path, display: Display, *, receives: int = 50
 ) -> tuple[Report, Verdict]:
-    """`folder` is for the files of the run; `parameters` are the template's."""
+    """`folder` is for the files of the run; a message is received `receives` times at most."""
     events, destination = folder / "events.jsonl", folder / "events.destination.json"
     events.write_text("".join(f"{line}\n" for line in stream.lines))
-    refusals = [{"match": {"conversationId": c}, "then": 403} for c in stream.hopeless.values()]
+    refusals = [{"match": {"conversationId": c}, "then": 403} for c in stream.shut_out]
     destination.write_text(json.dumps({"rules": refusals}))
     # A webhook is told the whole body, from which it follows what really happened.
-    plan = Plan(events, parameters={"ActionTarget": "webhook", **parameters}, faults=CHAOS)
-    report, received = run(plan, display)
-    return report, judge(stream, report, received.log)
+    parameters = {"ActionTarget": "webhook", "MaxReceiveCount": str(receives)}
+    report, received = run(Plan(events, parameters=parameters, faults=CHAOS), display)
+    return report, judge(stream, report, received.log, receives)

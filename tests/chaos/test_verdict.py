@@ -12,6 +12,8 @@ from tests.chaos.verdict import Verdict, judge
 OLD, NEW = Happening("old", 1_000, lane="agent"), Happening("new", 2_000, lane="agent")
 ALONE = Happening("alone", 1_500)
 CUT = Happening("cut", 1_500, broken=True)
+SHUT_OUT = Happening("shut out", 1_500, hopeless=True)
+RECEIVES = 5
 PROCESSED, DUPLICATE, STALE, PARKED, RETRY = Outcome
 
 
@@ -32,7 +34,6 @@ def verdict(
     *requests: Received,
     repeated: Mapping[str, list[str]] | None = None,
     dead: Sequence[DeadLetter] = (),
-    hopeless: Sequence[str] = (),
 ) -> Verdict:
     """Lines count from 1, as they are told."""
     stream = Stream()
@@ -54,7 +55,7 @@ def verdict(
         seconds=1,
         faults=FaultsReport(seed=1, happened={}, repeated_acts=acts, dead_letters=list(dead)),
     )
-    return judge(stream, report, requests, hopeless)
+    return judge(stream, report, requests, RECEIVES)
 
 
 def test_each_acted_once_with_its_copies_is_faultless() -> None:
@@ -106,15 +107,27 @@ def test_only_what_is_broken_or_refused_is_parked() -> None:
     assert verdict([(ALONE, PARKED)], request(1, "a", 422, acted=False)).faultless
 
 
-def test_a_dead_letter_wants_a_reason() -> None:
-    def letter(**met: int) -> DeadLetter:
-        return DeadLetter(line=1, reason="SETUP_FAULT", met=met)
+def letter(line: int = 1, **met: int) -> DeadLetter:
+    return DeadLetter(line=line, reason="SETUP_FAULT", met=met)
 
+
+def test_a_dead_letter_wants_a_fault_for_each_of_its_tries() -> None:
     told = [(ALONE, RETRY)]
     assert verdict(told, dead=[letter()]).dead_for_nothing == ["alone"]
-    assert verdict(told, dead=[letter()], hopeless=["alone"]).faultless
-    killed = verdict(told, dead=[letter(killed=4)])
+    assert verdict(told, dead=[letter(killed=RECEIVES - 1)]).dead_for_nothing == ["alone"]
+    killed = verdict(told, dead=[letter(killed=RECEIVES - 1, throttled=1)])
     assert (killed.faultless, killed.dead) == (True, ["alone: SETUP_FAULT"])
+
+
+def test_what_is_never_let_in_may_die_but_not_get_lost() -> None:
+    assert verdict([(SHUT_OUT, RETRY)], dead=[letter()]).faultless
+    assert verdict([(SHUT_OUT, RETRY)]).lost == ["shut out"]
+    assert verdict([(SHUT_OUT, PROCESSED)]).lost == ["shut out"]
+
+
+def test_a_dead_letter_whose_copy_is_called_a_duplicate_is_lost() -> None:
+    told = [(SHUT_OUT, RETRY), (SHUT_OUT, DUPLICATE)]
+    assert verdict(told, dead=[letter()]).lost == ["shut out"]
 
 
 def test_a_stream_is_the_same_for_the_same_seed_and_has_copies_of_every_kind() -> None:
@@ -126,9 +139,19 @@ def test_a_stream_is_the_same_for_the_same_seed_and_has_copies_of_every_kind() -
     kinds = {(happening.lane or "call").split()[0] for happening in told if not happening.broken}
     assert kinds == {"call", "presence", "routing", "snapshot", "chat", "member"}
     assert any(happening.broken for happening in told)
+    assert not any(happening.hopeless for happening in told)
     assert 60 < len(stream.lines) - len(told) < 180
     for line, happening in zip(stream.lines, stream.told, strict=True):
         if not happening.broken:
             detail = json.loads(line)["detail"]
             topic = detail.get("topicName", "Conversation Status Change")
             assert stream.about(topic, detail.get("eventBody", detail)) == happening
+
+
+def test_what_is_shut_out_is_in_the_stream_as_often_as_asked() -> None:
+    stream = chaos_stream(7, 100, hopeless=3)
+    hopeless = [happening for happening in stream.told if happening.hopeless]
+    assert len(hopeless) == len(set(stream.shut_out)) == 3
+    for happening, conversation in zip(hopeless, stream.shut_out, strict=True):
+        line = stream.lines[stream.told.index(happening)]
+        assert json.loads(line)["detail"]["eventBody"]["conversationId"] == conversation

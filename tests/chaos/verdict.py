@@ -35,10 +35,8 @@ class Verdict:
         )
 
 
-def judge(
-    stream: Stream, report: Report, requests: Iterable[Received], hopeless: Iterable[str] = ()
-) -> Verdict:
-    """`hopeless` are the happenings that the destination never lets act."""
+def judge(stream: Stream, report: Report, requests: Iterable[Received], receives: int) -> Verdict:
+    """`receives` is how often a message was tried before it became a dead letter."""
     assert report.faults is not None
     verdict = Verdict()
     requests = [one for one in requests if one.facts]
@@ -65,7 +63,7 @@ def judge(
                 verdict.stale_for_nothing.append(happening.name)
         elif found != {Outcome.RETRY}:
             verdict.lost.append(happening.name)
-    _look_at_the_dead(verdict, stream, report, effects, set(hopeless))
+    _look_at_the_dead(verdict, stream, report, effects, receives)
     return verdict
 
 
@@ -89,7 +87,7 @@ def _look_at_the_dead(
     stream: Stream,
     report: Report,
     effects: Counter[Happening],
-    hopeless: set[str],
+    receives: int,
 ) -> None:
     assert report.faults is not None
     letters = {letter.line: letter for letter in report.faults.dead_letters}
@@ -97,7 +95,8 @@ def _look_at_the_dead(
         letter = letters.get(line)
         if letter is not None:
             verdict.dead.append(f"{happening.name}: {letter.reason}")
-            if not letter.met and happening.name not in hopeless:
+            # Each of its tries needs a fault that ended it.
+            if sum(letter.met.values()) < receives and not happening.hopeless:
                 verdict.dead_for_nothing.append(happening.name)
         elif report.events[line - 1].outcome is Outcome.RETRY and not effects[happening]:
             verdict.lost.append(happening.name)

@@ -146,8 +146,10 @@ def test_the_destination_refuses_an_event_each_time_and_fails_now_and_then() -> 
     assert answers == replies(Destination(refused=0.1, failing=0.1, silent=0.1), sorted(keys))
 
 
-def request(key: str, status: int | None, *, acted: bool) -> Received:
-    return Received(1, "execute", {"idempotencyKey": key}, {}, {}, b"", status, acted)
+def request(key: str, status: int | None, *, acted: bool, answer: str = "send") -> Received:
+    answer = "reset" if status is None and answer == "send" else answer
+    facts = {"idempotencyKey": key}
+    return Received(1, "execute", facts, {}, {}, b"", status, acted, answer=answer)
 
 
 def aftermath(*requests: Received, killed: str = "") -> list[list[str]]:
@@ -170,6 +172,30 @@ def test_a_repeated_act_that_no_fault_hid_has_no_excuse() -> None:
     kept = request("k", 200, acted=True)
     assert aftermath(kept, kept, killed="another") == [[]]
     assert aftermath(kept, request("k", 500, acted=False)) == []
+
+
+def test_one_fault_hides_one_act() -> None:
+    lost, kept = request("k", None, acted=True), request("k", 200, acted=True)
+    assert aftermath(lost, kept, kept) == [[]]
+    assert aftermath(lost, lost, kept) == [["destination.answer_lost"]]
+    assert aftermath(lost, kept, kept, killed="k") == [
+        ["destination.answer_lost", "execution.killed"]
+    ]
+
+
+def test_what_the_destination_did_is_counted_with_the_rest() -> None:
+    requests = [
+        request("a.17", 429, acted=False),
+        request("b", 500, acted=False),
+        request("c", 422, acted=False),
+        request("d", None, acted=False),
+        request("e", None, acted=False, answer="none"),
+        request("f", None, acted=True),
+        request("g", 200, acted=True),
+    ]
+    report = faults_report(Dice(Faults()), requests, [], [])
+    names = ("answer_lost", "failing", "hung_up", "rate_limited", "refused", "silent")
+    assert report.happened == {f"destination.{name}": 1 for name in names}
 
 
 def test_a_dead_letter_names_what_met_its_event() -> None:
