@@ -21,6 +21,7 @@ class Course:
     """One event of a conversation of its own, and what its last delivery came to."""
 
     conversation: str
+    event: dict[str, Any] = field(default_factory=dict)  # of it; else any that acts
     batch: Batch = field(init=False)
     record: OutcomeRecord = field(init=False)
     requests: list[Received] = field(init=False)
@@ -31,7 +32,7 @@ class Course:
         return {
             "MessageId": f"message-of-{self.conversation}",
             "ReceiptHandle": "none",
-            "Body": json.dumps(customer_start(self.conversation)),
+            "Body": json.dumps(self.event or customer_start(self.conversation)),
             "MD5OfBody": "none",
             "Attributes": {"SentTimestamp": "1741770001000"},
         }

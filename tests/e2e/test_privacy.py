@@ -1,23 +1,57 @@
-"""What a caller's phone number does not get into: any log, with the template's defaults.
+"""What no caller, no secret and no destination ever gets into: whatever is written on the way.
 
-Ids and times, which make the key, are logged; whatever else an event carries is not.
+Markers are planted in events, in secrets and in all that the destination says. They are searched
+for in every log, in what executions answered and failed with, in claims, metrics and the reasons of
+what was parked, and in what the commands show to somebody who does not ask for an event itself.
+Ids and times, which make the key, are written; whatever else an event carries is not.
 The embedded AWS writes no logs of pipe and state machine; for those, the template is asked.
 """
 
+import base64
 import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
+from once.genesys import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET
+from once.genesys_script import action_error_body
 from once.report import Outcome
+from tests.e2e.delivery import Course, answers, deliver
 from tests.embedded import Embedded
 from tests.events import customer_start
+from tests.operate.conftest import once, up
+from tests.operate.support import start_anew
 from tests.template import RESOURCES, TEMPLATE
 
 PHONE = "4915550100742"
+WORDS = "said-by-the-caller"
+THEIRS = "said-by-the-destination"
+CREDENTIALS = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
+MARKERS = (PHONE, WORDS, THEIRS, CLIENT_SECRET, SIGNING_SECRET, CREDENTIALS)
+
+Places = dict[str, list[str]]
 
 
-def logged(embedded: Embedded) -> dict[str, list[str]]:
+def written(embedded: Embedded, since: datetime) -> Places:
+    """Everything but the events themselves, by where it stands."""
+    pages = embedded.client("cloudwatch").get_paginator("list_metrics").paginate()
+    letters = embedded.parked()
+    assert any(PHONE in json.dumps(letter) for letter in letters), "what is parked is kept whole"
+    return {
+        **logged(embedded),
+        **executed(embedded, since),
+        "claims": [json.dumps(row) for row in claims(embedded)],
+        "metrics": [json.dumps(metric) for page in pages for metric in page["Metrics"]],
+        "parked": [without_event(letter) for letter in letters],
+    }
+
+
+def logged(embedded: Embedded) -> Places:
     logs = embedded.client("logs")
     groups = [group["logGroupName"] for group in logs.describe_log_groups()["logGroups"]]
     pages = logs.get_paginator("filter_log_events")
@@ -31,56 +65,159 @@ def logged(embedded: Embedded) -> dict[str, list[str]]:
     }
 
 
+def executed(embedded: Embedded, since: datetime) -> Places:
+    """What executions answered, and what their tasks answered and failed with."""
+    states = embedded.client("stepfunctions")
+    pages = states.get_paginator("list_executions").paginate(
+        stateMachineArn=embedded.outputs["StateMachineArn"]
+    )
+    outputs, events = [], []
+    for execution in (execution for page in pages for execution in page["executions"]):
+        if execution["startDate"] >= since:
+            arn = {"executionArn": execution["executionArn"]}
+            outputs.append(states.describe_execution(**arn)["output"])
+            for part in states.get_paginator("get_execution_history").paginate(**arn):
+                events += part["events"]
+    details = [detail for event in events for detail in event.values() if isinstance(detail, dict)]
+    return {
+        "outputs": outputs,
+        "errors": [f"{d.get('error')} {d['cause']}" for d in details if "cause" in d],
+        "answers of tasks": [
+            event["taskSucceededEventDetails"].get("output", "")
+            for event in events
+            if "taskSucceededEventDetails" in event
+        ],
+    }
+
+
+def claims(embedded: Embedded) -> Iterator[Any]:
+    pages = embedded.client("dynamodb").get_paginator("scan")
+    for page in pages.paginate(TableName=embedded.outputs["ClaimTableName"]):
+        yield from page["Items"]
+
+
+def without_event(letter: dict[str, Any]) -> str:
+    """A parked record but for what a person has to see of the event itself."""
+    element = {k: v for k, v in letter["element"].items() if k not in ("body", "raw")}
+    return json.dumps({**letter, "element": element})
+
+
+def leaks(places: Places, markers: Iterable[str]) -> list[tuple[str, str, str]]:
+    return [
+        (marker, place, text)
+        for place, texts in places.items()
+        for text in texts
+        for marker in markers
+        if marker in text
+    ]
+
+
 def call(conversation: str, **body: Any) -> dict[str, Any]:
     return customer_start(
         conversation,
         ani=f"tel:+{PHONE}",
-        attributes={"Caller": f"+{PHONE}", f"number {PHONE}": "yes"},
+        attributes={"Caller": f"+{PHONE}", f"number {PHONE}": WORDS},
         **body,
     )
 
 
-@pytest.mark.embedded
-def test_a_phone_number_gets_into_no_log_whatever_becomes_of_its_event(
-    embedded: Embedded,
-) -> None:
-    echo = {"message": f"no such caller: +{PHONE}", "userMessage": f"+{PHONE}"}
-    for conversation, reply in (
-        ("private-refused", {"status": 422, "body": echo}),
-        ("private-uncertain", "processing"),
-        ("private-failing-once", {"status": 500, "body": echo}),
-    ):
-        rule = {"match": {"conversationId": conversation}, "replies": [reply]}
-        embedded.destination.script.add(rule)
+def echo(status: int, detail: str | None = None, **headers: str) -> dict[str, Any]:
+    """An answer that quotes the call in every field that an error of Genesys has."""
+    said = f"{THEIRS}: no such caller, +{PHONE}"
+    names = ("message", "userMessage", "errorCode", "code", "correlationId", "contextId")
+    body: Any = dict.fromkeys(names, said)
+    if detail:
+        body = {**action_error_body(detail, status), **body}
+    return {"status": status, "body": body, "headers": {"WWW-Authenticate": said, **headers}}
+
+
+REPLIES: dict[str, list[Any]] = {
+    "acted": [echo(200)],
+    "refused": [echo(422)],
+    "refused-in-prose": [{"status": 400, "body": f"<p>{THEIRS} +{PHONE}</p>"}],
+    "uncertain": [echo(400, "ACTION.PROCESSING")],
+    "unauthorised": [echo(401), echo(401)],
+    "unauthorised-behind": [echo(400, "ACTION.AUTHENTICATION")],
+    "forbidden": [echo(403)],
+    "gone": [echo(404)],
+    "moved": [echo(302, Location=f"https://example.com/{THEIRS}?{PHONE}")],
+    "failing-once": [echo(500)],
+    "failing-behind": [echo(400, "ACTION.REMOTE_ENDPOINT")],
+    "limited": [echo(429, **{"Retry-After": f"{THEIRS} {PHONE}"})],
+    "lost": ["lose"],
+}
+
+
+@pytest.fixture(scope="module")
+def places(embedded: Embedded) -> Places:
+    """All that is written of events of every fate, with markers in each of them."""
+    since = datetime.now(UTC)
     broken = json.dumps(call("private-cut-off"))[:-9]
     nameless = call("private-without-a-subject")
     for name in ("conversationId", "participantId", "sessionId", "eventTime"):
         nameless["detail"]["eventBody"][name] = {"phone": PHONE}
     odd = call("private-odd", mediaType=[PHONE], provider={"dnis": PHONE})
-    reports = embedded.settle(
-        call("private"),
-        call("private"),
-        call("private-large", note=PHONE * 17_000),
-        call("private-refused"),
-        call("private-uncertain"),
-        call("private-failing-once"),
-        broken,
-        nameless,
-        odd,
-    )
-    assert {report.outcome for report in reports} == {
-        Outcome.PROCESSED,
-        Outcome.DUPLICATE,
-        Outcome.PARKED,
-    }
-    parked = [json.dumps(body) for body in embedded.parked()]
-    assert any(PHONE in body for body in parked), "the number was planted where it should be kept"
-    found = logged(embedded)
-    for group in ("OutcomeLogGroup", "EnrichmentLogGroup", "DataActionLogGroup"):
-        assert any(group in name and messages for name, messages in found.items()), group
-    for group, messages in found.items():
-        for message in messages:
-            assert PHONE not in message, (group, message)
+    large = call("private-large", note=PHONE * 17_000)
+    embedded.settle(call("private"), call("private"), large, broken, nameless, odd)
+    courses = {name: Course(f"private-{name}", call(f"private-{name}")) for name in REPLIES}
+    for name, replies in REPLIES.items():
+        answers(embedded, courses[name], *replies)
+    deliver(embedded, list(courses.values()))
+    ends = {course.record.outcome for course in courses.values()}
+    assert ends == {Outcome.PROCESSED, Outcome.PARKED, Outcome.RETRY}
+    with refusing_logins(embedded):
+        rejected = Course("private-login", call("private-login"))
+        deliver(embedded, [rejected])
+        assert rejected.ended == ("RETRY", "SETUP_FAULT")
+    terminal = shown(embedded, [course.conversation for course in courses.values()])
+    return {"terminal": terminal, **written(embedded, since)}
+
+
+@contextmanager
+def refusing_logins(embedded: Embedded) -> Iterator[None]:
+    """Every token has ended, and the login quotes what it was sent."""
+    said = {"error": "invalid_client", "description": f"{CREDENTIALS} {CLIENT_SECRET} {THEIRS}"}
+    refusal = {"status": 401, "body": said}
+    embedded.destination.script.add({"match": {"endpoint": "token"}, "replies": [refusal]})
+    start_anew(embedded)
+    yield
+    start_anew(embedded)
+
+
+def shown(embedded: Embedded, conversations: list[str]) -> list[str]:
+    """By the commands that do not show an event whole."""
+    with TemporaryDirectory() as folder, up(embedded, Path(folder)):
+        commands = [["status"], ["parked", "list"], ["dead-letters", "list"]]
+        commands += [["explain", conversation] for conversation in conversations]
+        return [once(*command, *form).out for command in commands for form in ([], ["--json"])]
+
+
+def test_no_marker_is_written_anywhere_but_in_the_events(
+    embedded: Embedded, places: Places
+) -> None:
+    headers = [entry.headers for entry in embedded.destination.log]
+    tokens = {h["authorization"].rpartition(" ")[2] for h in headers if "authorization" in h}
+    assert CREDENTIALS in tokens
+    assert leaks(places, {*MARKERS, *tokens}) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "known"),
+    [
+        ("OutcomeLogGroup", "private-refused"),
+        ("EnrichmentLogGroup", ""),
+        ("DataActionLogGroup", "it refuses this event"),
+        ("outputs", "batchItemFailures"),
+        ("errors", "it refuses this event"),
+        ("answers of tasks", "ACTED"),
+        ("claims", "private-refused"),
+        ("parked", "REJECTED"),
+        ("terminal", "the destination refused it for good"),
+    ],
+)
+def test_what_is_known_to_be_written_is_found_there(places: Places, place: str, known: str) -> None:
+    (name,) = [name for name in places if place in name]
+    assert leaks({name: places[name]}, [known])
 
 
 def test_the_logs_of_pipe_and_state_machine_hold_no_payload_unless_asked_for() -> None:

@@ -5,6 +5,7 @@ import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 
 import pytest
 import trustme
@@ -13,6 +14,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from once.genesys import SIGNING_SECRET, Received
 from once.report import Outcome
 from tests.e2e.delivery import Course, answers, deliver
+from tests.e2e.test_privacy import MARKERS, PHONE, call, leaks, written
 from tests.embedded import Embedded, deployed
 from tests.events import customer_start
 from tests.operate.support import destination_answers, start_anew
@@ -90,6 +92,20 @@ def test_its_answers_count_as_those_of_genesys(
     answers(calling, course, reply)
     deliver(calling, [course])
     assert course.ended == (outcome, reason)
+
+
+def test_what_the_receiver_is_told_is_written_nowhere_else(calling: Embedded) -> None:
+    since = datetime.now(UTC)
+    replies: list[object] = [200, 422, 500]
+    for reply in replies:
+        said = {"status": reply, "body": f"no such caller: +{PHONE}"}
+        destination_answers(calling, f"hook-private-{reply}", said)
+    large = call("hook-private-large", note=PHONE * 17_000)
+    calling.settle(large, *[call(f"hook-private-{reply}") for reply in replies])
+    sent = [entry for entry in calling.destination.log if PHONE in entry.raw.decode()]
+    assert len(sent) == len(replies) + 2
+    signatures = {entry.headers["webhook-signature"] for entry in sent}
+    assert leaks(written(calling, since), {*MARKERS, *signatures}) == []
 
 
 def at_address(calling: Embedded, name: str, address: str) -> tuple[str, str | None]:

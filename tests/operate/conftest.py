@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,13 +37,10 @@ def once(*arguments: str, says: str = "") -> Answer:
     return Answer(result.exit_code, result.stdout, result.stderr)
 
 
-@pytest.fixture
-def operated(
-    embedded: Embedded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Embedded]:
-    """The shared stack, up in the folder of this test."""
-    monkeypatch.chdir(tmp_path)
-    with kept() as note:
+@contextmanager
+def up(embedded: Embedded, folder: Path) -> Iterator[None]:
+    """The shared stack is up in this folder, where commands are typed."""
+    with chdir(folder), kept() as note:
         note(
             Running(
                 pid=os.getpid(),
@@ -51,4 +49,11 @@ def operated(
                 genesys=embedded.destination.url,
             )
         )
+        yield
+
+
+@pytest.fixture
+def operated(embedded: Embedded, tmp_path: Path) -> Iterator[Embedded]:
+    """The shared stack, up in the folder of this test."""
+    with up(embedded, tmp_path):
         yield embedded
