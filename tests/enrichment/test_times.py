@@ -64,6 +64,21 @@ def test_whatever_comes_it_is_a_time_or_none(value: Any) -> None:
     assert ms is None or 0 < ms <= 253402300799999
 
 
+@given(
+    st.from_regex(
+        r"[0-2][09][0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6]0:[0-6]0\.000Z", fullmatch=True
+    )
+)
+def test_what_looks_like_a_time_is_one_or_none(text: str) -> None:
+    """The 29th of February, the 25th hour, and years before any clock of ours."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        assert as_iso(text) is None
+    else:
+        assert as_iso(text) == (text if moment.timestamp() > 0 else None)
+
+
 def test_a_week_date_is_rewritten() -> None:
     assert as_iso("2025-W50-5T15:04:25.431Z") == "2025-12-12T15:04:25.431Z"
 

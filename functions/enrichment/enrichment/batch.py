@@ -1,5 +1,6 @@
 """Enriches a whole batch: normalise each message, collapse the copies, fit what is left."""
 
+import re
 from typing import Any
 
 from pydantic_core import to_json
@@ -15,7 +16,7 @@ _KEYS_BYTES = 4500  # of the keys of an element, twice its pk, and of its fields
 _KEPT = b':,[eE"us'
 _DROPPED = bytes(byte for byte in range(256) if byte not in _KEPT)
 _MARKS = bytes.maketrans(b",[E", b"::e")
-_EXPONENT = b":e"
+_EXPONENT = re.compile(b":e").search  # thrice as fast here as `in`
 # A float of more digits than this would be infinite; some twelve of them are on a grid of 25.
 _STRIDE = 25
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
@@ -25,7 +26,7 @@ _TOO_MANY_DIGITS = b"0" * (300 // _STRIDE)
 def enrich(records: list[Any], write: Write) -> list[Element]:
     """One element for each SQS record, in their order."""
     elements = [normalise(record) for record in records]
-    if _is_harmless(records) and all(element["kind"] != "parked" for element in elements):
+    if "parked" not in [element["kind"] for element in elements] and _is_harmless(records):
         return collapse(elements)
     if b"Infinity" in to_json(elements):
         elements = [normalise(record, distrust_numbers=True) for record in records]
@@ -53,4 +54,4 @@ def _is_harmless(records: list[Any]) -> bool:
         return False
     if _TOO_MANY_DIGITS in data[::_STRIDE].translate(_DIGITS):
         return False
-    return _EXPONENT not in data.translate(_MARKS, _DROPPED)
+    return _EXPONENT(data.translate(_MARKS, _DROPPED)) is None

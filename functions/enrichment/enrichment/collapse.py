@@ -7,13 +7,13 @@ Element = dict[str, Any]
 
 def collapse(elements: list[Element]) -> list[Element]:
     """The elements in their order, each copy replaced by a pointer to the one that was kept."""
-    groups: dict[tuple[str, str], list[int]] = {}
-    for at, element in enumerate(elements):
-        if element["kind"] == "event":
-            key = element["key"]
-            groups.setdefault((key["pk"], key["sk"]), []).append(at)
-    if len(groups) == len(elements):
+    keys = [element.get("idempotencyKey") for element in elements]
+    if len({*keys}) == len(keys):
         return elements
+    groups: dict[str, list[int]] = {}
+    for at, key in enumerate(keys):
+        if key is not None:
+            groups.setdefault(key, []).append(at)
     answer = list(elements)
     for group in groups.values():
         if len(group) > 1:

@@ -105,14 +105,18 @@ def subject_of(found: Mapping[str, str], body: Json) -> tuple[str, str | None]:
 
 def ids_of(body: Json) -> dict[str, str]:
     """The ids at the top of a body, and those of the objects there that are known to be named."""
-    names = tuple(body)
-    flat, nested = _id_names(names) if len(names) < 100 else _pick_id_names(names)
+    flat, nested = id_names(tuple(body))
     ids = {name: value for name in flat if type(value := body[name]) is str}
     for name in nested:
         inner = body[name]
         if type(inner) is dict and type(inner.get("id")) is str:
             ids.setdefault(f"{name}Id", inner["id"])
     return ids
+
+
+def id_names(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Which fields of a body are ids, and which are objects known to be named by one."""
+    return _id_names(names) if len(names) < 100 else _pick_id_names(names)
 
 
 def _pick_id_names(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

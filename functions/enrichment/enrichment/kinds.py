@@ -8,7 +8,7 @@ from pydantic_core import core_schema, to_json
 from pydantic_core.core_schema import CoreSchema
 
 from enrichment.keys import without_nulls
-from enrichment.times import LAST_MS, to_ms
+from enrichment.times import EARLIEST_MS, LAST_MS, to_ms
 
 TIMED = "timed "
 _TELLS_TIME = b'Time":'
@@ -43,7 +43,7 @@ class After:
 
 _TEXT = core_schema.str_schema(min_length=1, coerce_numbers_to_str=True)
 _TIME = core_schema.no_info_plain_validator_function(to_ms)
-_MS = core_schema.int_schema(strict=True, ge=100_000_000_000, le=LAST_MS)
+_MS = core_schema.int_schema(strict=True, ge=EARLIEST_MS, le=LAST_MS)
 _WORD = core_schema.union_schema(
     [core_schema.str_schema(strict=True), core_schema.int_schema(), core_schema.float_schema()]
 )

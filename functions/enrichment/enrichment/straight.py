@@ -4,54 +4,66 @@ It answers what `normalise` would the long way, in less time (bench/enrichment.p
 anything is unusual. The tests hold both to the same answers.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from enrichment import topics
 from enrichment.envelope import LONGEST_TOPIC, organization_of
 from enrichment.families import BY_TOPIC
-from enrichment.identity import ids_of
+from enrichment.identity import id_names
 from enrichment.keys import is_plain, partition
-from enrichment.reader import Read, reader
-from enrichment.times import AHEAD_MS, as_iso, iso
+from enrichment.times import AHEAD_MS, EARLIEST_MS, LAST_MS, as_iso, iso
 from enrichment.words import KEY_VERSION, VERSION
+
+_ALL_TEXT = {str}
+# Their keys are made of ids, a time and states alone, all at the top of the body.
+_STEPS = {topic: family for topic, family in BY_TOPIC.items() if family.word and not family.content}
 
 
 class Plan(NamedTuple):
-    """What is known of a topic before any of its events."""
+    """What is known of a topic's events with the same fields before any of them."""
 
     family: str
     subject_type: str
-    subject_field: str
     state: str
-    read: Read
+    ids: tuple[str, ...]
+    texts: Callable[[Any], tuple[Any, ...]]  # the ids, then what else must be text
+    values: Callable[[Any], tuple[Any, ...]]  # what the key is made of
     key: str  # a format of the subject, a slash, and all that follows the prefix in the sk
     slashes: int
     prefix: str
-    at_time: int
+    time: str
 
 
-@lru_cache(maxsize=256)
-def _plan(template: str) -> Plan | None:
-    """The plan of a topic whose key is made of ids, a time and states alone."""
-    declared = BY_TOPIC.get(template)
-    if declared is None or not declared.word or declared.content:
-        return None
+@lru_cache(maxsize=512)
+def _plan(template: str, names: tuple[str, ...]) -> Plan | None:
+    """The plan of a step whose body has these fields; None where it lacks one or names more."""
+    declared = _STEPS[template]
     subject_type, subject_field = declared.subject
     required = (subject_field, *declared.identity, declared.time)
-    key = "/".join(["%s"] * len(required) + [f"{path}=%s" for path in declared.state])
+    ids, nested = id_names(names)
+    if nested or "id" in ids or not {*required} <= {*names}:
+        return None
+    states = [path for path in declared.state if path in names]
+    texts = dict.fromkeys([*ids, *required, *states])
+    del texts[declared.time]
+    told = (f"{path}=%s" if path in names else f"{path}=" for path in declared.state)
+    key = "/".join([*["%s"] * len(required), *told])
     family = topics.family_name(template)
     return Plan(
         family,
         subject_type,
-        subject_field,
         declared.word,
-        reader(declared.body, required, declared.state),
+        ids,
+        itemgetter(*texts),
+        itemgetter(*required, *states),
         key,
         key.count("/"),
         f"{KEY_VERSION}/{family}/",
-        len(required) - 1,
+        declared.time,
     )
 
 
@@ -64,51 +76,58 @@ def _partition(source: str, subject_type: str) -> tuple[str | None, str]:
 def straight(message_id: str, event: Any, sent_ms: int | None) -> dict[str, Any] | None:
     """The element of a parsed event, where it is of the usual kind."""
     try:
-        plan = _plan(event["detail-type"])
-        if plan is None or sent_ms is None:
+        template = event["detail-type"]
+        if template not in _STEPS or sent_ms is None:
             return None
-        detail, envelope_id, source = event["detail"], event["id"], event["source"]
-        body, topic, published = detail["eventBody"], detail["topicName"], detail["timestamp"]
+        detail = event["detail"]
+        body = detail["eventBody"]
+        plan = _plan(template, tuple(body))
+        if plan is None:
+            return None
+        family, subject_type, state, id_fields, texts_of, values_of, form, slashes, stem, time = (
+            plan
+        )
+        envelope_id, source = event["id"], event["source"]
+        topic, published = detail["topicName"], detail["timestamp"]
         correlation_id = detail["metadata"]["CorrelationId"]
-        values = plan.read(body)
-        ms = values[plan.at_time]
-        organization_id, prefix = _partition(source, plan.subject_type)
-        if ms > sent_ms + AHEAD_MS or len(topic) > LONGEST_TOPIC:
-            return None
-    except (LookupError, TypeError, ValueError):
+        texts, ms = texts_of(body), body[time]
+        organization_id, prefix = _partition(source, subject_type)
+        text = form % values_of(body)
+    except (LookupError, TypeError):
         return None
     published_at = as_iso(published)
-    ids = ids_of(body)
-    text = plan.key % values
     if (
-        not is_plain(text, plan.slashes)
+        {*map(type, texts)} != _ALL_TEXT
+        or "" in texts
+        or type(ms) is not int
+        or not EARLIEST_MS <= ms <= sent_ms + AHEAD_MS
+        or ms > LAST_MS
+        or not is_plain(text, slashes)
         or organization_id is None
         or published_at is None
-        or None in values
-        or plan.subject_field not in ids
-        or "id" in ids
         or "replay-name" in event
         or not correlation_id
         or not type(envelope_id) is type(correlation_id) is type(topic) is str
+        or len(topic) > LONGEST_TOPIC
     ):
         return None
     subject_id, _, rest = text.partition("/")
     pk = prefix + subject_id
-    sk = plan.prefix + rest
+    sk = stem + rest
     return {
         "messageId": message_id,
         "kind": "event",
         "lane": pk,
         "version": VERSION,
-        "family": plan.family,
+        "family": family,
         "topic": topic,
         "organizationId": organization_id,
-        "subject": {"type": plan.subject_type, "id": subject_id},
-        "state": plan.state,
+        "subject": {"type": subject_type, "id": subject_id},
+        "state": state,
         "occurredAt": iso(ms),
         "occurredAtMs": ms,
         "publishedAt": published_at,
-        "ids": ids,
+        "ids": dict(zip(id_fields, texts)),  # noqa: B905
         "key": {"pk": pk, "sk": sk},
         "idempotencyKey": sha256(f"{pk}\n{sk}".encode()).hexdigest(),
         "policy": {"windowMs": 0, "order": "none"},
