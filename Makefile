@@ -10,7 +10,7 @@ SCANNER := .venv-scan
 BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup run test test-fast check scan format build deploy bench compare overload clean
+.PHONY: help setup run test test-fast check scan format build deploy bench compare overload chaos clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -58,8 +58,12 @@ bench: $(READY) ## Measure speed, cost and scale
 compare: $(READY) ## Compare with a Redis key, an if-exists, FIFO, Powertools and others
 	$(BIN)/python -m bench.compare
 
-overload: $(READY) ## Ten times more events than the destination takes, for nine minutes
+overload: $(READY) ## Ten times more events than the destination takes, then with it down in the middle
 	$(BIN)/python -m bench.overload
+	$(BIN)/python -m bench.overload --down 240
+
+chaos: $(READY) ## Five thousand events with every fault on
+	$(BIN)/python -m bench.chaos
 
 ##@ Put it on AWS
 

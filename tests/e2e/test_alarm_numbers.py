@@ -281,6 +281,15 @@ def test_an_action_that_is_not_there_is_a_fault_of_the_setup_and_hands_back(
     assert before < watched.number(share) <= 1
 
 
+def test_an_event_that_the_destination_puts_off_is_deferred(watched: Watched) -> None:
+    alarm = watched.alarm("events-deferred")
+    assert watched.number(alarm) == 0
+    busy = {"match": {"conversationId": "comes-at-a-bad-time"}, "replies": []}
+    watched.stack.destination.script.add({**busy, "then": {"status": 429, "retryAfter": 600}})
+    assert watched.run(customer_start("comes-at-a-bad-time")).ending is Ending.SUCCEEDED
+    assert watched.number(alarm) == 1 > alarm["Threshold"]
+
+
 def test_an_event_of_an_hour_ago_is_acted_on_late(watched: Watched) -> None:
     alarm = watched.alarm("actions-late")
     hour_ago = int(time.time() * 1000) - 3_600_000
