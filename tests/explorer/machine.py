@@ -64,7 +64,7 @@ class Machine:
         """Whether a task is tried again after an error. How often is not counted: once more is
         never worse than giving up, and once less is the failure that comes anyway."""
         for rule in self._state(position).get("Retry", []):
-            if _names(rule["ErrorEquals"], error):
+            if matches(rule["ErrorEquals"], error):
                 return bool(rule["MaxAttempts"])
         return False
 
@@ -77,7 +77,7 @@ class Machine:
         while levels:
             here = replace(position, frames=levels)
             for catch in self._state(here).get("Catch", []):
-                if _names(catch["ErrorEquals"], failure.error):
+                if matches(catch["ErrorEquals"], failure.error):
                     seen = {"errorOutput": {"Error": failure.error, "Cause": failure.cause}}
                     caught = self._move(here, catch, seen, seen["errorOutput"], clock_ms)
                     return self._walk(caught, clock_ms)
@@ -187,7 +187,7 @@ class Machine:
         return state
 
 
-def _names(errors: list[str], error: str) -> bool:
+def matches(errors: list[str], error: str) -> bool:
     return (
         error in errors
         or "States.ALL" in errors

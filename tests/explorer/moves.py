@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from tests.explorer.outcomes import Report
 from tests.explorer.scenario import WITHOUT_END, Fault, Scenario
 from tests.explorer.state import Broken, State
 
@@ -9,7 +10,8 @@ Names = tuple[int, ...]
 
 
 class Move(NamedTuple):
-    """What it tells calls run0 whom `names` names first, run1 the next, and so on."""
+    """What it tells calls run0 whom `names` names first, run1 the next, and so on. `report` is that
+    of an execution which has ended with it."""
 
     who: int | str
     what: str
@@ -17,6 +19,7 @@ class Move(NamedTuple):
     names: Names
     then: State | Broken
     fault: Fault | None = None
+    report: Report | None = None
 
 
 def paid(scenario: Scenario, state: State, fault: Fault | None) -> State | None:

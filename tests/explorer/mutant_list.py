@@ -330,3 +330,15 @@ MUTANTS = [
         UNANSWERED,
     ),
 ]
+
+# No promise needs these, since another precaution gives the same; each is there in case that fails.
+IMPLIED = {
+    "a lease that has not ended is taken over": (
+        "only the owner that was seen is succeeded, and its lease was over when it was seen"
+    ),
+    "complete in any status": "until then nobody but its owner changes what a claim says",
+    "release in any status": "whoever has completed a claim never releases it",
+    "an unreleased claim keeps its verdict": (
+        "all but PARKED are RETRY already, and what is parked is not lost"
+    ),
+}

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.explorer.machine import Machine
-from tests.explorer.mutant_list import MUTANTS
+from tests.explorer.mutant_list import IMPLIED, MUTANTS
 from tests.explorer.mutants import Mutant
 from tests.explorer.scenario import Scenario
 from tests.explorer.scenarios import BOUNDED
@@ -12,17 +12,6 @@ from tests.explorer.world import World
 from tests.statemachine.asl import SUBSTITUTIONS, definition
 
 MOST_STATES = 70_000
-# No promise needs these, since another precaution gives the same; each is there in case that fails.
-IMPLIED = {
-    "a lease that has not ended is taken over": (
-        "only the owner that was seen is succeeded, and its lease was over when it was seen"
-    ),
-    "complete in any status": "until then nobody but its owner changes what a claim says",
-    "release in any status": "whoever has completed a claim never releases it",
-    "an unreleased claim keeps its verdict": (
-        "all but PARKED are RETRY already, and what is parked is not lost"
-    ),
-}
 
 
 @pytest.mark.parametrize("scenario", BOUNDED, ids=lambda scenario: scenario.name)

@@ -105,7 +105,8 @@ class World:
                 yield Move(run.name, task, told, names, failed)
             elif isinstance(outcome.then, Report):
                 for deleted, then in self._ends(after, run, outcome.then):
-                    yield Move(run.name, task, f"{told}; {deleted}", names, then, outcome.fault)
+                    ended = f"{told}; {deleted}"
+                    yield Move(run.name, task, ended, names, then, outcome.fault, outcome.then)
             else:
                 met = tuple(names[number] for number in outcome.then.met)
                 moved = with_run(after, run._replace(text=outcome.then.text, met=met))
@@ -220,7 +221,7 @@ class World:
                 slow = f", {seconds} s ago" if age else ""
                 for step in self.steps(with_run(under or given, run), run):
                     first = f"{told}{slow}{weather} → {step.what} {step.told}"
-                    yield Move("queue", "delivers", first, step.names, step.then, step.fault)
+                    yield step._replace(who="queue", what="delivers", told=first)
 
     def _begun(self, sent: Sent, skew_ms: int) -> list[tuple[str, Standing]]:
         if (sent, skew_ms) not in self._begins:

@@ -1,0 +1,99 @@
+"""Every interleaving of the claim protocol that fits into half an hour, the mutants that must not
+pass, and random walks that the embedded AWS must agree with.
+
+Run: python -m bench.explore (`make explore`). Writes bench/results/explorer.json; ends with 1 if a
+promise is broken, a mutant is not caught, or the embedded AWS does otherwise.
+"""
+
+import gc
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from bench import recorded
+from tests.explorer.machine import Machine
+from tests.explorer.mutant_list import IMPLIED, MUTANTS
+from tests.explorer.replay import replay, world_of
+from tests.explorer.scenarios import FULL
+from tests.explorer.search import Found, explore
+from tests.explorer.world import World
+from tests.scenarios.embedded_machine import started
+from tests.statemachine.asl import SUBSTITUTIONS, definition
+
+LEAST_STATES = 1_000_000
+WALKS = 200
+
+
+def scenarios() -> Iterator[dict[str, Any]]:
+    for scenario in FULL:
+        machine = Machine(definition({**SUBSTITUTIONS, **scenario.substitutions}))
+        found = explore(World(machine, scenario))
+        print(f"{found.states:9,} states in {found.seconds:6.1f} s: {scenario.name}", flush=True)
+        yield {"name": scenario.name, **_told(found)}
+
+
+def mutants() -> Iterator[dict[str, Any]]:
+    for mutant in MUTANTS:
+        found = explore(World(Machine(mutant.definition()), mutant.scenario))
+        implied = {"implied": IMPLIED[mutant.name]} if mutant.name in IMPLIED else {}
+        yield {"name": mutant.name, **implied, **_told(found)}
+
+
+def _told(found: Found) -> dict[str, Any]:
+    told = {
+        "states": found.states,
+        "moves": found.moves,
+        "depth": found.depth,
+        "seconds": found.seconds,
+        "complete": found.complete,
+    }
+    return told | ({"broken": str(found).splitlines()} if found.broken else {})
+
+
+def walks() -> dict[str, Any]:
+    began, moves, disagreements = time.monotonic(), 0, []
+    with started() as machine:
+        for seed in range(WALKS):
+            try:
+                moves += replay(world_of(seed), seed, machine)
+            except AssertionError as error:
+                disagreements.append({"seed": seed, "said": str(error).splitlines()})
+    seconds = round(time.monotonic() - began, 1)
+    return {"walks": WALKS, "moves": moves, "disagreements": disagreements, "seconds": seconds}
+
+
+def main() -> int:
+    # What is imported stays, and need not be looked through again with every million of states.
+    gc.freeze()
+    led = walks()
+    print(f"{led['walks']} walks led, {len(led['disagreements'])} disagreements", flush=True)
+    bitten = list(mutants())
+    missed = [one["name"] for one in bitten if ("broken" in one) == ("implied" in one)]
+    print(
+        f"{len(bitten)} mutants, of which {len(IMPLIED)} are implied; missed: {missed}", flush=True
+    )
+    seen = list(scenarios())
+    total = sum(one["states"] for one in seen)
+    result = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "states": total,
+        "moves": sum(one["moves"] for one in seen),
+        "broken": [one["name"] for one in seen if "broken" in one],
+        "mutants": len(bitten),
+        "mutantsCaught": sum("broken" in one for one in bitten),
+        "mutantsImplied": len(IMPLIED),
+        "mutantsMissed": missed,
+        "walks": led,
+        "scenarios": seen,
+        "bitten": bitten,
+    }
+    recorded.write("explorer", result)
+    print(f"{total:,} states; broken promises: {result['broken']}")
+    wrong = result["broken"] or missed or led["disagreements"] or total < LEAST_STATES
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

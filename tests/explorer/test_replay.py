@@ -1,0 +1,34 @@
+"""The embedded AWS, led along random walks of the explorer, does what the explorer says."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.explorer.machine import Machine
+from tests.explorer.mutant_list import MUTANTS
+from tests.explorer.replay import SCENARIOS, DisagreementError, replay, world_of
+from tests.explorer.world import World
+from tests.scenarios.embedded_machine import EmbeddedMachine, started
+
+pytestmark = pytest.mark.embedded
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[EmbeddedMachine]:
+    with started() as machine:
+        yield machine
+
+
+def test_random_walks_of_the_explorer_agree_with_the_embedded_aws(machine: EmbeddedMachine) -> None:
+    """One in each scenario. `python -m bench.explore` leads 200 of them."""
+    moves = sum(replay(world_of(seed), seed, machine) for seed in range(len(SCENARIOS)))
+    assert moves > 10 * len(SCENARIOS)
+
+
+def test_an_explorer_of_another_machine_disagrees(machine: EmbeddedMachine) -> None:
+    [mutant] = [
+        mutant for mutant in MUTANTS if mutant.name == "DUPLICATE of whatever is in progress"
+    ]
+    world = World(Machine(mutant.definition()), world_of(0).scenario)
+    with pytest.raises(DisagreementError, match="'RETRY'"):
+        replay(world, 0, machine)
