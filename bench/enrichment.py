@@ -13,13 +13,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import timeit
 import zipfile
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from aws_lambda_powertools.utilities.idempotency.config import IdempotencyConfig
 from aws_lambda_powertools.utilities.idempotency.persistence.base import BasePersistenceLayer
@@ -27,6 +28,7 @@ from aws_lambda_powertools.utilities.parser import parse
 from aws_lambda_powertools.utilities.parser.envelopes import EventBridgeEnvelope
 from enrichment import handler
 from enrichment.families import BY_TOPIC
+from enrichment.kinds import After
 from pydantic import BaseModel, create_model
 
 from bench.genesys_mix import MIX, batches
@@ -61,11 +63,18 @@ def detail_model(topic: str) -> type[BaseModel]:
     body: Any = dict[str, Any]
     if topic in BY_TOPIC:
         kinds = get_type_hints(BY_TOPIC[topic].body, include_extras=True)
-        fields: Any = {name: (kind | None, None) for name, kind in kinds.items()}
+        fields: Any = {name: (without_digest(kind) | None, None) for name, kind in kinds.items()}
         body = create_model("Body", **fields)
     return create_model(
         "Detail", topicName=str, timestamp=datetime, metadata=dict[str, Any], eventBody=body
     )
+
+
+def without_digest(kind: Any) -> Any:
+    """A list that our reader hashes is only validated: Powertools hashes on its own."""
+    if get_origin(kind) is Annotated and isinstance(get_args(kind)[1], After):
+        return get_args(kind)[0]
+    return kind
 
 
 class Keys(BasePersistenceLayer):
@@ -77,28 +86,38 @@ class Keys(BasePersistenceLayer):
     def _delete_record(self, *_: Any) -> None: ...
 
 
-KEYS = Keys()
-KEYS.configure(
-    IdempotencyConfig(
-        event_key_jmespath=(
-            "[topicName, eventBody.participantId, eventBody.sessionId, eventBody.eventTime,"
-            " eventBody.modifiedDate, eventBody.id]"
-        )
-    ),
-    "bench",
-)
+@cache
+def keys(topic: str) -> Keys:
+    """Makes a key of what our own key is made of."""
+    made = Keys()
+    parts = ", ".join(["topicName", *identity(topic)])
+    made.configure(IdempotencyConfig(event_key_jmespath=f"[{parts}]"), "bench")
+    return made
+
+
+def identity(topic: str) -> list[str]:
+    family = BY_TOPIC.get(topic)
+    if family is None or family.whole:
+        return ["eventBody"]
+    paths = [family.subject[1], *family.identity, family.time, *family.times]
+    paths += [*family.state, *family.content]
+    # Of participants only their state counts, but to pick it by JMESPath would cost more.
+    picked = {"transcripts": "transcripts[].[utteranceId, isFinal]"}
+    return [f"eventBody.{picked.get(path, path)}" for path in paths if path]
 
 
 def powertools(batch: Batch) -> None:
     for record in batch:
         event = json.loads(record["body"])
-        parse(event, detail_model(event["detail-type"]), EventBridgeEnvelope)
-        KEYS._get_hashed_idempotency_key(event["detail"])
+        topic = event["detail-type"]
+        parse(event, detail_model(topic), EventBridgeEnvelope)
+        keys(topic)._get_hashed_idempotency_key(event["detail"])
 
 
 def microseconds(work: Callable[[Batch], None], batch: Batch) -> float:
-    """An event's share of a batch, the least of some runs: whatever is more is noise."""
-    return min(timeit.repeat(lambda: work(batch), number=1, repeat=REPEATS)) * 1e6 / len(batch)
+    """Processor time of an event's share of a batch, the least of some runs: more is noise."""
+    runs = timeit.repeat(lambda: work(batch), time.process_time, number=1, repeat=REPEATS)
+    return min(runs) * 1e6 / len(batch)
 
 
 def measure_events() -> dict[str, Any]:
@@ -211,7 +230,7 @@ def main() -> int:
     print(RESULT.read_text())
     held = (
         events["all"]["times_parse_and_hash"] <= MOST_TIMES_PARSE_AND_HASH
-        and events["steps_of_conversations"]["times_powertools"] < MOST_TIMES_POWERTOOLS
+        and events["all"]["times_powertools"] < MOST_TIMES_POWERTOOLS
         and imported["ratio"] <= MOST_IMPORT_RATIO
         and package["zipped_bytes"] <= MOST_ZIP_BYTES
     )
