@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import boto3
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -26,6 +27,7 @@ from once.cost import (
     function_seconds,
     prices,
 )
+from once.errors import OnceError
 
 QUOTAS = Path(__file__).with_name("quotas.toml")
 VISIBILITY_SECONDS = 480  # as template.yaml has it; tests/bench holds them together
@@ -229,6 +231,8 @@ def capacity(
     ] = False,
 ) -> None:
     """Print which quota binds first at a rate, what to ask for, and how a cold start goes."""
+    if region not in boto3.Session().get_available_regions("sqs"):
+        raise OnceError(f"AWS has no region {region}. Name one as in eu-central-1.")
     traffic = Traffic(0, copies, batch_size, limited=limited, action_ms=action_ms)
     load = Load.of(traffic, Measured.read(), prices())
     quota = quotas()

@@ -34,11 +34,11 @@ class Sender:
                 answer = self._sqs.send_message_batch(QueueUrl=self._queue, Entries=entries)
             except ClientError as error:
                 raise _refused(batch[0], batch[-1], str(error)) from error
+            for entry in answer.get("Successful", []):
+                self._sent.sent_to_queue(batch[int(entry["Id"])], entry["MessageId"])
             for failed in answer.get("Failed", []):
                 line = batch[int(failed["Id"])]
                 raise _refused(line, line, failed.get("Message", failed["Code"]))
-            for entry in answer["Successful"]:
-                self._sent.sent_to_queue(batch[int(entry["Id"])], entry["MessageId"])
 
     def to_bus(self, lines: Iterable[Line], source_prefix: str) -> None:
         """What the bus cannot carry, or no rule would take from it, goes to the queue."""
@@ -74,5 +74,6 @@ def _refused(first: Line, last: Line, why: str) -> OnceError:
     lines = f"line {first.number}" if first is last else f"lines {first.number} to {last.number}"
     return OnceError(
         f"SQS refused {lines}: {why}\n"
-        "A message is at most 1 MiB and has no control characters but tab and line ends."
+        "A message is at most 1 MiB and has no control characters but tab and line ends. Lines "
+        "before it, and some behind it, are sent; sent once more, they would be skipped as copies."
     )

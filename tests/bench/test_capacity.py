@@ -104,3 +104,8 @@ def test_the_command_says_where_nothing_is_too_low():
         app, ["capacity", "--rate", "100", "--destination-per-minute", "9000000"]
     )
     assert "No quota is below 100 events a second." in told.output
+
+
+def test_a_region_that_does_not_exist_has_no_quotas():
+    answer = CliRunner().invoke(app, ["capacity", "--rate", "5", "--region", "narnia"])
+    assert (answer.exit_code, "no region narnia" in answer.stderr) == (1, True)
