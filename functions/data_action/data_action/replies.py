@@ -24,7 +24,7 @@ def retry_after_seconds(header: str | None, now: datetime) -> int | None:
     else:
         try:
             when = parsedate_to_datetime(text)
-        except ValueError:
+        except (ValueError, OverflowError):  # a date of numbers that no calendar has
             return None
         if when.tzinfo is None:
             when = when.replace(tzinfo=UTC)
