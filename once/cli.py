@@ -16,6 +16,7 @@ from once.genesys import genesys
 from once.mapping import app as mapping
 from once.normalise import normalise
 from once.operate.app import register
+from once.operate.up import parameters_of
 from once.report import Via
 from once.run import Plan, run
 from once.terminal import Terminal
@@ -39,10 +40,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Each Genesys Cloud event acts once: try it on this machine, operate it on AWS.",
 )
-app.command("genesys")(genesys)
-app.command("normalise")(normalise)
-app.command("cost")(cost)
-app.command("capacity")(capacity)
+app.command("genesys", epilog="Example: once genesys --port 8090 --script trouble.json")(genesys)
+app.command("normalise", epilog="Example: once normalise once/examples/story.jsonl")(normalise)
+app.command("cost", epilog="Example: once cost --events-per-month 1000000 --log-level ERROR")(cost)
+app.command("capacity", epilog="Example: once capacity --rate 50 --region eu-west-1")(capacity)
 app.add_typer(mapping, name="mapping")
 register(app)
 
@@ -55,13 +56,6 @@ def _main() -> None:
 
 def _terminated(*_: object) -> NoReturn:
     raise SystemExit(128 + signal.SIGTERM)
-
-
-def _parameter(given: str) -> tuple[str, str]:
-    name, equals, value = given.partition("=")
-    if not equals or not name:
-        raise typer.BadParameter(f"{given!r} is not Parameter=Value")
-    return name, value
 
 
 @app.command("run", epilog="Example: once run once/examples/story.jsonl --report report.json")
@@ -97,8 +91,7 @@ def run_command(
     ] = None,
 ) -> None:
     """Send events through the real template on an embedded AWS and show what became of them."""
-    chosen = dict(_parameter(given) for given in parameters or [])
-    plan = Plan(events, via, step, chosen, destination, faults)
+    plan = Plan(events, via, step, parameters_of(parameters), destination, faults)
     console = Console()
     if report is not None and not report.absolute().parent.is_dir():
         raise OnceError(f"Cannot write the report to {report}: its folder does not exist.")

@@ -365,6 +365,3 @@ def genesys(
             threading.Event().wait()
     except KeyboardInterrupt:
         return
-    except OnceError as error:
-        typer.secho(f"once: {error}", fg=typer.colors.RED, err=True)
-        raise typer.Exit(1) from None

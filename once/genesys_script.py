@@ -193,7 +193,7 @@ class Script:
         _only(token, {"seconds", "saidSeconds", "calls"}, "token")
         _only(limits, {"perMinute", "concurrent"}, "limits")
         return cls(
-            rules=[_read_rule(rule, n) for n, rule in enumerate(document.get("rules", []), 1)],
+            rules=[_read_rule(r, n) for n, r in enumerate(_list(document, "rules"), 1)],
             token_seconds=token.get("seconds", 86_400),
             token_seconds_said=token.get("saidSeconds"),
             token_calls=token.get("calls"),
@@ -221,10 +221,10 @@ def _read_rule(rule: Any, number: int) -> _Rule:
     _only(match, _MATCHES, f"{where}, match")
     return _Rule(
         match={name: str(value) for name, value in match.items()},
-        replies=[_read_reply(reply, where) for reply in rule.get("replies", [])],
+        replies=[_read_reply(reply, where) for reply in _list(rule, "replies", where)],
         then=_read_reply(rule["then"], where) if "then" in rule else None,
         per_event=bool(rule.get("perEvent", False)),
-        sometimes=[_read_chance(chance, where) for chance in rule.get("sometimes", [])],
+        sometimes=[_read_chance(chance, where) for chance in _list(rule, "sometimes", where)],
         seed=rule.get("seed", 1),
     )
 
@@ -271,6 +271,13 @@ def _read_reply(reply: Any, where: str) -> Reply:
         answer=answer,
         hold_seconds=reply.get("holdSeconds", 60),
     )
+
+
+def _list(given: dict[str, Any], name: str, where: str = "the script") -> list[Any]:
+    found = given.get(name, [])
+    if not isinstance(found, list):
+        raise OnceError(f"{where}: {name} is not a list")
+    return found
 
 
 def _only(given: Any, known: set[str], where: str) -> None:

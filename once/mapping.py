@@ -17,7 +17,7 @@ def _group() -> None:
     """Keeps `check` a command of its own."""
 
 
-@app.command("check")
+@app.command("check", epilog="Example: once mapping check functions/data_action/actions.toml")
 def check(
     file: Annotated[
         Path, typer.Argument(exists=True, dir_okay=False, help="The mapping.")

@@ -16,6 +16,7 @@ from once.operate.refusals import plain
 from once.operate.stack import EMBEDDED, Stack
 
 ATTENTION = 3  # it was done, and what was found wants somebody's attention
+INTERRUPTED = 130  # as shells have it
 
 _SHARED = {
     "stack": Annotated[
@@ -78,10 +79,8 @@ def command(
                 found = Stack.find(stack, region, profile)
                 embedded = found.embedded
                 function(Operation(found, given.pop("as_json")), **given)  # type: ignore[call-arg]
-            except OnceError as error:
-                _end(error)
             except (BotoCoreError, ClientError) as error:
-                _end(plain(error, embedded))
+                raise plain(error, embedded) from error
 
         _, *own = inspect.signature(function).parameters.values()
         shared = [
@@ -99,8 +98,3 @@ def command(
         app.command(name, epilog=f"Example: {example}")(run)
 
     return register
-
-
-def _end(error: OnceError) -> None:
-    typer.secho(f"once: {error}", fg=typer.colors.RED, err=True)
-    raise typer.Exit(1)

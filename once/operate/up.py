@@ -54,10 +54,7 @@ def up(
     ] = None,
 ) -> None:
     """Start an embedded stack that stays up, until `once down`."""
-    try:
-        _start(dict(_parameter(given) for given in parameters or []), destination)
-    except OnceError as error:
-        _fail(error)
+    _start(parameters_of(parameters), destination)
 
 
 def down() -> None:
@@ -70,7 +67,7 @@ def down() -> None:
     until = time.monotonic() + _END_SECONDS
     while running.find() is not None:
         if time.monotonic() > until:
-            _fail(OnceError(f"The process {found.pid} does not end. See {_LOG}."))
+            raise OnceError(f"The process {found.pid} does not end. See {_LOG}.")
         time.sleep(0.05)
     typer.echo(f"The embedded stack at {found.endpoint} is down.")
 
@@ -93,11 +90,15 @@ def send(
     at.answer(sent, [f"{words.events(sent.sent)} sent. See what becomes of them with: once status"])
 
 
-def _parameter(given: str) -> tuple[str, str]:
-    name, equals, value = given.partition("=")
-    if not equals or not name:
-        raise typer.BadParameter(f"{given!r} is not Parameter=Value")
-    return name, value
+def parameters_of(given: list[str] | None) -> dict[str, str]:
+    """What --set says, of any command that deploys the template."""
+    chosen = {}
+    for one in given or []:
+        name, equals, value = one.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"{one!r} is not Parameter=Value")
+        chosen[name] = value
+    return chosen
 
 
 def _start(parameters: dict[str, str], destination: Path | None) -> None:
@@ -142,8 +143,3 @@ def _follow(keeper: subprocess.Popen[bytes]) -> None:
                 return
             status.update(f"{told['step']} …")
     raise OnceError(f"The embedded stack did not come up. See {_LOG}.")
-
-
-def _fail(error: OnceError) -> None:
-    typer.secho(f"once: {error}", fg=typer.colors.RED, err=True)
-    raise typer.Exit(1)

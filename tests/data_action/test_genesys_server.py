@@ -191,6 +191,8 @@ def test_a_script_is_read_from_a_file(tmp_path: Path) -> None:
         ([{"replies": [{"answer": "maybe"}]}], "answer is send, none or reset"),
         ([{"replies": [{"action": "ACTION.X"}]}], "ACTION.REMOTE_ENDPOINT"),
         ([5], "rule 1 is not an object"),
+        ({"rules": 5}, "the script: rules is not a list"),
+        ([{"replies": 500}], "rule 1: replies is not a list"),
         ({"rule": []}, "the script: rule is not one of"),
         ({"limits": {"minute": 5}}, "limits: minute is not one of"),
     ],
