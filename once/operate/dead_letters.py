@@ -57,7 +57,8 @@ def register(app: typer.Typer) -> None:
 def list_dead(at: Operation, ids: _Ids = None, dead_end: _From = None) -> None:
     """List what lies in the dead letter queues of the queue and of the rule."""
     found = _read(at.stack, ids, dead_end)
-    at.answer(DeadLetters(dead_letters=found), _table(found))
+    nothing = "There is no dead letter that fits." if ids else "There are no dead letters."
+    at.answer(DeadLetters(dead_letters=found), _table(found) if found else [nothing])
 
 
 def replay(
@@ -75,17 +76,22 @@ def replay(
     at.confirm(f"Replay {words.events(len(found))}?", yes)
     together = Done()
     for place in DeadEnd:
-        done = work_through(
-            at.stack,
-            OUTPUTS[place],
-            {dead.message_id for dead in found if dead.dead_end is place},
-            lambda letter: resend(at.stack, letter.body),
-            rate,
-            at.errors,
-        )
-        together.done += done.done
-        together.gone += done.gone
-        together.failed |= done.failed
+        wanted = {dead.message_id for dead in found if dead.dead_end is place}
+        if together.left is not None:
+            together.left += len(wanted)
+        elif wanted:
+            done = work_through(
+                at.stack,
+                OUTPUTS[place],
+                wanted,
+                lambda letter: resend(at.stack, letter.body),
+                rate,
+                at.errors,
+            )
+            together.done += done.done
+            together.gone += done.gone
+            together.failed |= done.failed
+            together.left = done.left
     report(at, together, "replayed")
 
 
@@ -131,9 +137,6 @@ def _dead(letter: Letter, place: DeadEnd) -> DeadLetter:
 
 
 def _table(found: list[DeadLetter]) -> Iterator[str]:
-    if not found:
-        yield "There are no dead letters."
-        return
     now_ms = log.now_ms()
     for dead in found:
         age = words.age(now_ms - dead.sent_at_ms)

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from once.errors import OnceError
-from once.operate.command import ATTENTION, Operation
+from once.operate.command import ATTENTION, INTERRUPTED, Operation
 from once.operate.model import Model
 from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack
@@ -26,6 +26,7 @@ class Done(Model):
 
     done: int = 0
     gone: int = Field(default=0, description="Somebody else took them meanwhile.")
+    left: int | None = Field(default=None, description="Null unless somebody interrupted it.")
     failed: dict[str, str] = Field(default={}, description="By message, why it is still there.")
 
 
@@ -42,36 +43,39 @@ def work_through(
     So a crash in between leaves a copy, which the claim absorbs, and loses nothing. What comes to
     the dead end meanwhile is left alone: it may be the same event again.
     """
-    done = Done(gone=len(wanted))
+    settled: list[str] = []
+    failed: dict[str, str] = {}
 
-    def one(letter: Letter) -> str | None:
+    def one(letter: Letter) -> None:
         try:
             each(letter)
             reading.delete(letter)
+            settled.append(letter.message_id)
         except (ClientError, OnceError) as error:
-            return str(error)
-        return None
+            failed[letter.message_id] = str(error)
 
-    with (
-        Reading(stack, output, per_second) as reading,
-        Progress(console=console, transient=True, disable=not console.is_terminal) as progress,
-        ThreadPoolExecutor(_AT_ONCE) as pool,
-    ):
-        bar = progress.add_task("", total=len(wanted))
-        for letters in reading.batches():
-            started = time.monotonic()
-            chosen = [letter for letter in letters if letter.message_id in wanted]
-            for letter, failure in zip(chosen, pool.map(one, chosen), strict=True):
-                done.gone -= 1
-                if failure is None:
-                    done.done += 1
-                else:
-                    done.failed[letter.message_id] = failure
-            progress.advance(bar, len(chosen))
-            if done.gone == 0:
-                break
-            time.sleep(max(0, len(chosen) / per_second - (time.monotonic() - started)))
-    return done
+    interrupted = False
+    try:
+        with (
+            Reading(stack, output, per_second) as reading,
+            Progress(console=console, transient=True, disable=not console.is_terminal) as progress,
+            ThreadPoolExecutor(_AT_ONCE) as pool,
+        ):
+            bar = progress.add_task("", total=len(wanted))
+            for letters in reading.batches():
+                started = time.monotonic()
+                chosen = [letter for letter in letters if letter.message_id in wanted]
+                list(pool.map(one, chosen))
+                progress.advance(bar, len(chosen))
+                if len(settled) + len(failed) == len(wanted):
+                    break
+                time.sleep(max(0, len(chosen) / per_second - (time.monotonic() - started)))
+    except KeyboardInterrupt:
+        interrupted = True
+    rest = len(wanted) - len(settled) - len(failed)
+    if interrupted:
+        return Done(done=len(settled), failed=failed, left=rest)
+    return Done(done=len(settled), failed=failed, gone=rest)
 
 
 def resend(stack: Stack, body: str) -> None:
@@ -85,6 +89,10 @@ def report(at: Operation, done: Done, word: str) -> None:
     if done.gone:
         said.append(f"{done.gone} were no longer there.")
     said += [f"{escape(m)} is still there: {escape(why)}" for m, why in done.failed.items()]
+    if done.left is not None:
+        said.append(f"Interrupted: {done.left} left. The same command goes on with the rest.")
     at.answer(done, said)
+    if done.left is not None:
+        raise typer.Exit(INTERRUPTED)
     if done.failed:
         raise typer.Exit(ATTENTION)

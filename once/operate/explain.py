@@ -14,7 +14,7 @@ from once.operate.causes import message_of
 from once.operate.command import Operation, command
 from once.operate.model import Model
 from once.operate.stack import Stack
-from once.operate.story import Event, Message, tell
+from once.operate.story import Event, Message, first_seen, tell
 from once.records import OutcomeRecord
 from once.report import Outcome
 
@@ -62,6 +62,8 @@ def explain(
     days: Annotated[int, typer.Option(min=1, help="How far back to search the outcome log.")] = 14,
 ) -> None:
     """Tell what was decided about a conversation, user, queue or message, and because of what."""
+    if not thing.strip("/ "):
+        raise OnceError("Which one? Give the id of a conversation, user, queue or message.")
     explanation = of(at.stack, thing, days)
     if not explanation.subjects:
         raise OnceError(
@@ -155,7 +157,7 @@ def _view(explanation: Explanation) -> Iterator[str]:
         if len(shown) < len(subject.events):
             yield f"[dim]the last {_SHOWN} of {len(subject.events)} events; --json has all[/]"
         for event in shown:
-            moment = words.moment(event.occurred_at_ms) if event.occurred_at_ms else ""
+            moment = words.moment(event.occurred_at_ms or first_seen(event))
             if moment[:10] != day:
                 day = moment[:10]
                 yield f"[dim]{day} (UTC)[/]"

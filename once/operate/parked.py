@@ -43,7 +43,7 @@ class Parked(Model):
     letter_id: str = Field(exclude=True)
 
     def asked_for(self, ids: list[str] | None, reason: str | None) -> bool:
-        if reason is not None and self.reason != reason:
+        if reason is not None and self.reason != reason.upper():
             return False
         subject = (self.key or "").split("/")[2:3]
         return not ids or not {self.message_id, self.key, *subject}.isdisjoint(ids)
@@ -67,7 +67,7 @@ def list_parked(at: Operation, ids: _Ids = None, reason: _Reason = None) -> None
     found = _read(at.stack, ids, reason)
     for parked in found:
         parked.element = None
-    at.answer(ParkedList(parked=found), _table(found))
+    at.answer(ParkedList(parked=found), _table(found) if found else [_nothing(ids, reason)])
 
 
 def show(at: Operation, ids: Annotated[list[str], typer.Argument(metavar="ID...")]) -> None:
@@ -89,7 +89,7 @@ def replay(
     found = _read(at.stack, ids, reason)
     uncertain = sum(parked.reason == _UNCERTAIN for parked in found)
     if not found:
-        at.answer(Done(), ["Nothing is parked that fits."])
+        at.answer(Done(), [_nothing(ids, reason)])
         return
     question = f"Replay {words.events(len(found))}?"
     if uncertain:
@@ -112,7 +112,7 @@ def drop(at: Operation, ids: _Ids = None, reason: _Reason = None, yes: Yes = Fal
     """Delete parked events that shall never act."""
     found = _read(at.stack, ids, reason)
     if not found:
-        at.answer(Done(), ["Nothing is parked that fits."])
+        at.answer(Done(), [_nothing(ids, reason)])
         return
     at.confirm(f"Delete {words.events(len(found))} for good?", yes)
     _work(at, found, lambda _: None, PACE, "dropped")
@@ -197,9 +197,6 @@ def _reset(stack: Stack, parked: Parked) -> None:
 
 
 def _table(found: list[Parked]) -> Iterator[RenderableType]:
-    if not found:
-        yield "Nothing is parked."
-        return
     table = Table("Age", "Reason", Column("Message", no_wrap=True), "What", box=None)
     now_ms = log.now_ms()
     for parked in found:
@@ -207,6 +204,10 @@ def _table(found: list[Parked]) -> Iterator[RenderableType]:
         table.add_row(age, parked.reason, parked.message_id, escape(_what(parked)))
     yield table
     yield "One whole: once parked show ID. Mended: once parked replay. Never: once parked drop ID"
+
+
+def _nothing(ids: list[str] | None, reason: str | None) -> str:
+    return "Nothing is parked that fits." if ids or reason else "Nothing is parked."
 
 
 def _what(parked: Parked) -> str:

@@ -68,7 +68,7 @@ def tell(records: Iterable[OutcomeRecord], claims: Iterable[Claim], now_ms: int)
         for happening in _happenings(roots, claim, histories):
             own = claim if owner in happening else None
             events.append(_event(happening, roots, own, histories, now_ms))
-    return sorted(events, key=lambda event: (event.occurred_at_ms or 0, _first_seen(event)))
+    return sorted(events, key=lambda event: (event.occurred_at_ms or 0, first_seen(event)))
 
 
 def _happenings(roots: Iterable[str], claim: Claim | None, histories: Histories) -> list[list[str]]:
@@ -227,8 +227,7 @@ def _text(
     if final.reason == "COLLAPSED":
         parts.append("in the same batch")
     elif earlier is not None and final.outcome is Outcome.DUPLICATE:
-        seconds = (final.recorded_at_ms - earlier.recorded_at_ms) / 1000
-        parts.append(f"decided {seconds:.1f} s after it")
+        parts.append(_apart(final.recorded_at_ms - earlier.recorded_at_ms))
     if final.deferred_to is not None:
         parts.append("its place in the queue was given to a fresh message")
     if tries > 1:
@@ -236,5 +235,12 @@ def _text(
     return "; ".join(part for part in parts if part)
 
 
-def _first_seen(event: Event) -> int:
+def _apart(milliseconds: int) -> str:
+    # A copy can be judged, and logged, before the execution that acted has logged its batch.
+    if milliseconds < 100:
+        return "decided at the same time"
+    return f"decided {milliseconds / 1000:.1f} s after it"
+
+
+def first_seen(event: Event) -> int:
     return min((message.recorded_at_ms for message in event.messages), default=0)

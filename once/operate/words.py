@@ -34,7 +34,8 @@ _FAMILIES = {
     "user.station": "station",
 }
 _WORD = re.compile(r"[A-Za-z][A-Za-z_ ]*")
-_SILENT = {"PURECLOUD"}  # true of nearly every event, so it says nothing
+_SILENT = {"source=PURECLOUD", "primary=True"}  # of nearly every event, so it says nothing
+_OTHERS = {"userId": "agent", "user.id": "agent", "queueId": "queue"}
 
 _REASONS = {
     "ACTED": "",
@@ -74,11 +75,14 @@ _REASONS = {
 
 
 def event(family: str, key: str) -> str:
-    """A family and its state, e.g. `routing status: IDLE`."""
+    """A family and its state, and who else took part, e.g. `routing status: IDLE`."""
     name = _FAMILIES.get(family, family.replace(".", " "))
     # Organisation, subject type and subject come first, then version and family.
-    states = [state for part in key.split("/")[5:] if (state := _state(unquote(part)))]
-    return f"{name}: {', '.join(states)}" if states else name
+    parts = [unquote(part) for part in key.split("/")[5:]]
+    states = [state for part in parts if (state := _state(part))]
+    others = [other for part in parts if (other := _other(part))]
+    said = f"{name}: {', '.join(states)}" if states else name
+    return f"{said} ({', '.join(others)})" if others else said
 
 
 def reason(code: str | None) -> str:
@@ -109,9 +113,15 @@ def age(milliseconds: float) -> str:
     return f"{seconds} s"
 
 
+def _other(part: str) -> str | None:
+    """An agent or a queue beside the subject, by the beginning of its id."""
+    name, _, value = part.partition("=")
+    return f"{_OTHERS[name]} {value[:8]}" if name in _OTHERS and value else None
+
+
 def _state(part: str) -> str | None:
     name, equals, value = part.partition("=")
-    if not equals or name.endswith("Id") or value in _SILENT:
+    if not equals or name.lower().endswith("id") or part in _SILENT:
         return None
     if value.lower() in ("true", "false"):
         return name if value.lower() == "true" else f"not {name}"

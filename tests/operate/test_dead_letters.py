@@ -90,7 +90,7 @@ def test_what_the_rule_could_not_deliver_is_listed_with_its_error_and_replayed(
     listed = once("dead-letters", "list", "--from", "rule").out
     assert "rule: NO_PERMISSIONS: the queue's policy was changed" in listed
     assert once("dead-letters", "list", "--from", "queue", "d-undelivered").out.endswith(
-        "There are no dead letters.\n"
+        "There is no dead letter that fits.\n"
     )
     assert once("dead-letters", "replay", sent["MessageId"], "--yes").code == 0
     until(lambda: verdict("d-undelivered") == "acted once")

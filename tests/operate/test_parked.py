@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from once.operate.emptying import resend
+from once.operate.stack import Stack
 from tests.embedded import Embedded
 from tests.events import customer_start
 from tests.operate.conftest import once
@@ -125,6 +127,32 @@ def test_only_what_was_asked_for_is_replayed(operated: Embedded) -> None:
     assert once("parked", "replay", "p-that", "--reason", "UNCERTAIN", "--yes").code == 0
     assert len(parked("p-that")) == 1
     assert once("parked", "drop", "p-that", "--yes").code == 0
+
+
+def test_a_replay_that_is_interrupted_says_what_is_left_and_goes_on_when_typed_again(
+    operated: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversations = [f"p-interrupted-{number}" for number in range(3)]
+    for conversation in conversations:
+        destination_answers(operated, conversation, 422)
+    operated.settle(*map(customer_start, conversations))
+
+    def interrupt(stack: Stack, body: str) -> None:
+        if conversations[1] in body:
+            raise KeyboardInterrupt
+        resend(stack, body)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("once.operate.parked.resend", interrupt)
+        answer = once("parked", "replay", *conversations, "--yes")
+    assert answer.code == 130
+    assert "2 replayed." in answer.out
+    assert "Interrupted: 1 left. The same command goes on with the rest." in answer.out
+    again = once("parked", "replay", *conversations, "--yes", "--json")
+    assert (again.code, again.json["done"]) == (0, 1)
+    for conversation in conversations:
+        until(lambda: verdict(conversation) == "acted once")  # noqa: B023 - awaited at once
+        assert len(keys_asked(operated, conversation)) == 1
 
 
 def test_what_is_not_ours_stays_and_is_said(operated: Embedded) -> None:

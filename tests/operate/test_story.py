@@ -58,6 +58,12 @@ def test_a_copy_belongs_to_the_event_that_acted_and_names_it() -> None:
     assert "1.0 s after" in event.messages[1].text
 
 
+def test_a_copy_that_was_logged_before_what_acted_was_decided_at_the_same_time() -> None:
+    copy = record("m2", "DUPLICATE", "SAME_KEY", 3_990, because="run#m1")
+    event = only(tell([copy, record("m1", "PROCESSED", "ACTED", 4_000)], [claim()], NOW))
+    assert "decided at the same time" in event.messages[0].text
+
+
 def test_a_message_handed_back_and_overtaken_by_its_copy_belongs_to_what_acted() -> None:
     event = only(
         tell(

@@ -13,7 +13,23 @@ from tests.statemachine.asl import ASL_PATH
     ("family", "sk", "said"),
     [
         ("conversation.customer.start", "v1/f/p/s/1", "customer arrives"),
-        ("user.presence", "v1/f/u1/1/presenceDefinition.systemPresence=MEAL", "presence: MEAL"),
+        (
+            "user.presence",
+            "v1/f/u1/1/presenceDefinition.systemPresence=MEAL/source=PURECLOUD/primary=True",
+            "presence: MEAL",
+        ),
+        ("user.presence", "v1/f/source=TEAMS/primary=False", "presence: TEAMS, not primary"),
+        (
+            "conversation.user.start",
+            "v1/f/p/s/1/userId=4038568b-b646/queueId=814854fe-da91",
+            "agent is offered it (agent 4038568b, queue 814854fe)",
+        ),
+        (
+            "routing.queue.users",
+            "v1/f/u1/joined=True/user.id=4038568b-b646",
+            "member of the queue: joined (agent 4038568b)",
+        ),
+        ("conversation.acd.end", "v1/f/acdOutcome=ABANDON/userId=", "leaves the queue: ABANDON"),
         (
             "user.routingStatus",
             "v1/f/1/routingStatus.status=OFF_QUEUE",
