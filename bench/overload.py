@@ -22,6 +22,7 @@ from typing import Any
 from bench import recorded
 from once.embedded.stack import EmbeddedStack
 from once.genesys import GenesysServer
+from once.outcomes import OutcomeLog
 from once.run import destination_parameters
 
 MINUTE_MS = 60_000
@@ -155,6 +156,8 @@ def measure(events: int, limit: int, down_seconds: float) -> dict[str, Any]:
                 if len(looks) % 20 == 0:
                     print(f"{elapsed:6.0f} s  {acted} of {events} acted", flush=True)
             sender.join()
+            outcomes = OutcomeLog(stack.client("logs"), stack.outputs["OutcomeLogGroupName"])
+            deferred = sum(record.deferred_to is not None for record in outcomes.new())
             dead, parked = (
                 sum((look.waiting, look.in_work))
                 for look in (
@@ -177,6 +180,7 @@ def measure(events: int, limit: int, down_seconds: float) -> dict[str, Any]:
         "lost": events - sum(record.effects for record in records),
         "deadLetters": dead,
         "parked": parked,
+        "deferrals": deferred,
         "calls": len(calls),
         "mostCallsInAnyMinute": most_in_a_minute(calls),
         "seconds": round((calls[-1] - calls[0]) / 1000, 1),
