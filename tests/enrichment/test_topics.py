@@ -2,11 +2,13 @@
 
 import copy
 import re
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import pytest
 from enrichment.families import BY_TOPIC
+from enrichment.snapshots import Snapshot
 
 from tests.enrichment import sdk
 from tests.enrichment.sending import changed, element, key, without
@@ -111,6 +113,38 @@ def test_another_state_is_another_event(topic: str) -> None:
         if STATE.match(str(path[-1])):
             other = (not value) if isinstance(value, bool) else f"{value}x"
             assert key(changed(event, *path, to=other)) != key(event), path
+
+
+# What a snapshot says beside the state of its participants.
+BESIDE = {"initialState", "errorInfo", "voicemail", "journeyContext", "recentTransfers"}
+SNAPSHOT_TIME = re.compile(r"^(connected|disconnected|end|startHold|startAcw|endAcw)Time$")
+
+
+def test_another_state_deep_in_a_snapshot_is_another_event() -> None:
+    seen = set()
+    for topic in BY_TOPIC:
+        if BY_TOPIC[topic].body is not Snapshot or "queues" in topic:  # read alike
+            continue
+        event = sdk.event(topic, 1)
+        for path, value in deep_paths(body_of(event)):
+            name = str(path[-1])
+            if BESIDE.isdisjoint(path) and (STATE.match(name) or SNAPSHOT_TIME.match(name)):
+                other = (not value) if isinstance(value, bool) else f"{value}x"
+                assert key(changed(event, *path, to=other)) != key(event), (topic, path)
+                seen.add(name)
+    assert {"state", "held", "muted", "recordingState", "adhocState", "endAcwTime"} <= seen
+
+
+def deep_paths(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, Any]]:
+    """Paths of the plain values at any depth, of a list those of its first part."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from deep_paths(inner, (*path, name))
+    elif isinstance(value, list):
+        for inner in value[:1]:
+            yield from deep_paths(inner, (*path, 0))
+    else:
+        yield path, value
 
 
 def paths(value: Any) -> Any:

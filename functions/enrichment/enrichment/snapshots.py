@@ -22,6 +22,13 @@ class _Acw(TypedDict, total=False):
     endTime: Any
 
 
+class _Recorders(TypedDict, total=False):
+    adhocState: Any
+    customerExperienceState: Any
+    agentExperienceState: Any
+    snippetState: Any
+
+
 # What means state in a participant, a communication or a message of a conversation. All else
 # (attributes, addresses, settings) changes without a change of state.
 class _Part(TypedDict, total=False):
@@ -58,6 +65,7 @@ class _Part(TypedDict, total=False):
     startAcwTime: Any
     endAcwTime: Any
     wrapupSkipped: Any
+    recordersState: _Recorders
 
 
 class _Communication(_Part, total=False):
