@@ -13,10 +13,13 @@ from typing import Any
 import pytest
 from enrichment import declared, families
 from enrichment.elements import Event
+from enrichment.kinds import Id
 from jsonschema import Draft202012Validator
 from pydantic import Field, create_model
+from typing_extensions import TypedDict
 
 from schemas import checks, compatible, contracts, examples
+from schemas import families as schemas_of_families
 
 ROOT = Path(__file__).parents[2]
 Schema = dict[str, Any]
@@ -256,6 +259,53 @@ def test_a_version_begun_is_found_until_it_is_published(
     assert checks.publish(root) == []
     assert checks.find(root) == []
     assert (root / "schemas" / "published" / "v1" / "event.schema.json").exists()
+
+
+class Seat(TypedDict, total=False):
+    deskId: Id
+    userId: Id
+
+
+@pytest.fixture
+def one_more_family(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    seat = families.Family(
+        topics=("v2.desks.{id}.seat",),
+        body=Seat,
+        slots=("deskId",),
+        subject=("desk", "deskId"),
+        state=("userId",),
+        latest=True,
+    )
+    monkeypatch.setitem(families.BY_TOPIC, seat.topics[0], seat)
+    monkeypatch.setattr(schemas_of_families, "FAMILIES", (*families.FAMILIES, seat))
+    monkeypatch.setitem(checks._DECLARED, "desk.seat", seat)
+    declared.declared.cache_clear()
+    yield
+    declared.declared.cache_clear()
+
+
+@pytest.mark.usefixtures("one_more_family")
+def test_whoever_adds_a_family_is_led_through_the_steps(root: Path) -> None:
+    def found() -> list[str]:
+        return [line.partition(";")[0] for line in checks.find(root)]
+
+    unpublished = "input/desk.seat: is not published yet"
+    assert found() == [
+        "docs/families.md: is not what the models say",
+        "schemas/input/desk.seat.schema.json: is not what the models say",
+        unpublished,
+        "schemas/examples/desk.seat.event.json: is missing",
+    ]
+    event = json.loads((root / "schemas/examples/routing.queue.users.event.json").read_text())
+    event["detail-type"] = "v2.desks.{id}.seat"
+    event["detail"] |= {"topicName": "v2.desks.d7.seat", "eventBody": {"userId": "u"}}
+    (root / "schemas/examples/desk.seat.event.json").write_text(json.dumps(event))
+    checks.write(root)
+    element = json.loads((root / "schemas/examples/desk.seat.element.json").read_text())
+    assert element["key"]["sk"] == "v1/desk.seat/userId=u"
+    assert found() == [unpublished]
+    assert checks.publish(root) == []
+    assert found() == []
 
 
 PRESENCE = "v2.users.{id}.presence"
