@@ -1,33 +1,35 @@
 """Breaks events in every way that could be thought of and holds the enrichment to its promises.
 
-Run: python -m tests.enrichment.fuzz [MESSAGES]. Writes bench/results/fuzz.json.
+Run: python -m tests.enrichment.fuzz [--messages N] [--seed N]. A run of 200,000 messages or more is
+recorded in bench/results/fuzz.json.
 """
 
+import argparse
 import copy
+import itertools
 import json
 import platform
 import re
-import sys
 import time
 from collections import Counter
+from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from enrichment import normalise
 from enrichment.batch import enrich
 from enrichment.elements import Element
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from bench import recorded
 from tests.enrichment import sdk
 from tests.enrichment.examples import snapshot
 from tests.enrichment.test_homemade import SHAPES
 from tests.enrichment.topic_models import MODELS
 
-RESULT = Path(__file__).parents[2] / "bench" / "results" / "fuzz.json"
 MESSAGES = 200_000
 _CONTRACT: TypeAdapter[Any] = TypeAdapter(Element)
 
@@ -57,6 +59,7 @@ NAMES = (
 )
 NUMBERS = ("1e999", "-1.5E+400", "1e15", "9" * 309 + ".5", "9" * 5000, "1E-7", "0.1", "1e5 ")
 _A_NUMBER = re.compile(r"(?<=[:\[, ])-?[0-9]+")
+LARGE = ("x" * 150_000, "\u00e4" * 40_000, "\u0001" * 90_000)
 STEPS = ("replace", "delete", "rename", "add", "nest", "listed", "repeat")
 
 
@@ -141,6 +144,8 @@ def records(draw: st.DrawFn) -> Any:
     event = json.loads(draw(st.sampled_from(_bases())))
     for mutation in draw(st.lists(mutations, max_size=4)):
         _mutate(event, mutation)
+    if draw(st.integers(0, 80)) == 0:
+        _mutate(event, ([8, 2, 0], "add", draw(st.sampled_from(LARGE)), "grown"))
     separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\n", " :\t")]))
     body: Any = json.dumps(event, ensure_ascii=draw(st.booleans()), separators=separators)
     for damage in draw(st.lists(damages, max_size=draw(st.sampled_from([0, 0, 0, 2])))):
@@ -183,41 +188,56 @@ def hold(batch: list[Any]) -> list[str]:
             assert len(one["key"]["pk"].encode()) <= 2048
             assert len(one["key"]["sk"].encode()) <= 1024
             assert len(one["policy"].get("latest", "").encode()) <= 1024
-    return [f"{one['kind']} {one['reason']}" if "reason" in one else one["kind"] for one in answer]
+    return [_named(one) for one in answer]
 
 
-def fuzz(messages: int) -> Counter[str]:
+def _named(element: dict[str, Any]) -> str:
+    words = [element["kind"], element.get("reason"), "in the bucket" * _is_moved(element)]
+    return " ".join(filter(None, words))
+
+
+def _is_moved(element: dict[str, Any]) -> bool:
+    return "bodyRef" in element or "rawRef" in element
+
+
+def fuzz(messages: int, first_seed: int) -> Counter[str]:
     """At least so many messages; how often each kind of element came out."""
     kinds: Counter[str] = Counter()
 
-    @settings(
-        max_examples=max(1, messages // 8),
+    def run(batch: list[Any]) -> None:
+        kinds.update(hold(batch))
+
+    run_some = settings(
+        max_examples=500,  # what hypothesis remembers of a run would fill the memory
         deadline=None,
         database=None,
         phases=[Phase.generate, Phase.shrink],
         suppress_health_check=list(HealthCheck),
-    )
-    @given(batches)
-    def run(batch: list[Any]) -> None:
-        kinds.update(hold(batch))
-
-    while kinds.total() < messages:
-        run()
+    )(given(batches)(run))
+    for next_seed in itertools.count(first_seed):
+        if kinds.total() >= messages:
+            break
+        seed(next_seed)(run_some)()
     return kinds
 
 
 def main() -> None:
-    messages = int(sys.argv[1]) if len(sys.argv) > 1 else MESSAGES
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--messages", type=int, default=MESSAGES)
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
     start = time.monotonic()
-    kinds = fuzz(messages)
+    kinds = fuzz(chosen.messages, chosen.seed)
     result = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "seed": chosen.seed,
         "messages": kinds.total(),
-        "seconds": round(time.monotonic() - start),
         "elements": dict(kinds.most_common()),
+        "seconds": round(time.monotonic() - start),
         "python": platform.python_version(),
     }
     if kinds.total() >= MESSAGES:
-        RESULT.write_text(json.dumps(result, indent=2) + "\n")
+        recorded.write("fuzz", result)
     print(json.dumps(result, indent=2))
 
 
