@@ -16,6 +16,7 @@ from bench import recorded
 from tests.explorer.machine import Machine
 from tests.explorer.mutant_list import IMPLIED, MUTANTS
 from tests.explorer.replay import replay, world_of
+from tests.explorer.scenario import WITHOUT_END
 from tests.explorer.scenarios import FULL
 from tests.explorer.search import Found, explore
 from tests.explorer.world import World
@@ -23,15 +24,24 @@ from tests.scenarios.embedded_machine import started
 from tests.statemachine.asl import SUBSTITUTIONS, definition
 
 LEAST_STATES = 1_000_000
+# Of one scenario; whether it was walked through to the end is recorded.
+MOST_STATES = 1_000_000
 WALKS = 200
 
 
 def scenarios() -> Iterator[dict[str, Any]]:
     for scenario in FULL:
         machine = Machine(definition({**SUBSTITUTIONS, **scenario.substitutions}))
-        found = explore(World(machine, scenario))
+        found = explore(World(machine, scenario), MOST_STATES)
         print(f"{found.states:9,} states in {found.seconds:6.1f} s: {scenario.name}", flush=True)
-        yield {"name": scenario.name, **_told(found)}
+        yield {
+            "name": scenario.name,
+            "kindsOfFaults": sorted(fault.name for fault in scenario.kinds),
+            "faultsAtMost": None if scenario.faults == WITHOUT_END else scenario.faults,
+            "deliveriesOfEach": scenario.deliveries,
+            "tickSeconds": scenario.tick_seconds,
+            **_told(found),
+        }
 
 
 def mutants() -> Iterator[dict[str, Any]]:

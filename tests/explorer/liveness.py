@@ -7,6 +7,7 @@ from tests.explorer.moves import Move
 from tests.explorer.state import Broken, State
 from tests.explorer.world import World
 
+FOR_EVER = " is handed back for ever"
 _LONGER_THAN_A_LEASE = 400
 _ROUNDS = 2
 
@@ -43,7 +44,7 @@ class Liveness:
                     return str(then), tuple(moves)
                 state = then
         left = [f"m{place + 1}" for place, message in enumerate(state.queue) if not message.deleted]
-        return " and ".join(left) + " is handed back for ever" if left else "", tuple(moves)
+        return " and ".join(left) + FOR_EVER if left else "", tuple(moves)
 
     def _settling(self, state: State, place: int) -> Iterator[Move]:
         """What becomes of one message when everything goes well, which is always told first."""

@@ -69,7 +69,11 @@ MUTANTS = [
     Mutant("a claim of any status is released", without_guard("ClaimKey", 3, 1), ZOMBIES),
     Mutant("a released claim is taken over unseen", without_guard("ClaimKey", 3, 2), WINDOW),
     Mutant("a claim of any status is a dead holder's", without_guard("ClaimKey", 4, 1), ZOMBIES),
-    Mutant("a lease that has not ended is taken over", without_guard("ClaimKey", 4, 2), ZOMBIES),
+    Mutant(
+        "a lease that has not ended is taken over",
+        without_guard("ClaimKey", 4, 2),
+        with_faults(COPIES, Fault.ZOMBIE, faults=2),
+    ),
     Mutant(
         "a lease is not heeded",
         both(
@@ -267,6 +271,11 @@ MUTANTS = [
     Mutant("release is unconditional", without_condition("ReleaseClaim"), ZOMBIES),
     Mutant("anybody releases", without_guard("ReleaseClaim", 1, 1), ZOMBIES),
     Mutant("release in any status", without_guard("ReleaseClaim", 1, 2), LATE),
+    Mutant(
+        "what is stale and cannot be marked is settled",
+        text("CompleteClaim", "$verdict.outcome = 'STALE' ? {'outcome': 'RETRY'} : {}", "{}"),
+        with_faults(NEWEST, Fault.ZOMBIE, faults=2),
+    ),
     Mutant(
         "an answered action is released",
         goes("CompleteClaim", "ReleaseClaim", "States.ALL", verdict=RETRY),

@@ -49,7 +49,10 @@ class Promises:
         state = with_row(state, Held(write.key, write.text, owner, run, kept_until_ms))
         if item["status"]["S"] != "DONE":
             return state
-        return self._known(state, self._occurrence_of(state, item["message_id"]["S"]), MARKED)
+        what = self._occurrence_of(state, item["message_id"]["S"])
+        if item["outcome"]["S"] == "STALE":
+            state = self._stale(state, what)
+        return self._known(state, what, MARKED)
 
     def done(self, state: State) -> tuple[str, ...]:
         """The occurrences that nothing older may follow, where only the newest counts."""
@@ -97,21 +100,24 @@ class Promises:
     ) -> State:
         """Messages leave the queue. No event may leave with them."""
         outcomes = dict(report.outcomes)
-        stale = set(state.stale)
         for place, message_id in batch:
-            what = self._occurrence_of(state, message_id)
-            newer = any(self._scenario.supersedes(other, what) for other in self.occurrences)
-            if newer and place in deleted and outcomes.get(message_id) == "STALE":
-                stale.add(what)
+            if place in deleted and outcomes.get(message_id) == "STALE":
+                state = self._stale(state, self._occurrence_of(state, message_id))
         queue = tuple(
             message._replace(deleted=True) if place in deleted else message
             for place, message in enumerate(state.queue)
         )
-        state = state._replace(queue=queue, stale=tuple(sorted(stale)))
+        state = state._replace(queue=queue)
         for at, what in enumerate(self.occurrences):
             if not (state.deeds[at] or what in state.stale or self._is_kept(state, what)):
                 raise Broken(f"{what} is lost: no act, not parked, not stale, on no queue")
         return state
+
+    def _stale(self, state: State, what: str) -> State:
+        """Whoever is called stale without a newer one is not, and must not be lost."""
+        if not any(self._scenario.supersedes(other, what) for other in self.occurrences):
+            return state
+        return state._replace(stale=tuple(sorted({*state.stale, what})))
 
     def ended(self, state: State, run: Run, report: Report) -> None:
         """What answered that it has acted is not handed back, even if it could not be marked."""
