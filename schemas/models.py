@@ -126,8 +126,6 @@ class ActionRequest(BaseModel):
     """The same on every attempt. In a windowed family the occurrence follows the full stop."""
     deadline_ms: PastMs
     """Epoch milliseconds. Begin no call after it: raise `TooLate`."""
-    single_call: bool
-    """Only one call is allowed. With `attempt` above 0, raise `TooLate` instead of calling."""
     attempt: int = Field(ge=0)
     """How often this execution has asked before."""
     execution: Owner

@@ -135,7 +135,6 @@ def payload(number: int = 1, **changes: Any) -> dict[str, Any]:
         "version": "1",
         "event": one,
         "idempotencyKey": one["idempotencyKey"],
-        "singleCall": False,
         "attempt": 0,
         "execution": f"0f0f:1#m{number}",
         **changes,

@@ -187,13 +187,6 @@ def test_a_call_that_began_before_the_deadline_may_outlast_it(either: Bench) -> 
     assert either.call(deadlineMs=either.clock() + 300)["result"] == "ACTED"
 
 
-def test_where_one_call_is_allowed_a_retry_sends_nothing(either: Bench) -> None:
-    assert either.call(0, singleCall=True, attempt=0)["result"] == "ACTED"
-    assert either.fails(1, singleCall=True, attempt=1)[0] == "TooLate"
-    assert either.call(2, singleCall=False, attempt=2)["result"] == "ACTED"
-    assert len(either.server.keys) == 2
-
-
 def test_an_answer_is_given_before_lambda_ends_the_function(either: Bench) -> None:
     either.server.script.add({"replies": ["timeout"]})
     started = time.monotonic()

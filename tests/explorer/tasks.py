@@ -164,7 +164,7 @@ class Tasks:
 
     def _act(self, position: Position, payload: Any) -> Iterator[Answered]:
         message_id, key = payload["event"]["messageId"], payload["idempotencyKey"]
-        if payload["deadlineMs"] <= NOW_MS or (payload["singleCall"] and payload["attempt"]):
+        if payload["deadlineMs"] <= NOW_MS:
             yield _good("is too late and does not act"), Failure("TooLate")
             return
         told = f"acts with key {key}"

@@ -203,7 +203,6 @@ class Call(Strict):
     at: Ms | None = None
     deadline: Ms | None = None
     attempt: int | None = None
-    single: bool | None = None
     body: dict[str, Any] | None = None
     answer: str
 

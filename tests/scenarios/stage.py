@@ -152,7 +152,7 @@ class Stage:
             if fault.dies == "after":
                 run.dead = True
             error = fault.answer_lost or error
-        if failed and failed[0] != _REFUSED and task.state != "RunAction":
+        if failed and failed[0] != _REFUSED and not task.state.startswith("RunAction"):
             with self._lock:
                 self._unforeseen.append(f"{task.state} of {run.name}: {': '.join(failed)}")
         if task.state == "DeferEvents" and not failed:
@@ -163,8 +163,6 @@ class Stage:
 
     def act(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """The data action, with a destination behind it that answers as the scenario says."""
-        if payload["singleCall"] and payload["attempt"]:
-            raise LambdaError("TooLate", json.dumps({"detail": "the one call is used up"}))
         event, key = payload["event"], payload["idempotencyKey"]
         run, _, message = payload["execution"].partition("#")
         name = event["key"]["sk"].rpartition("/")[2]
@@ -181,7 +179,6 @@ class Stage:
                     "body": event.get("body", event.get("bodyRef")),
                     "deadline": payload["deadlineMs"] - self.zero_ms,
                     "attempt": payload["attempt"],
-                    "single": payload["singleCall"],
                 }
             )
         kind, *number = said.removeprefix("acts then ").split()

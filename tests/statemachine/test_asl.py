@@ -113,6 +113,19 @@ def test_every_error_named_can_occur() -> None:
             assert set(rule["ErrorEquals"]) <= possible, (name, kind)
 
 
+def test_the_call_that_may_be_made_once_differs_in_nothing_but_its_patience() -> None:
+    often, once = TASKS["RunAction"], TASKS["RunActionOnce"]
+    assert "Retry" not in once
+    payloads = [{**task["Arguments"]["Payload"], "attempt": 0} for task in (often, once)]
+    assert payloads[0] == payloads[1]
+    ways = [
+        [(rule["ErrorEquals"], rule["Next"], rule["Assign"]["verdict"]) for rule in task["Catch"]]
+        for task in (often, once)
+    ]
+    assert ways[0][0][0] == ways[1][0][0] == ["RateLimited"]
+    assert ways[0][1:] == ways[1][1:]
+
+
 def test_every_error_of_the_data_action_is_handled_on_purpose() -> None:
     """A new error class must be given its own way, or be listed here as one that just retries."""
     caught = {error for rule in TASKS["RunAction"]["Catch"] for error in rule["ErrorEquals"]}

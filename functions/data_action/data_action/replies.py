@@ -9,7 +9,7 @@ from .errors import ActionError, NotAuthorised, NotConfigured, RateLimited, Reje
 
 # What Genesys' own clients wait when a 429 names no time.
 _DEFAULT_RETRY_AFTER_SECONDS = 3
-# Above any daily limit; past 180 s the state machine stops asking anyway.
+# Above any daily limit; past 20 s the state machine waits on the queue.
 _LONGEST_RETRY_AFTER_SECONDS = 86_400
 
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")

@@ -26,7 +26,6 @@ class ActionRequest:
     idempotency_key: str
     deadline_ms: int
     execution: str
-    allowed: bool = True  # False: a retry where only one call was allowed
 
     @classmethod
     def read(cls, payload: Any) -> "ActionRequest":
@@ -34,7 +33,6 @@ class ActionRequest:
             version, event = payload["version"], payload["event"]
             key, deadline_ms = payload["idempotencyKey"], payload["deadlineMs"]
             execution = payload["execution"]
-            allowed = not (payload.get("singleCall") and payload.get("attempt"))
             complete = all(name in event for name in _EVENT_FIELDS)
         except (AttributeError, KeyError, TypeError):
             raise _not_understood("a field is missing") from None
@@ -47,7 +45,7 @@ class ActionRequest:
         # JSONata writes a whole number as it likes: 1.7e12 is one too.
         if isinstance(deadline_ms, bool) or not isinstance(deadline_ms, int | float):
             raise _not_understood("its deadlineMs is not a number")
-        return cls(event, key, int(deadline_ms), str(execution), allowed)
+        return cls(event, key, int(deadline_ms), str(execution))
 
 
 def _not_understood(why: str) -> NotConfigured:
