@@ -42,6 +42,7 @@ _REASONS = {
     "ACTED_UNMARKED": "its mark was lost, so it may be asked again with the same Idempotency-Key",
     "ACTION_UNANSWERED": "the destination gave no good answer in time",
     "RATE_LIMITED": "the destination limits us",
+    "NEWER_STATE_UNMARKED": "a newer state had passed, but the table did not take the mark",
     "LIMITED": "it waits for its turn under MaxActionsPerMinute",
     "DESTINATION_DOWN": "the destination is down; it waits until a probe gets through",
     "THROTTLED": "more calls at once than MaxConcurrentActions allows",
@@ -72,6 +73,8 @@ _REASONS = {
     "UNEXPECTED": "the enrichment failed on it; report this",
     "INVALID_REPLAY": "it is not an element of ours to replay",
 }
+
+OBSERVED = "Nobody is called (ActionTarget is none): what acted was only observed."
 
 
 def event(family: str, key: str) -> str:
