@@ -39,6 +39,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Each Genesys Cloud event acts once: try it on this machine, operate it on AWS.",
+    epilog="Exit codes: 0 all is well, 1 it could not be done, 2 it was typed wrongly, "
+    "3 it was done and something wants attention, 130 it was interrupted.",
 )
 app.command("genesys", epilog="Example: once genesys --port 8090 --script trouble.json")(genesys)
 app.command("normalise", epilog="Example: once normalise once/examples/story.jsonl")(normalise)

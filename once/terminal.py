@@ -12,6 +12,7 @@ from rich.status import Status
 from rich.table import Table
 
 from once.genesys import GenesysServer, Received
+from once.operate import words
 from once.report import MEANING, FaultsReport, LineReport, Outcome, Report
 from once.tracker import Standing
 
@@ -22,6 +23,7 @@ _SHORT = {
     Outcome.STALE: "skipped as out of date",
     Outcome.PARKED: "parked for a person",
 }
+# Of those that only a run tells, or that `once explain` tells by their cause.
 _REASONS = {
     "SAME_KEY": "a copy of what had acted",
     "SAME_EVENT_ID": "the publisher gave it the id of what had acted",
@@ -29,8 +31,6 @@ _REASONS = {
     "SETTLED_BEFORE": "its verdict from an earlier delivery",
     "NEWER_STATE": "a newer state had already passed",
     "NEWER_OCCURRENCE": "a newer occurrence had already passed",
-    "REJECTED": "the destination refused it for good",
-    "UNCERTAIN": "the destination may have acted: a person decides",
     "NO_RULE_TOOK_IT": "no rule took it from the bus: see DetailTypes and SourcePrefix",
     "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME": "it left the queue and nothing says what became of it",
 }
@@ -112,7 +112,7 @@ def _skipped(report: Report) -> Table:
 
 
 def _why(event: LineReport) -> str:
-    reason = event.reason or "no reason on record"
+    reason = words.reason(event.reason) or "no reason on record"
     if event.reason == "COLLAPSED" and event.outcome != Outcome.DUPLICATE:
         reason = "shares the verdict of its copy"
     elif event.reason in _REASONS:

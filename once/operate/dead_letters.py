@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from once.operate import log, words
 from once.operate.command import Operation, Yes, command
-from once.operate.emptying import PACE, Done, report, resend, work_through
+from once.operate.emptying import PACE, Done, Rate, report, resend, work_through
 from once.operate.model import Model
 from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack
@@ -65,7 +65,7 @@ def replay(
     at: Operation,
     ids: _Ids = None,
     dead_end: _From = None,
-    rate: Annotated[float, typer.Option(min=0.1, help="Events a second at most.")] = PACE,
+    rate: Rate = PACE,
     yes: Yes = False,
 ) -> None:
     """Send dead letters through once more; what has acted already does not act again."""

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated
 
 import typer
 from botocore.exceptions import ClientError
@@ -18,6 +19,7 @@ from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack
 
 PACE = 50.0  # messages a second, unless told otherwise
+Rate = Annotated[float, typer.Option(min=0.1, help="Events a second at most.")]
 _AT_ONCE = 8
 
 

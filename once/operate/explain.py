@@ -44,6 +44,7 @@ class Explanation(Model):
     days: int
     subjects: list[Subject]
     executions: dict[str, str] = Field(description="Links to the executions named in the events.")
+    only_observes: bool = Field(description="Whether the stack calls nobody, as it is now.")
     complete: bool = Field(description="False where the log held more than one search can answer.")
 
 
@@ -102,6 +103,7 @@ def of(stack: Stack, thing: str, days: int) -> Explanation:
         days=days,
         subjects=subjects,
         executions=executions.links(stack, runs, since_ms),
+        only_observes=stack.only_observes,
         complete=complete,
     )
 
@@ -162,6 +164,8 @@ def _view(explanation: Explanation) -> Iterator[str]:
                 day = moment[:10]
                 yield f"[dim]{day} (UTC)[/]"
             yield from _event(event, moment[11:], explanation.executions)
+    if explanation.only_observes:
+        yield words.OBSERVED
     if not explanation.complete:
         yield "[yellow]The log holds more than one search answers: look at fewer --days.[/]"
 

@@ -14,7 +14,7 @@ from rich.table import Column, Table
 from once.errors import OnceError
 from once.operate import claims, log, words
 from once.operate.command import Operation, Yes, command
-from once.operate.emptying import PACE, Done, report, resend, work_through
+from once.operate.emptying import PACE, Done, Rate, report, resend, work_through
 from once.operate.model import Model
 from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack
@@ -82,7 +82,7 @@ def replay(
     at: Operation,
     ids: _Ids = None,
     reason: _Reason = None,
-    rate: Annotated[float, typer.Option(min=0.1, help="Events a second at most.")] = PACE,
+    rate: Rate = PACE,
     yes: Yes = False,
 ) -> None:
     """Send parked events through once more, when what they were parked for is mended."""

@@ -84,6 +84,12 @@ class Stack:
         }
 
     @property
+    def only_observes(self) -> bool:
+        """Events are claimed and recorded as if they acted, and nobody is called."""
+        given = self.parameters
+        return given.get("ActionTarget") == "none" and not given.get("ActionFunctionArn")
+
+    @property
     def region(self) -> str:
         return self.outputs["StateMachineArn"].split(":")[3]
 

@@ -58,6 +58,7 @@ class Status(Model):
     pipe: str
     pipe_reason: str | None
     machine: str
+    only_observes: bool = Field(description="Whether nobody is called.")
     limit: Limit | None
     destination: Destination | None
     alarms: list[str]
@@ -94,6 +95,7 @@ def of(stack: Stack, now_ms: int) -> Status:
         pipe=pipe["CurrentState"],
         pipe_reason=pipe.get("StateReason") or None,
         machine=machine["status"],
+        only_observes=stack.only_observes,
         limit=gate.limit(stack, waiting),
         destination=gate.destination(stack, now_ms),
         alarms=sorted(alarm["AlarmName"].removeprefix(f"{stack.name}-") for alarm in alarms),
@@ -237,6 +239,8 @@ def _view(found: Status, now_ms: int) -> Iterator[RenderableType]:
         )
         yield f"handed back in the last 15 minutes: {reasons}"
     yield f"pipe {found.pipe}, state machine {found.machine}"
+    if found.only_observes:
+        yield words.OBSERVED
     if found.limit:
         yield found.limit.text
     if found.destination:

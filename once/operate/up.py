@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import BaseModel
 from rich.console import Console
 
 from once.errors import OnceError
 from once.lines import Line, read_lines
 from once.operate import running, words
 from once.operate.command import Operation, Yes, command
+from once.operate.model import Model
 from once.sending import Sender
 
 _END_SECONDS = 60
 _LOG = running.FOLDER / "up.log"
 
 
-class Sent(BaseModel):
+class Sent(Model):
     """How much went into the queue."""
 
     sent: int = 0

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.embedded import Embedded
-from tests.events import ORGANISATION
+from tests.events import ORGANISATION, customer_start
 from tests.operate.conftest import once
 
 
@@ -63,6 +63,19 @@ def start_anew(embedded: Embedded, **settings: str) -> None:
     functions.update_function_configuration(
         FunctionName=name, Environment={"Variables": {**kept, **settings}}
     )
+
+
+@contextmanager
+def queue_with(embedded: Embedded, **attributes: str) -> Iterator[None]:
+    """The event queue with other attributes, until the block ends."""
+    sqs, url = embedded.client("sqs"), embedded.outputs["EventQueueUrl"]
+    kept = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(attributes))["Attributes"]
+    sqs.set_queue_attributes(QueueUrl=url, Attributes=attributes)
+    embedded.settle(customer_start())  # the receive that waits already goes by the old ones
+    try:
+        yield
+    finally:
+        sqs.set_queue_attributes(QueueUrl=url, Attributes=kept)
 
 
 @contextmanager

@@ -10,7 +10,15 @@ import pytest
 from tests.embedded import Embedded
 from tests.events import customer_start
 from tests.operate.conftest import once
-from tests.operate.support import keys_asked, machine, pk_of, told, until, verdict
+from tests.operate.support import (
+    keys_asked,
+    machine,
+    pk_of,
+    queue_with,
+    told,
+    until,
+    verdict,
+)
 
 pytestmark = pytest.mark.embedded
 
@@ -19,15 +27,11 @@ pytestmark = pytest.mark.embedded
 def tried_once(embedded: Embedded) -> Iterator[None]:
     """What fails once goes to the dead letters; production allows fifty tries."""
     sqs, url = embedded.client("sqs"), embedded.outputs["EventQueueUrl"]
-    names = ["RedrivePolicy", "VisibilityTimeout"]
-    kept = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
-    policy = {**json.loads(kept["RedrivePolicy"]), "maxReceiveCount": 1}
-    changed = {"RedrivePolicy": json.dumps(policy), "VisibilityTimeout": "4"}
-    sqs.set_queue_attributes(QueueUrl=url, Attributes=changed)
-    try:
+    name = "RedrivePolicy"
+    kept = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name]
+    policy = json.dumps({**json.loads(kept), "maxReceiveCount": 1})
+    with queue_with(embedded, RedrivePolicy=policy, VisibilityTimeout="4"):
         yield
-    finally:
-        sqs.set_queue_attributes(QueueUrl=url, Attributes=kept)
 
 
 def dies_after_the_act(definition: dict[str, Any]) -> None:
@@ -49,7 +53,7 @@ def dead(*ids: str) -> list[dict[str, Any]]:
 def test_an_execution_that_dies_leaves_a_dead_letter_that_a_replay_settles(
     operated: Embedded,
 ) -> None:
-    with machine(operated, dies_after_the_act), tried_once(operated):
+    with tried_once(operated), machine(operated, dies_after_the_act):
         operated.send(customer_start("d-crashed"))
         (letter,) = until(lambda: dead("d-crashed"))
     assert (letter["deadEnd"], letter["text"]) == ("queue", "customer arrives")

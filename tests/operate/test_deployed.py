@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from once.operate import executions, gate, status
+from once.operate import executions, gate, status, words
 from once.operate.gate import Destination, Limit
+from once.operate.stack import Stack
 from once.report import Outcome
 
 REGION = "eu-west-1"
@@ -22,15 +23,14 @@ OUTPUTS = {
 }
 
 
-class Deployed:
-    """A deployed stack as far as these modules see it; each client answers from a table."""
+class Deployed(Stack):
+    """A deployed stack whose clients answer from a table."""
 
-    embedded = False
-    name = "once"
     region = REGION
     outputs = OUTPUTS
 
     def __init__(self, parameters: dict[str, str] | None = None, **clients: Any) -> None:
+        super().__init__(None, "once")
         self.parameters = parameters or {}
         self._clients = clients
 
@@ -163,6 +163,20 @@ def test_what_waits_under_a_limit_is_no_finding_but_a_forecast() -> None:
     assert found.limit is not None
     assert found.limit.text == "limited to 300 a minute, 2,140 waiting, drained in about 8 minutes"
     assert not any("oldest" in finding.what for finding in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "observes"),
+    [
+        ({"ActionTarget": "none"}, True),
+        ({"ActionTarget": "none", "ActionFunctionArn": "arn:aws:lambda:…:mine"}, False),
+        ({"ActionTarget": "webhook", "ActionFunctionArn": ""}, False),
+    ],
+)
+def test_a_stack_that_calls_nobody_says_so(parameters: dict[str, str], observes: bool) -> None:
+    found = status.of(whole(Metrics(), **parameters), 0)
+    assert found.only_observes is observes
+    assert (words.OBSERVED in list(status._view(found, 0))) is observes
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from once.examples.story import CALL, CHAT, FIRST_AGENT, FOLDER
 from tests.embedded import Embedded
 from tests.events import customer_start
 from tests.operate.conftest import once
-from tests.operate.support import destination_answers, told
+from tests.operate.support import destination_answers, queue_with, told
 
 pytestmark = pytest.mark.embedded
 
@@ -150,7 +150,8 @@ def test_a_broken_message_is_explained_by_its_id(operated: Embedded) -> None:
 
 def test_tries_that_were_handed_back_are_told(operated: Embedded) -> None:
     destination_answers(operated, "c-late", *[503] * 4)
-    operated.settle(customer_start("c-late"))
+    with queue_with(operated, VisibilityTimeout="11"):
+        operated.settle(customer_start("c-late"))
     (event,) = told("c-late")
     assert event["verdict"] == "acted once"
     assert event["messages"][0]["text"] == "delivered 2 times"

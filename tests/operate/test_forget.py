@@ -13,6 +13,7 @@ from tests.operate.support import (
     destination_answers,
     keys_asked,
     pk_of,
+    queue_with,
     told,
     until,
     verdict,
@@ -63,7 +64,8 @@ def test_the_new_key_is_kept_when_the_first_try_fails(operated: Embedded) -> Non
     operated.settle(event)
     assert once("forget", told("f-retried")[0]["key"], "--yes").code == 0
     destination_answers(operated, "f-retried", *[503] * 4)
-    operated.settle(event)
+    with queue_with(operated, VisibilityTimeout="11"):
+        operated.settle(event)
     asked = [
         entry.facts["idempotencyKey"]
         for entry in operated.destination.received("execute")
@@ -128,18 +130,21 @@ def test_a_claim_that_somebody_holds_is_not_forgotten_until_its_lease_is_over(
             },
         )
 
-    hold(5_000)
-    refused = once("forget", done["key"], "--yes")
-    assert refused.code == 1
-    assert "its claim is free in" in refused.err
-    (line,) = operated.send(event)
-    until(
-        lambda: any(m.get("cause") == "IN_PROGRESS" for e in told("f-stuck") for m in e["messages"])
-    )
-    assert "being worked on" in str([e["verdict"] for e in told("f-stuck")])
-    # When the lease is over, the queue's own retry takes the claim over.
-    (report,) = operated.wait([line])
-    assert report.outcome == "PROCESSED"
+    with queue_with(operated, VisibilityTimeout="6"):
+        hold(5_000)
+        refused = once("forget", done["key"], "--yes")
+        assert refused.code == 1
+        assert "its claim is free in" in refused.err
+        (line,) = operated.send(event)
+        until(
+            lambda: any(
+                m.get("cause") == "IN_PROGRESS" for e in told("f-stuck") for m in e["messages"]
+            )
+        )
+        assert "being worked on" in str([e["verdict"] for e in told("f-stuck")])
+        # When the lease is over, the queue's own retry takes the claim over.
+        (report,) = operated.wait([line])
+        assert report.outcome == "PROCESSED"
 
     hold(-1)
     assert once("forget", done["key"], "--yes").code == 0

@@ -48,3 +48,8 @@ def test_what_works_on_a_stack_takes_the_options_that_name_it(path: str) -> None
     options = {name for parameter in COMMANDS[path].params for name in parameter.opts}
     named = {"--stack", "--region", "--profile", "--json"}
     assert (named <= options) == (path.removeprefix("once ") not in WITHOUT_STACK)
+
+
+def test_what_a_script_may_go_by_is_told() -> None:
+    said = " ".join(once("--help").out.split())
+    assert "3 it was done and something wants attention" in said
