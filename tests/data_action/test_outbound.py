@@ -53,7 +53,12 @@ class RawServer:
     def _answer(self, plain: socket.socket) -> None:
         connection = self._tls.wrap_socket(plain, server_side=True) if self._tls else plain
         with connection:
-            connection.recv(65_536)
+            request = b""
+            # To close with something unread would reset the connection, and the answer with it.
+            while not request.endswith(b"\r\n\r\n{}"):
+                request += (received := connection.recv(65_536))
+                if not received:
+                    return
             for piece in self._pieces:
                 connection.sendall(piece)
                 self._done.wait(self._pause)
