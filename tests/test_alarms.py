@@ -159,7 +159,7 @@ def test_the_dashboard_prices_the_memory_that_the_functions_have() -> None:
     text = json.dumps(costs)
     for function, term in (("EnrichmentFunction", "enriching"), ("DataActionFunction", "calling")):
         gigabytes = RESOURCES[function]["Properties"]["MemorySize"] / 1024
-        assert f"{term} * {gigabytes:g}" in text
+        assert f"FILL({term}, 0) * {gigabytes:g}" in text
 
 
 def test_the_dashboard_shows_every_alarm() -> None:

@@ -87,7 +87,21 @@ def test_only_the_rule_is_let_in_from_outside_the_account() -> None:
     assert [statement["Principal"] for statement in allowed] == [
         {"Service": "events.amazonaws.com"}
     ]
-    assert allowed[0]["Condition"] == {"ArnEquals": {"aws:SourceArn": {"GetAtt": "EventRule.Arn"}}}
+    (admitted,) = allowed[0]["Condition"]["ArnEquals"].items()
+    assert admitted[0] == "aws:SourceArn"
+    name = RESOURCES["EventRule"]["Properties"]["Name"]["Sub"]
+    arn = "arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:rule/${Bus}" + name
+    for true, bus in (
+        ({"OnDefaultBus"}, ""),
+        ({"CreatesBus"}, {"Sub": ["${Name}/", {"Name": {"Ref": "EventSourceName"}}]}),
+        (set(), {"Sub": ["${Name}/", {"Name": {"Ref": "EventBusName"}}]}),
+    ):
+        assert decided(admitted[1], true=true) == {"Sub": [arn, {"Bus": bus}]}
+
+
+def test_the_rule_is_let_in_before_it_is_there() -> None:
+    """Until it may send, what it matches is lost: EventBridge does not retry what is forbidden."""
+    assert RESOURCES["EventRule"]["DependsOn"] == "RuleQueuesPolicy"
 
 
 def test_dead_ends_keep_longer_than_the_queue() -> None:
@@ -104,7 +118,7 @@ def test_dead_ends_keep_longer_than_the_queue() -> None:
 
 @pytest.mark.parametrize("name", ["ClaimTable", "OverflowBucket"])
 def test_what_remembers_outlives_the_stack(name: str) -> None:
-    assert RESOURCES[name]["DeletionPolicy"] == "Retain"
+    assert RESOURCES[name]["DeletionPolicy"] == "RetainExceptOnCreate", "unless it never came to be"
     assert RESOURCES[name]["UpdateReplacePolicy"] == "Retain"
 
 

@@ -11,6 +11,7 @@ ASL_PATH = ROOT / "statemachine" / "dedupe.asl.json"
 
 # What the template fills in, with production's numbers.
 SUBSTITUTIONS: Mapping[str, str] = {
+    "Partition": "aws",
     "ClaimTable": "claims",
     "ParkingQueueUrl": "https://sqs.us-east-1.amazonaws.com/123456789012/parking",
     "DataActionFunction": "arn:aws:lambda:us-east-1:123456789012:function:data-action",
