@@ -25,6 +25,7 @@ from tests.chaos.verdict import Verdict
 # Never let act by the destination, so that there are dead letters. All others have chances enough.
 HOPELESS = 3
 RECEIVES = 12
+UNWANTED = ("lost", "actedTwice", "staleOverNewer", "withoutAReason")
 _TELL_SECONDS = 10
 
 
@@ -65,6 +66,7 @@ def result(seed: int, stream: Stream, report: Report, verdict: Verdict) -> dict[
         "deadLetters": verdict.dead,
         "lost": told["lost"],
         "actedTwice": told["acted_twice"],
+        "staleOverNewer": told["stale_over_newer"],
         "withoutAReason": {
             "stale": told["stale_for_nothing"],
             "parked": told["parked_for_nothing"],
@@ -89,7 +91,7 @@ def main() -> int:
         report, verdict = play(stream, Path(folder), Progress(), receives=RECEIVES)
     found = result(chosen.seed, stream, report, verdict)
     recorded.write("chaos", found)
-    for name in ("acted", "askedAgainAfterALostAnswer", "deadLetters", "lost", "actedTwice"):
+    for name in ("acted", "askedAgainAfterALostAnswer", "deadLetters", *UNWANTED):
         print(f"{name}: {found[name]}")
     missing = never_happened(found["faults"])
     if missing:

@@ -22,11 +22,19 @@ def event(line: int) -> dict[str, Any]:
 
 
 def request(
-    line: int, key: str, status: int | None = 200, *, acted: bool = True, repeated: bool = False
+    line: int,
+    key: str,
+    status: int | None = 200,
+    *,
+    at_ms: int = 1,
+    acted: bool = True,
+    repeated: bool = False,
 ) -> Received:
     """What the destination received because of a line, under a key that it need not deserve."""
     body = {"topic": "topic", "body": event(line)["detail"]}
-    return Received(1, "webhook", {"idempotencyKey": key}, {}, body, b"", status, acted, repeated)
+    return Received(
+        at_ms, "webhook", {"idempotencyKey": key}, {}, body, b"", status, acted, repeated
+    )
 
 
 def verdict(
@@ -100,6 +108,19 @@ def test_the_newest_state_is_never_stale() -> None:
     told = [(OLD, PROCESSED), (NEW, STALE)]
     assert verdict(told, request(1, "o")).stale_for_nothing == ["new"]
     assert verdict([(ALONE, STALE)]).stale_for_nothing == ["alone"]
+
+
+def test_an_older_state_may_pass_a_newer_one_in_work_but_not_come_after_it() -> None:
+    told = [(OLD, PROCESSED), (NEW, PROCESSED)]
+    old, new = request(1, "o", at_ms=20_000), request(2, "n", at_ms=9_999)
+    assert verdict(told, old, new).stale_over_newer == ["old"]
+    assert verdict(told, old, request(2, "n", at_ms=10_000)).faultless
+    assert verdict(told, request(1, "o"), request(2, "n", at_ms=90_000)).faultless
+    refused = request(2, "n", 500, at_ms=1, acted=False)
+    assert verdict(told, old, refused, request(2, "n", at_ms=90_000)).faultless
+    elsewhere = Happening("elsewhere", 3_000, lane="another agent")
+    told = [(OLD, PROCESSED), (elsewhere, PROCESSED)]
+    assert verdict(told, old, request(2, "e")).faultless
 
 
 def test_only_what_is_broken_or_refused_is_parked() -> None:

@@ -1,12 +1,15 @@
 """Judges a run with faults by what really happened, and by what the destination really did."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from once.genesys import Received
 from once.report import Outcome, Report
 from tests.chaos.events import Happening, Stream
+
+# With Timing=fast no execution begins a call later than 8 s after it began itself.
+IN_WORK_MS = 10_000
 
 
 @dataclass
@@ -20,6 +23,7 @@ class Verdict:
     repeated: int = 0  # asked once more under the same key, for a fault had hidden that it acted
     lost: list[str] = field(default_factory=list)
     acted_twice: list[str] = field(default_factory=list)
+    stale_over_newer: list[str] = field(default_factory=list)
     stale_for_nothing: list[str] = field(default_factory=list)
     parked_for_nothing: list[str] = field(default_factory=list)
     dead_for_nothing: list[str] = field(default_factory=list)
@@ -29,6 +33,7 @@ class Verdict:
         return not (
             self.lost
             or self.acted_twice
+            or self.stale_over_newer
             or self.stale_for_nothing
             or self.parked_for_nothing
             or self.dead_for_nothing
@@ -46,6 +51,7 @@ def judge(stream: Stream, report: Report, requests: Iterable[Received], receives
     verdict.repeated = len(report.faults.repeated_acts) - len(unexcused)
     twice |= {_told(stream, one) for one in requests if one.facts["idempotencyKey"] in unexcused}
     verdict.acted_twice = sorted(happening.name for happening in twice)
+    verdict.stale_over_newer = sorted({h.name for h in _stale_over_newer(stream, requests)})
 
     outcomes: dict[Happening, set[Outcome]] = defaultdict(set)
     for happening, line in zip(stream.told, report.events, strict=True):
@@ -80,6 +86,19 @@ def _effects(
         if request.acted and not request.repeated:
             effects[_told(stream, request)] += 1
     return effects, {happening for happening, count in effects.items() if count > 1}
+
+
+def _stale_over_newer(stream: Stream, requests: Iterable[Received]) -> Iterator[Happening]:
+    """Older states that acted so long after a newer one that both cannot have been in work."""
+    acts: dict[str, list[tuple[Happening, int]]] = defaultdict(list)
+    for request in sorted(requests, key=lambda one: one.at_ms):
+        happening = _told(stream, request)
+        if not request.acted or happening.lane is None:
+            continue
+        for other, at_ms in acts[happening.lane]:
+            if other.at_ms > happening.at_ms and request.at_ms - at_ms > IN_WORK_MS:
+                yield happening
+        acts[happening.lane].append((happening, request.at_ms))
 
 
 def _look_at_the_dead(
