@@ -62,6 +62,17 @@ def check(at: Operation, yes: Yes = False) -> None:
 def of(stack: Stack, hidden_seconds: int, step: Callable[[str], None]) -> Check:
     rule = _rule(stack)
     canaries = Canaries.hatch(fails_for_ms=hidden_seconds * 500)
+    try:
+        records = _fly(stack, canaries, hidden_seconds, step)
+    finally:  # also where somebody does not wait for the end
+        parked = _clear_parked(stack, canaries)
+    return Check(run=canaries.run, edges=[*_edges(canaries, records, parked), rule])
+
+
+def _fly(
+    stack: Stack, canaries: Canaries, hidden_seconds: int, step: Callable[[str], None]
+) -> Records:
+    """Sends them, and answers what is recorded of them in the end."""
     started_ms = log.now_ms()
     for canary in canaries.all():
         _send(stack, canary, canary.body)
@@ -76,9 +87,7 @@ def of(stack: Stack, hidden_seconds: int, step: Callable[[str], None]) -> Check:
     _wait(stack, started_ms, canaries, patience, lambda told: _all_settled([failing], told))
     # Had the pipe handed back more than it was told to, that would come now.
     time.sleep(_GRACE_SECONDS)
-    records = _wait(stack, started_ms, canaries, 0, lambda _: True)
-    parked = _clear_parked(stack, canaries)
-    return Check(run=canaries.run, edges=[*_edges(canaries, records, parked), rule])
+    return _wait(stack, started_ms, canaries, 0, lambda _: True)
 
 
 def _refuse_where_it_would_harm(stack: Stack) -> None:

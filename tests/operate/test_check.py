@@ -58,6 +58,26 @@ def test_a_pipe_that_deletes_what_was_handed_back_is_found(
 
 
 @pytest.mark.embedded
+def test_whoever_does_not_wait_for_the_end_leaves_nothing_parked(
+    operated: Embedded,  # noqa: ARG001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = once("parked", "list", "--json").json["parked"]
+    wait = checking._wait
+
+    def interrupted(*until_the_first: Any) -> Any:
+        monkeypatch.setattr(checking, "_wait", interrupt)
+        return wait(*until_the_first)
+
+    def interrupt(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checking, "_wait", interrupted)
+    assert once("check", "--yes").code == 130
+    assert once("parked", "list", "--json").json["parked"] == before
+
+
+@pytest.mark.embedded
 def test_a_stack_whose_pipe_is_stopped_is_not_tried(operated: Embedded) -> None:  # noqa: ARG001
     once("pause", "--yes")
     try:
