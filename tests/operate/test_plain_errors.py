@@ -143,3 +143,22 @@ def test_with_a_stack_that_does_not_exist_or_is_not_ours(
     assert "is not one of genesys-once" in said
     answer = once("status", "--stack", "once", "--region", "eu-central-1")
     assert "the stack once in eu-central-1, account 000000000000" in answer.out
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "Cannot read events.jsonl: No such file"),
+        ("\n\n", "holds no events"),
+        ("\x00", "SQS refused line 1"),
+    ],
+)
+def test_with_a_file_of_events_that_cannot_be_sent(
+    operated: Embedded,  # noqa: ARG001
+    content: str | None,
+    said: str,
+) -> None:
+    if content is not None:
+        Path("events.jsonl").write_text(content)
+    assert said in refusal("send", "events.jsonl")
