@@ -26,7 +26,8 @@ from pydantic import TypeAdapter
 
 from bench import recorded
 from tests.enrichment import sdk
-from tests.enrichment.examples import snapshot
+from tests.enrichment.examples import presence, snapshot
+from tests.enrichment.sending import element
 from tests.enrichment.test_homemade import SHAPES
 from tests.enrichment.topic_models import MODELS
 
@@ -66,7 +67,9 @@ STEPS = ("replace", "delete", "rename", "add", "nest", "listed", "repeat")
 @cache
 def _bases() -> tuple[str, ...]:
     events = [sdk.event(topic, seed) for topic in MODELS for seed in (1, 2)]
-    return tuple(map(json.dumps, [*events, *SHAPES, snapshot()]))
+    heartbeat = {"topicName": "channel.metadata", "eventBody": {"message": "WebSocket Heartbeat"}}
+    others = [*SHAPES, snapshot(), heartbeat, element(presence()), element(snapshot())]
+    return tuple(map(json.dumps, [*events, *others * 4]))
 
 
 mutations = st.tuples(
@@ -191,13 +194,9 @@ def hold(batch: list[Any]) -> list[str]:
     return [_named(one) for one in answer]
 
 
-def _named(element: dict[str, Any]) -> str:
-    words = [element["kind"], element.get("reason"), "in the bucket" * _is_moved(element)]
-    return " ".join(filter(None, words))
-
-
-def _is_moved(element: dict[str, Any]) -> bool:
-    return "bodyRef" in element or "rawRef" in element
+def _named(one: dict[str, Any]) -> str:
+    is_moved = "bodyRef" in one or "rawRef" in one
+    return " ".join(filter(None, [one["kind"], one.get("reason"), "in the bucket" * is_moved]))
 
 
 def fuzz(messages: int, first_seed: int) -> Counter[str]:
