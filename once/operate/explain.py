@@ -13,6 +13,7 @@ from once.operate import claims, executions, log, words
 from once.operate.causes import message_of
 from once.operate.command import Operation, command
 from once.operate.model import Model
+from once.operate.queues import depth
 from once.operate.stack import Stack
 from once.operate.story import Event, Message, first_seen, tell
 from once.records import OutcomeRecord
@@ -45,6 +46,7 @@ class Explanation(Model):
     subjects: list[Subject]
     executions: dict[str, str] = Field(description="Links to the executions named in the events.")
     only_observes: bool = Field(description="Whether the stack calls nobody, as it is now.")
+    waiting: int = Field(description="Messages on the queue, of which nothing is told yet.")
     complete: bool = Field(description="False where the log held more than one search can answer.")
 
 
@@ -69,7 +71,8 @@ def explain(
     if not explanation.subjects:
         raise OnceError(
             f"Nothing is known of {thing}: neither a claim nor a record of the last {days} days.\n"
-            "Is it still waiting (once status)? Look further back with --days."
+            f"Is it among the {words.events(explanation.waiting)} on the queue (once status)? Else "
+            "look further back with --days."
         )
     at.answer(explanation, _view(explanation))
 
@@ -104,6 +107,7 @@ def of(stack: Stack, thing: str, days: int) -> Explanation:
         subjects=subjects,
         executions=executions.links(stack, runs, since_ms),
         only_observes=stack.only_observes,
+        waiting=depth(stack, "EventQueueUrl").total,
         complete=complete,
     )
 
@@ -164,6 +168,8 @@ def _view(explanation: Explanation) -> Iterator[str]:
                 day = moment[:10]
                 yield f"[dim]{day} (UTC)[/]"
             yield from _event(event, moment[11:], explanation.executions)
+    if explanation.waiting:
+        yield f"[dim]Not in this: {words.events(explanation.waiting)} still on the queue.[/]"
     if explanation.only_observes:
         yield words.OBSERVED
     if not explanation.complete:

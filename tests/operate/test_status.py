@@ -38,6 +38,7 @@ def test_a_paused_pipe_is_found_and_resumed(operated: Embedded) -> None:
     assert "once resume" in mends(found)
     assert found["queues"][0]["visible"] == 1
     assert verdict("s-paused") is None
+    assert "among the 1 event on the queue" in once("explain", "s-paused").err
     assert once("pause", "--yes").code == 0, "once more is no failure"
     assert once("resume", "--json").json["pipe"] == "RUNNING"
     until(lambda: verdict("s-paused") == "acted once")
