@@ -113,10 +113,9 @@ class Declared:
         if not self._latest:
             return ""
         lane = values[self._n_contents : self._n_lanes]
-        parts = [value for value in lane if value != ""]
-        if len(parts) == 1 and type(parts[0]) is str and is_plain(parts[0], 0):
-            return f"{self._latest}/{parts[0]}"
-        return latest_key(self._exact.family, parts)
+        if len(lane) == 1 and type(lane[0]) is str and lane[0] and is_plain(lane[0], 0):
+            return f"{self._latest}/{lane[0]}"
+        return latest_key(self._exact.family, [value for value in lane if value != ""])
 
     def _from_topic(self, topic: str) -> dict[str, str]:
         follows = self._follow(topic)

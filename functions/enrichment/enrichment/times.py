@@ -22,7 +22,7 @@ WHOLE_SECOND_WINDOW_MS = 1_500
 SENT_WINDOW_MS = 60_000  # copies reach the queue this far apart when a publisher retries
 
 # As `iso` writes it, on a day that every month of our time has.
-_IS_ISO = re.compile(
+is_iso = re.compile(
     r"(?:199|2\d\d)\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])"
     r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z",
     re.ASCII,
@@ -81,7 +81,7 @@ def _minute(number: int) -> str:
 
 def as_iso(value: Any) -> str | None:
     """A time of any spelling as `iso` writes it, or None for whatever is no time."""
-    if type(value) is str and _IS_ISO(value):
+    if type(value) is str and is_iso(value):
         return value
     ms = maybe_ms(value)
     return None if ms is None else iso(ms)

@@ -60,7 +60,10 @@ def slots(template: str, topic: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def pattern(template: str) -> re.Pattern[str]:
     """What matches the topics of a template, with a group for each slot."""
-    return re.compile("(.+?)".join(map(re.escape, template.split(SLOT))), re.DOTALL)
+    *before, last = map(re.escape, template.split(SLOT))
+    # The last slot may take all it can get, which is faster: what follows it is the end.
+    slot = "(.+)" if before else ""
+    return re.compile("(.+?)".join(before) + slot + last, re.DOTALL)
 
 
 Tree = dict[str, Any]
