@@ -112,6 +112,16 @@ def _root(message_id: str, histories: Histories) -> str:
     return message_id
 
 
+def _stand_in(message_id: str | None, histories: Histories) -> str | None:
+    """The message itself, or the fresh one that took its place in the queue."""
+    while message_id and message_id in histories:
+        fresh = _final(histories[message_id]).deferred_to
+        if fresh is None:
+            break
+        message_id = fresh
+    return message_id
+
+
 def _event(
     happening: Sequence[str],
     copies: Mapping[str, Sequence[str]],
@@ -209,7 +219,7 @@ def _message(message_id: str, histories: Histories) -> Message:
         outcome=final.outcome,
         reason=final.reason,
         cause=cause,
-        because_of=final.deferred_to or earlier_id,
+        because_of=final.deferred_to or _stand_in(earlier_id, histories),
         text=_text(final, cause, earlier, len(history)),
         tries=len(history),
         recorded_at_ms=final.recorded_at_ms,

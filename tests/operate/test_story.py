@@ -86,13 +86,14 @@ def test_deferrals_are_followed_to_the_message_that_acted() -> None:
                 record("m1", "RETRY", "LIMITED", 1_000, deferredTo="m2"),
                 record("m2", "RETRY", "LIMITED", 2_000, deferredTo="m3"),
                 record("m3", "PROCESSED", "ACTED", 3_000),
+                record("m4", "DUPLICATE", "COLLAPSED", 4_000, because="run#m1", copyOf="m1"),
             ],
             [claim("run#m3")],
             NOW,
         )
     )
     assert event.verdict == "acted once"
-    assert [message.because_of for message in event.messages] == ["m2", "m3", None]
+    assert [message.because_of for message in event.messages] == ["m2", "m3", None, "m3"]
 
 
 def test_what_was_parked_and_replayed_is_one_event() -> None:
