@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from once.examples.story import CALL, CHAT, FIRST_AGENT, FOLDER
+from tests.e2e.delivery import warm
 from tests.embedded import Embedded
 from tests.events import customer_start
 from tests.operate.conftest import once
@@ -29,7 +30,10 @@ def happenings(subject: str) -> dict[str, list[dict[str, Any]]]:
 
 @pytest.fixture(scope="module")
 def sent(embedded: Embedded) -> None:
-    embedded.settle(*LINES)
+    """Batch by batch: all at once is for machines that are not busy with something else."""
+    warm(embedded)
+    for start in range(0, len(LINES), 10):
+        embedded.settle(*LINES[start : start + 10])
 
 
 @pytest.mark.usefixtures("sent", "operated")
