@@ -114,6 +114,27 @@ def test_a_dead_letter_that_had_acted_does_not_act_again(operated: Embedded) -> 
     assert len(keys_asked(operated, "d-acted")) == 1
 
 
+def test_an_interrupted_replay_leaves_both_dead_ends_as_they_were(
+    operated: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = ["d-kept-by-queue", "d-kept-by-rule"]
+    for conversation, queue in zip(ids, ("EventDeadLettersUrl", "RuleDeadLettersUrl"), strict=True):
+        operated.client("sqs").send_message(
+            QueueUrl=operated.outputs[queue], MessageBody=json.dumps(customer_start(conversation))
+        )
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("once.operate.dead_letters.resend", interrupt)
+        answer = once("dead-letters", "replay", *ids, "--yes", "--json")
+    assert (answer.code, answer.json["done"], answer.json["left"]) == (130, 0, 2)
+    assert once("dead-letters", "replay", *ids, "--yes", "--json").json["done"] == 2
+    for conversation in ids:
+        until(lambda: verdict(conversation) == "acted once")  # noqa: B023 - awaited at once
+
+
 def test_nothing_to_replay_is_no_failure(operated: Embedded) -> None:  # noqa: ARG001
     answer = once("dead-letters", "replay", "no-such-event", "--yes")
     assert (answer.code, "no dead letter" in answer.out) == (0, True)
