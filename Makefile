@@ -10,7 +10,7 @@ SCANNER := .venv-scan
 BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup run test test-fast check scan format build deploy bench compare overload chaos clean
+.PHONY: help setup run test test-fast check scan format build deploy bench compare overload chaos explore clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -64,6 +64,9 @@ overload: $(READY) ## Ten times more events than the destination takes, then wit
 
 chaos: $(READY) ## Five thousand events with every fault on
 	$(BIN)/python -m bench.chaos
+
+explore: $(READY) ## Walk through every interleaving of the claims, for a quarter of an hour
+	$(BIN)/python -m bench.explore
 
 ##@ Put it on AWS
 
