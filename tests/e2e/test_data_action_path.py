@@ -16,10 +16,12 @@ from tests.e2e.delivery import Course, answers, claim, deliver, requests, warm
 from tests.embedded import Embedded
 from tests.events import ORGANISATION
 from tests.operate.support import start_anew, until
+from tests.template import TEMPLATE
 
 pytestmark = pytest.mark.embedded
 
-_DEADLINE_MS = 8_000  # in fast timing, machine less attempt
+_FAST = TEMPLATE["Mappings"]["Timing"]["fast"]
+_DEADLINE_MS = (_FAST["Machine"] - _FAST["Attempt"]) * 1000
 
 
 class Case(NamedTuple):
@@ -52,7 +54,7 @@ LIMITED = "503 with a readable `Retry-After`"
 REMOTE = "Genesys, details say `ACTION.REMOTE_ENDPOINT`"
 PROCESSING = "Genesys, details say `ACTION.PROCESSING`"
 AUTHENTICATION = "Genesys, details say `ACTION.AUTHENTICATION`"
-CERTIFICATE = "a TLS certificate that is not valid"
+CERTIFICATE = "a TLS certificate that is not valid"  # see test_webhook_path.py
 
 CASES = [
     Case("200-299", (200,), 1, "PROCESSED", "ACTED"),
@@ -109,7 +111,7 @@ WAITS = {
 
 
 @pytest.fixture(scope="module")
-def busy(embedded: Embedded) -> Iterator[Embedded]:
+def path(embedded: Embedded) -> Iterator[Embedded]:
     """With a destination at which so many calls went well that these failures are few."""
     table, queue = embedded.outputs["ClaimTableName"], embedded.outputs["EventQueueUrl"]
     place = {"pk": {"S": "gate"}, "sk": {"S": "health"}}
@@ -128,20 +130,20 @@ def busy(embedded: Embedded) -> Iterator[Embedded]:
 
 
 @pytest.fixture(scope="module")
-def courses(busy: Embedded) -> dict[str, Course]:
+def courses(path: Embedded) -> dict[str, Course]:
     """By the names of the cases, after their first delivery."""
     found = {case.name: Course(f"action-{number}") for number, case in enumerate(CASES)}
     for case in CASES:
-        answers(busy, found[case.name], *case.replies)
+        answers(path, found[case.name], *case.replies)
     # The longest first, so that they do not end last.
-    deliver(busy, [found[case.name] for case in sorted(CASES, key=lambda c: -c.requests)])
+    deliver(path, [found[case.name] for case in sorted(CASES, key=lambda c: -c.requests)])
     return found
 
 
 @pytest.fixture(scope="module")
-def parked(busy: Embedded, courses: dict[str, Course]) -> dict[str, dict[str, Any]]:  # noqa: ARG001
+def parked(path: Embedded, courses: dict[str, Course]) -> dict[str, dict[str, Any]]:  # noqa: ARG001
     """The letters in the parking queue, by subject."""
-    return {letter["element"].get("lane"): letter for letter in busy.parked()}
+    return {letter["element"].get("lane"): letter for letter in path.parked()}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -176,12 +178,12 @@ def test_no_call_begins_after_the_deadline(courses: dict[str, Course]) -> None:
 
 
 def test_what_was_handed_back_acts_at_its_next_delivery_under_the_same_key(
-    busy: Embedded, courses: dict[str, Course]
+    path: Embedded, courses: dict[str, Course]
 ) -> None:
     again = [
         courses[case.name] for case in CASES if case.reason in ("ACTION_UNANSWERED", "SETUP_FAULT")
     ]
-    deliver(busy, again)
+    deliver(path, again)
     for course in again:
         assert (course.record.outcome, course.claim) == ("PROCESSED", ("DONE", "PROCESSED"))
         assert course.requests[-1].acted
@@ -190,11 +192,11 @@ def test_what_was_handed_back_acts_at_its_next_delivery_under_the_same_key(
 
 @pytest.mark.parametrize("why", ["seconds, throughout", "no time is left to ask again"])
 def test_what_was_deferred_comes_back_by_itself_under_the_same_key(
-    busy: Embedded, courses: dict[str, Course], why: str
+    path: Embedded, courses: dict[str, Course], why: str
 ) -> None:
     (course,) = [courses[case.name] for case in CASES if case.why == why]
-    until(lambda: claim(busy, course) == ("DONE", "PROCESSED"))
-    later = requests(busy, course)[len(course.requests) :]
+    until(lambda: claim(path, course) == ("DONE", "PROCESSED"))
+    later = requests(path, course)[len(course.requests) :]
     assert later[-1].acted
     keys = {entry.facts["idempotencyKey"] for entry in (*course.requests, *later)}
     assert len(keys) == 1
@@ -216,14 +218,14 @@ def test_every_documented_answer_and_error_is_among_the_cases() -> None:
     assert met == set(ends)
 
 
-def login(busy: Embedded, *replies: Any) -> tuple[Course, list[int | None]]:
+def login(path: Embedded, *replies: Any) -> tuple[Course, list[int | None]]:
     """An event whose token has ended, and how the login answered when it was renewed."""
-    before = len(busy.destination.received("token"))
-    busy.destination.expire_tokens()
-    busy.destination.script.add({"match": {"endpoint": "token"}, "replies": list(replies)})
+    before = len(path.destination.received("token"))
+    path.destination.expire_tokens()
+    path.destination.script.add({"match": {"endpoint": "token"}, "replies": list(replies)})
     course = Course(f"login-{before}-{len(replies)}")
-    deliver(busy, [course])
-    answers = busy.destination.received("token")[before:]
+    deliver(path, [course])
+    answers = path.destination.received("token")[before:]
     return course, [entry.status for entry in answers]
 
 
@@ -242,9 +244,9 @@ def login(busy: Embedded, *replies: Any) -> tuple[Course, list[int | None]]:
     ids=["well", "500", "reset", "429", "429 more than 180 s", "scope", "401", "404"],
 )
 def test_a_token_that_ended_is_renewed_as_far_as_the_login_lets(
-    busy: Embedded, replies: list[Any], answers: list[int | None], outcome: str, reason: str
+    path: Embedded, replies: list[Any], answers: list[int | None], outcome: str, reason: str
 ) -> None:
-    course, answered = login(busy, *replies)
+    course, answered = login(path, *replies)
     assert course.ended == (outcome, reason)
     assert answered == answers
     assert [entry.status for entry in course.requests if entry.status != 401] == [200] * (
