@@ -1,12 +1,14 @@
 """The same event in every wrapping of the field, and what is no event at all."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from tests.enrichment.examples import (
     CONVERSATION,
+    NINE_MS,
     ORGANISATION,
     USER,
     conversation,
@@ -188,6 +190,27 @@ def test_an_element_that_is_replayed_keeps_its_key() -> None:
 def test_an_element_that_was_edited_is_not_replayed(change: dict[str, Any]) -> None:
     one = element({**element(EVENT), **change})
     assert (one["kind"], one["reason"]) == ("parked", "INVALID_REPLAY")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"occurredAtMs": str(NINE_MS)},
+        {"occurredAtMs": float(NINE_MS)},
+        {"note": None},
+        {"trace": {"source": EVENT["source"], "eventId": None, "correlation_id": "c"}},
+        {"policy": {"windowMs": False, "order": "none"}},
+    ],
+)
+def test_what_somebody_wrote_in_another_way_is_replayed_as_it_should_be(
+    change: dict[str, Any],
+) -> None:
+    usual = element(EVENT)
+    again, copy = elements(*(record({**usual, **change}, name) for name in ("1", "2")))
+    assert (again["key"], again["body"]) == (usual["key"], usual["body"])
+    assert (again["occurredAtMs"], again["policy"]) == (NINE_MS, usual["policy"])
+    assert not {"null", "false", "correlation_id"} & {*re.findall(r"\w+", json.dumps(again))}
+    assert copy["copyOf"] == "1"
 
 
 def test_good_and_bad_in_one_batch() -> None:

@@ -100,9 +100,9 @@ def _replayed(message_id: str, value: Element) -> Element:
 
     wrong = "its idempotencyKey is not that of its key"
     try:
-        key = Event.model_validate(value).key
-        if value["idempotencyKey"] == idempotency_key(key.pk, key.sk):
-            return {**value, "messageId": message_id}
+        event = Event.model_validate(value)
+        if event.idempotency_key == idempotency_key(event.key.pk, event.key.sk):
+            return {**event.model_dump(by_alias=True, exclude_none=True), "messageId": message_id}
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         wrong = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
