@@ -25,7 +25,7 @@ from tests.statemachine.asl import SUBSTITUTIONS, definition
 
 LEAST_STATES = 1_000_000
 # Of one scenario; whether it was walked through to the end is recorded.
-MOST_STATES = 1_000_000
+MOST_STATES = 2_000_000
 WALKS = 200
 
 

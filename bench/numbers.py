@@ -332,6 +332,21 @@ class Capacity:
         return charts.ranges(title, allowed, max(RATES))
 
 
+def explorer() -> str:
+    run = recorded.read("explorer")
+    cut = [f'"{one["name"]}"' for one in run["scenarios"] if not one["complete"]]
+    led = run["walks"]
+    return (
+        f"{run['states']:,} distinct states in {len(run['scenarios'])} scenarios, by "
+        f"{run['moves']:,} moves: **{len(run['broken'])} promises broken**. "
+        + (f"Not walked through to the end: {', '.join(cut)}. " if cut else "")
+        + f"Of {run['mutants']} machines broken on purpose {run['mutantsCaught']} were caught; "
+        f"{run['mutantsImplied']} break no promise, since another precaution gives the same. "
+        f"{led['walks']} random walks of {led['moves']:,} moves were led through the embedded "
+        f"AWS: {len(led['disagreements'])} disagreements.\n"
+    )
+
+
 # Speed
 
 
@@ -364,6 +379,7 @@ def blocks() -> dict[str, Callable[[], str]]:
         "cost-items": costs.items,
         "cost-rivals": costs.rivals,
         "speed": speed,
+        "explorer": explorer,
         "scale": scale_line,
         "capacity": quotas.line,
         "capacity-rates": quotas.table,

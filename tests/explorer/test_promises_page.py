@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from bench import recorded
 from tests.explorer.liveness import FOR_EVER
 from tests.explorer.mutant_list import IMPLIED, MUTANTS
-from tests.explorer.scenarios import BOUNDED
+from tests.explorer.scenarios import BOUNDED, FULL
 from tests.scenarios.scenario import CASES
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +39,17 @@ def test_every_sentence_of_the_page_names_a_test() -> None:
     assert len(rows) >= 15
     assert len(points) >= 6
     assert [told for told in [*rows, *points] if ".py::test_" not in told] == []
+
+
+def test_a_million_states_are_recorded_and_no_broken_promise() -> None:
+    run = recorded.read("explorer")
+    assert run["states"] > 1_000_000
+    assert len(run["scenarios"]) == run["scenariosOf"] == len(FULL)
+    assert run["broken"] == []
+    assert {one["name"] for one in run["bitten"]} == {mutant.name for mutant in MUTANTS}
+    assert run["mutantsMissed"] == []
+    assert run["walks"]["walks"] == 200
+    assert run["walks"]["disagreements"] == []
 
 
 def complaints() -> Iterator[str]:
