@@ -332,6 +332,51 @@ class Capacity:
         return charts.ranges(title, allowed, max(RATES))
 
 
+def overload() -> str:
+    result = recorded.read("overload")
+    runs = [result["through"], result["down"]]
+
+    def row(what: str, told: Callable[[dict[str, Any]], str]) -> list[str]:
+        return [what, *map(told, runs)]
+
+    def while_down(told: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]], str]:
+        return lambda run: told(run) if run["downSeconds"] else ""
+
+    rows = [
+        row("events, and copies of them", lambda run: f"{run['events']:,} + {run['copies']}"),
+        row("arriving a minute", lambda run: f"{run['arrivalsPerSecond'] * 60:,.0f}"),
+        row("limit a minute", lambda run: str(run["limitPerMinute"])),
+        row("most calls in any minute", lambda run: str(run["mostCallsInAnyMinute"])),
+        row("of the limit, while any waited", lambda run: f"{run['utilisation']:.1%}"),
+        row("acted once", lambda run: f"{run['actedOnce']:,}"),
+        row(
+            "acted twice, lost, parked", lambda r: f"{r['actedTwice']}, {r['lost']}, {r['parked']}"
+        ),
+        row("dead letters", lambda run: str(run["deadLetters"])),
+        row("put off, in all", lambda run: f"{run['deferrals']:,}"),
+        row("down for", while_down(lambda run: f"{run['downSeconds']:.0f} s")),
+        row("calls until that was found", while_down(lambda run: str(run["callsUntilFoundDown"]))),
+        row("calls while it was down", while_down(lambda run: str(run["probesWhileDown"]))),
+        row("called again after", while_down(lambda run: f"{run['secondsUntilResumed']:.0f} s")),
+    ]
+    return table(["", "slow", "slow, and down in between"], rows)
+
+
+def chaos() -> str:
+    run = recorded.read("chaos")
+    faults = run["faults"]["happened"]
+    return (
+        f"{run['happenings']:,} happenings in {run['lines']:,} events, seed {run['seed']}, and "
+        f"{sum(faults.values()):,} faults of {len(faults)} kinds: {run['acted']:,} acted, "
+        f"{run['stale']} were stale, {run['parked']} parked, and of {run['hopeless']} that the "
+        f"destination never lets in {len(run['deadLetters'])} are dead letters. "
+        f"**Lost {len(run['lost'])}, acted twice {len(run['actedTwice'])}, older after newer "
+        f"{len(run['staleOverNewer'])}**; "
+        f"{run['askedAgainAfterALostAnswer']} were asked for once more under the same "
+        "Idempotency-Key, since a fault had hidden that they acted.\n"
+    )
+
+
 def explorer() -> str:
     run = recorded.read("explorer")
     cut = [f'"{one["name"]}"' for one in run["scenarios"] if not one["complete"]]
@@ -380,6 +425,8 @@ def blocks() -> dict[str, Callable[[], str]]:
         "cost-rivals": costs.rivals,
         "speed": speed,
         "explorer": explorer,
+        "overload": overload,
+        "chaos": chaos,
         "scale": scale_line,
         "capacity": quotas.line,
         "capacity-rates": quotas.table,

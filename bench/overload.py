@@ -29,6 +29,8 @@ MINUTE_MS = 60_000
 OVERLOAD = 10
 LEAST_UTILISATION = 0.9
 MOST_PROBES = 8  # "at most a handful", as its pauses double
+# Those that find out that it is down, and those in flight meanwhile, are over after so long.
+FOUND_OUT_MS = 10_000
 _LOOK_SECONDS = 0.5
 
 
@@ -168,6 +170,7 @@ def measure(events: int, limit: int, down_seconds: float) -> dict[str, Any]:
         good = sorted(entry.at_ms for entry in destination.received("execute") if entry.acted)
         records = list(destination.keys.values())
     acts = Counter(record.acts for record in records)
+    found_ms = fault_ms[0] + FOUND_OUT_MS
     resumed_ms = next((at for at in good if at > fault_ms[1]), fault_ms[1]) if fault_ms[0] else 0
     return {
         "date": datetime.now(UTC).date().isoformat(),
@@ -188,9 +191,8 @@ def measure(events: int, limit: int, down_seconds: float) -> dict[str, Any]:
             utilisation(calls, waiting_spans(looks, (fault_ms[0], resumed_ms)), limit), 3
         ),
         "downSeconds": down_seconds,
-        # The calls in flight, and those that find out, are over after so long.
-        "probesWhileDown": sum(fault_ms[0] + 5_000 <= at < fault_ms[1] for at in calls),
-        "callsUntilFoundDown": sum(fault_ms[0] <= at < fault_ms[0] + 5_000 for at in calls),
+        "callsUntilFoundDown": sum(fault_ms[0] <= at < found_ms for at in calls),
+        "probesWhileDown": sum(found_ms <= at < fault_ms[1] for at in calls),
         "secondsUntilResumed": round((resumed_ms - fault_ms[1]) / 1000, 1),
     }
 
