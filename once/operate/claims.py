@@ -75,15 +75,6 @@ def of_subject(stack: Stack, pk: str) -> tuple[list[Claim], list[Latest]]:
     return sorted(claims, key=lambda claim: claim.event_time), latest
 
 
-def get(stack: Stack, pk: str, sk: str) -> Claim | None:
-    answer = stack.client("dynamodb").get_item(
-        TableName=stack.outputs["ClaimTableName"],
-        Key={"pk": {"S": pk}, "sk": {"S": sk}},
-        ConsistentRead=True,
-    )
-    return Claim.model_validate(plain(answer["Item"])) if "Item" in answer else None
-
-
 def plain(item: dict[str, Any]) -> dict[str, Any]:
     """An item without DynamoDB's types; numbers stay text, which the models read."""
     return {name: next(iter(value.values())) for name, value in item.items()}

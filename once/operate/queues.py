@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from botocore.exceptions import ClientError
-from pydantic import BaseModel
+from pydantic import Field
 
+from once.operate.model import Model
 from once.operate.stack import Stack
 
 _BATCH = 10
@@ -18,11 +19,11 @@ _LONGEST_HIDE_SECONDS = 43_200
 _PER_SECOND = 20.0
 
 
-class Depth(BaseModel):
+class Depth(Model):
     """How many messages a queue holds, roughly, as SQS says."""
 
     visible: int
-    in_flight: int
+    in_flight: int = Field(description="Being worked on, or waiting for the next try.")
     delayed: int
 
     @property

@@ -16,7 +16,7 @@ from once.operate import gate, log, words
 from once.operate.command import ATTENTION, Operation, command
 from once.operate.gate import Destination, Limit
 from once.operate.model import Model
-from once.operate.queues import depth
+from once.operate.queues import Depth, depth
 from once.operate.stack import Stack
 from once.report import Outcome
 
@@ -32,16 +32,9 @@ _OLD_SECONDS = 1800
 _NAMESPACE = "GenesysOnce"
 
 
-class Queue(Model):
+class Queue(Depth):
     name: str
-    visible: int
-    in_flight: int = Field(description="Being worked on, or waiting for the next try.")
-    delayed: int
     oldest_seconds: int | None = Field(description="Null where CloudWatch has no number.")
-
-    @property
-    def total(self) -> int:
-        return self.visible + self.in_flight + self.delayed
 
 
 class Finding(Model):
