@@ -299,7 +299,7 @@ MUTANTS = [
     Mutant(
         "an unreleased claim keeps its verdict",
         text("ReleaseClaim", "$merge([$verdict, {'outcome': 'RETRY'}])", "$verdict"),
-        UNANSWERED,
+        with_faults(COPIES, Fault.ANSWER_LOST, Fault.ERROR, faults=2),
     ),
     Mutant(
         "complete does not renew the expiry",
