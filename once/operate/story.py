@@ -44,6 +44,7 @@ class Event(Model):
 Histories = Mapping[str, Sequence[OutcomeRecord]]
 _Place = tuple[str | None, str | None]
 _LATE_MS = 86_400_000
+_SILENT_MS = 3_600_000  # between two tries lie a quarter of an hour, and what waits before it
 
 
 def tell(records: Iterable[OutcomeRecord], claims: Iterable[Claim], now_ms: int) -> list[Event]:
@@ -186,7 +187,13 @@ def _verdict(
         case Outcome.PARKED:
             return f"parked: {why}" if why else "parked"
         case Outcome.RETRY:
-            return f"not settled yet: {why}" if why else "not settled yet"
+            since_ms = now_ms - lead.recorded_at_ms if lead else 0
+            if lead is None or since_ms < _SILENT_MS:
+                return f"not settled yet: {why}" if why else "not settled yet"
+            return (
+                f"not settled, and not tried for {words.age(since_ms)}: {why}; "
+                f"is it dead? once dead-letters list {lead.message_id}"
+            )
     return "skipped; what acted in its place is no longer in the log"
 
 

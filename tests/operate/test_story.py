@@ -79,6 +79,14 @@ def test_a_message_handed_back_and_overtaken_by_its_copy_belongs_to_what_acted()
     assert [message.message_id for message in event.messages] == ["m1", "m2"]
 
 
+def test_what_was_not_tried_for_long_may_be_dead() -> None:
+    failed = record("m1", "RETRY", "SETUP_FAULT", 1_000)
+    assert only(tell([failed], [], 60_000)).verdict.startswith("not settled yet: credentials")
+    verdict = only(tell([failed], [], 8 * 3_600_000)).verdict
+    assert verdict.startswith("not settled, and not tried for 7 h: credentials, address")
+    assert verdict.endswith("once dead-letters list m1")
+
+
 def test_deferrals_are_followed_to_the_message_that_acted() -> None:
     event = only(
         tell(
