@@ -175,8 +175,9 @@ class Costs:
 
     def line(self) -> str:
         costs = cost.monthly(self.traffic, self.measured, self.price)
-        error, every = self.of(), self.of(log_level=LogLevel.ALL)
-        calls, kept = costs["Lambda: the calls"], costs["DynamoDB: claims kept"]
+        error, every = round(self.of(), 2), self.of(log_level=LogLevel.ALL)
+        calls = round(costs["Lambda: the calls"], 2)
+        kept = round(costs["DynamoDB: claims kept"], 2)
         outcomes, functions = costs["Logs: outcomes"], costs["Logs: functions"]
         fixed = sum(costs[name] for name in cost.FIXED)
         return (
@@ -332,6 +333,9 @@ class Capacity:
         return charts.ranges(title, allowed, max(RATES))
 
 
+# What goes wrong
+
+
 def overload() -> str:
     result = recorded.read("overload")
     runs = [result["through"], result["down"]]
@@ -424,9 +428,9 @@ def blocks() -> dict[str, Callable[[], str]]:
         "cost-items": costs.items,
         "cost-rivals": costs.rivals,
         "speed": speed,
-        "explorer": explorer,
         "overload": overload,
         "chaos": chaos,
+        "explorer": explorer,
         "scale": scale_line,
         "capacity": quotas.line,
         "capacity-rates": quotas.table,

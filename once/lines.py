@@ -18,6 +18,13 @@ class Line:
     number: int
     text: str
 
+    def is_json(self) -> bool:
+        try:
+            json.loads(self.text)
+        except (ValueError, RecursionError):
+            return False
+        return True
+
 
 def read_lines(path: Path) -> list[Line]:
     """The lines with something in them; numbers count the empty ones too."""

@@ -110,6 +110,8 @@ def replay(
 
 def drop(at: Operation, ids: _Ids = None, reason: _Reason = None, yes: Yes = False) -> None:
     """Delete parked events that shall never act."""
+    if not ids and not reason:
+        raise OnceError("Name what to delete: ids, or --reason CODE. See: once parked list")
     found = _read(at.stack, ids, reason)
     if not found:
         at.answer(Done(), [_nothing(ids, reason)])

@@ -27,6 +27,7 @@ class Sent(Model):
     """How much went into the queue."""
 
     sent: int = 0
+    not_json: int
 
     def sent_to_queue(self, line: Line, message_id: str) -> None:  # noqa: ARG002
         self.sent += 1
@@ -85,9 +86,12 @@ def send(
         at.confirm(
             f"Send {words.events(len(lines))} there? They act as if they came from Genesys.", yes
         )
-    sent = Sent()
+    sent = Sent(not_json=sum(not line.is_json() for line in lines))
     Sender(at.stack.client("sqs"), None, at.stack.outputs, sent).to_queue(lines)
-    at.answer(sent, [f"{words.events(sent.sent)} sent. See what becomes of them with: once status"])
+    told = [f"{words.events(sent.sent)} sent. See what becomes of them with: once status"]
+    if sent.not_json:
+        told.append(f"Not JSON, so they will be parked: {sent.not_json}. Is it the right file?")
+    at.answer(sent, told)
 
 
 def parameters_of(given: list[str] | None) -> dict[str, str]:

@@ -126,6 +126,8 @@ def test_only_what_was_asked_for_is_replayed(operated: Embedded) -> None:
     assert len(parked("p-that")) == 1
     assert once("parked", "replay", "p-that", "--reason", "UNCERTAIN", "--yes").code == 0
     assert len(parked("p-that")) == 1
+    everything = once("parked", "drop", "--yes")
+    assert (everything.code, "Name what to delete" in everything.err) == (1, True)
     assert once("parked", "drop", "p-that", "--yes").code == 0
 
 

@@ -71,6 +71,7 @@ def test_a_night_after_which_nothing_is_stuck(folder: Path, script: Path) -> Non
         events(folder / "e.jsonl", customer_start("refused"), "poison", customer_start("ok")),
     )
     assert (sent.code, "3 events sent" in sent.out) == (0, True)
+    assert "Not JSON, so they will be parked: 1." in sent.out
     until(lambda: verdict("ok") == "acted once")
     until(lambda: verdict("refused") == "parked: the destination refused it for good")
     _bury(customer_start("buried"))
