@@ -231,7 +231,9 @@ def capacity(
     ] = False,
 ) -> None:
     """Print which quota binds first at a rate, what to ask for, and how a cold start goes."""
-    if region not in boto3.Session().get_available_regions("sqs"):
+    session = boto3.Session()
+    partitions = session.get_available_partitions()
+    if not any(region in session.get_available_regions("sqs", name) for name in partitions):
         raise OnceError(f"AWS has no region {region}. Name one as in eu-central-1.")
     traffic = Traffic(0, copies, batch_size, limited=limited, action_ms=action_ms)
     load = Load.of(traffic, Measured.read(), prices())

@@ -103,7 +103,7 @@ class HealthRow(_Row):
     failed: int | None = Field(None, ge=0)
     """Calls of that minute that failed."""
     acted: int | None = Field(None, ge=0)
-    """Calls of that minute that acted."""
+    """Calls of that minute that were answered: the event acted, or was refused for good."""
     open_until: PastMs | None = None
     """Nobody calls before then, epoch milliseconds. Absent: it is called as always."""
     pause: int | None = Field(None, gt=0)

@@ -178,7 +178,7 @@ def _edges(canaries: Canaries, records: Records, parked: int) -> Iterator[Edge]:
         said = f"{record.outcome}, {record.reason}"
         return (record.outcome, record.reason) == (outcome, reason), said
 
-    works, said = ends(canaries.good, 0, Outcome.PROCESSED, "ACTED")
+    works, said = ends(canaries.good, 0, Outcome.PROCESSED, "OBSERVED")
     yield Edge(edge="queue, pipe, enrichment, state machine, action", works=works, said=said)
     works, said = ends(canaries.good, 1, Outcome.DUPLICATE, "SAME_KEY")
     yield Edge(edge="a copy meets its claim", works=works, said=said)

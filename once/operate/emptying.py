@@ -53,6 +53,7 @@ def work_through(
             each(letter)
             reading.delete(letter)
             settled.append(letter.message_id)
+            failed.pop(letter.message_id, None)
         except (ClientError, OnceError) as error:
             failed[letter.message_id] = str(error)
 

@@ -69,10 +69,11 @@ def explain(
         raise OnceError("Which one? Give the id of a conversation, user, queue or message.")
     explanation = of(at.stack, thing, days)
     if not explanation.subjects:
+        waiting = explanation.waiting
+        queued = f"Is it among the {words.events(waiting)} on the queue (once status)? Else l"
         raise OnceError(
             f"Nothing is known of {thing}: neither a claim nor a record of the last {days} days.\n"
-            f"Is it among the {words.events(explanation.waiting)} on the queue (once status)? Else "
-            "look further back with --days."
+            f"{queued if waiting else 'L'}ook further back with --days."
         )
     at.answer(explanation, _view(explanation))
 

@@ -39,6 +39,8 @@ _OTHERS = {"userId": "agent", "user.id": "agent", "queueId": "queue"}
 
 _REASONS = {
     "ACTED": "",
+    "OBSERVED": "nobody was called: the target or the mapping says so",
+    "OBSERVED_UNMARKED": "nobody was called, and its mark was lost",
     "ACTED_UNMARKED": "its mark was lost, so it may be asked again with the same Idempotency-Key",
     "ACTION_UNANSWERED": "the destination gave no good answer in time",
     "RATE_LIMITED": "the destination limits us",

@@ -16,7 +16,7 @@ CASES = Path(__file__).parent / "cases"
 TASKS = frozenset(name for name, state in states().items() if state["Type"] == "Task")
 _THEIR_FAULTS = ("Transient", "RateLimited", "Rejected", "Uncertain")
 _OUR_FAULTS = ("NotAuthorised", "NotConfigured", "TooLate", "crash")
-ANSWERS = frozenset(("ok", *_THEIR_FAULTS, *_OUR_FAULTS))
+ANSWERS = frozenset(("ok", "observes", *_THEIR_FAULTS, *_OUR_FAULTS))
 _UNITS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 

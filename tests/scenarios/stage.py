@@ -184,6 +184,8 @@ class Stage:
         kind, *number = said.removeprefix("acts then ").split()
         if kind == "ok":
             return {"version": "1", "result": "ACTED", "status": 200, "durationMs": 1}
+        if kind == "observes":
+            return {"version": "1", "result": "OBSERVED"}
         if kind == "crash":
             raise LambdaError("Runtime.ExitError", "the function crashed")
         told = {"detail": _CAUSE} | ({"retryAfterSeconds": int(number[0])} if number else {})
