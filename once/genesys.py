@@ -345,7 +345,9 @@ def _oauth_error(error: str, description: str) -> dict[str, str]:
 
 
 def genesys(
-    port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 takes a free one.")] = 8090,
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="Port on 127.0.0.1; 0 takes a free one.")
+    ] = 8090,
     script: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="JSON file of misbehaviour.")
     ] = None,

@@ -19,7 +19,7 @@ _NO_RIGHT = {
     "UnauthorizedOperation",
     "KMS.AccessDeniedException",
 }
-_LOG_IN = "Log in again (for SSO: aws sso login), or name another profile with --profile."
+_LOG_IN = "Log in (for SSO: aws sso login), or name another profile with --profile."
 
 
 def plain(error: aws.BotoCoreError | aws.ClientError, embedded: bool) -> OnceError:
@@ -56,7 +56,10 @@ def _refused(error: aws.ClientError) -> str:
 def _unreached(error: aws.BotoCoreError) -> str:
     match error:
         case aws.NoRegionError():
-            return "No region is set. Add --region, e.g. --region eu-central-1, or set AWS_REGION."
+            return (
+                "No region is set. Add --region, e.g. --region eu-central-1, or set AWS_REGION.\n"
+                "To try the commands on this machine first: once up"
+            )
         case aws.ProfileNotFound():
             return (
                 f"{error}.\nThe profiles of this machine are listed by: aws configure list-profiles"
