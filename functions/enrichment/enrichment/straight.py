@@ -126,7 +126,7 @@ def straight(message_id: str, event: Any, sent_ms: int | None) -> dict[str, Any]
         "occurredAt": iso(ms),
         "occurredAtMs": ms,
         "publishedAt": published,
-        "ids": dict(zip(id_fields, texts)),  # noqa: B905
+        "ids": dict(zip(id_fields, texts)),  # noqa: B905 - of one length, each time
         "key": {"pk": pk, "sk": sk},
         "idempotencyKey": sha256(f"{pk}\n{sk}".encode()).hexdigest(),
         "policy": {"windowMs": 0, "order": "none"},
