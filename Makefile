@@ -38,8 +38,8 @@ check: $(READY) ## Lint and type-check code, template and state machine
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/sam validate --lint
-	$(BIN)/python -m tests.statemachine.lint
-	$(BIN)/python -m tests.statemachine.diagram --check
+	$(BIN)/python -m proof.definition.lint
+	$(BIN)/python -m proof.definition.diagram --check
 	$(BIN)/python -m schemas --check
 	$(BIN)/python -m bench.numbers --check
 

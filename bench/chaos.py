@@ -18,9 +18,9 @@ from bench import recorded
 from once.faults import Faults
 from once.report import Report
 from once.tracker import Standing
-from tests.chaos.events import Stream, chaos_stream
-from tests.chaos.play import CHAOS, play
-from tests.chaos.verdict import Verdict
+from proof.chaos.events import Stream, chaos_stream
+from proof.chaos.play import CHAOS, play
+from proof.chaos.verdict import Verdict
 
 # Never let act by the destination, so that there are dead letters. All others have chances enough.
 HOPELESS = 3

@@ -13,15 +13,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bench import recorded
-from tests.explorer.machine import Machine
-from tests.explorer.mutant_list import IMPLIED, MUTANTS
-from tests.explorer.replay import replay, world_of
-from tests.explorer.scenario import WITHOUT_END
-from tests.explorer.scenarios import FULL
-from tests.explorer.search import Found, explore
-from tests.explorer.world import World
-from tests.scenarios.embedded_machine import started
-from tests.statemachine.asl import SUBSTITUTIONS, definition
+from proof.definition.asl import SUBSTITUTIONS, definition
+from proof.explorer.machine import Machine
+from proof.explorer.mutant_list import IMPLIED, MUTANTS
+from proof.explorer.replay import replay, world_of
+from proof.explorer.scenario import WITHOUT_END
+from proof.explorer.scenarios import FULL
+from proof.explorer.search import Found, explore
+from proof.explorer.world import World
+from proof.scenarios.embedded_machine import started
 
 LEAST_STATES = 1_000_000
 # Of one scenario; whether it was walked through to the end is recorded.

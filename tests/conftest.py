@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.embedded import Embedded, deployed
+from proof.embedded import Embedded, deployed
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,9 @@ import jsonata
 import pytest
 from data_action import errors, metrics
 
-from tests.cloudwatch import DOCUMENTED, Dimensions, Metric, embedded_metrics
-from tests.statemachine.asl import ROOT, states
-from tests.template import RESOURCES, TEMPLATE, decided, of_type
+from proof.cloudwatch import DOCUMENTED, Dimensions, Metric, embedded_metrics
+from proof.definition.asl import ROOT, states
+from proof.template import RESOURCES, TEMPLATE, decided, of_type
 
 ALARMS = {name: alarm["Properties"] for name, alarm in of_type("AWS::CloudWatch::Alarm").items()}
 RUNBOOK = (ROOT / "docs/runbook.md").read_text()

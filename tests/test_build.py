@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.statemachine.asl import ROOT
+from proof.definition.asl import ROOT
 from tests.test_template import RESOURCES
 
 # What the Lambda runtime brings along: boto3 and what it stands on.

@@ -14,8 +14,8 @@ import botocore.session
 import pytest
 from botocore import xform_name
 
-from tests.statemachine.asl import ASL_PATH, ROOT, definition, states
-from tests.template import RESOURCES, decided, of_type, statements_of
+from proof.definition.asl import ASL_PATH, ROOT, definition, states
+from proof.template import RESOURCES, decided, of_type, statements_of
 
 Right = tuple[str, str]  # IAM action, and the resource as text
 

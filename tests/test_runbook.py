@@ -8,8 +8,8 @@ import pytest
 import typer
 
 from once.cli import app
-from tests.statemachine.asl import ROOT
-from tests.template import of_type
+from proof.definition.asl import ROOT
+from proof.template import of_type
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 

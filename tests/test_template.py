@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.statemachine.asl import ROOT, definition, states
-from tests.template import RESOURCES, TEMPLATE, decided, of_type, statements
+from proof.definition.asl import ROOT, definition, states
+from proof.template import RESOURCES, TEMPLATE, decided, of_type, statements
 
 # Properties that end in Name and are not the name of their resource.
 REFERENCES = {"EventSourceName", "EventBusName", "MetricName", "DisplayName"}
@@ -29,7 +29,7 @@ def test_production_limits_are_those_written_into_the_state_machine() -> None:
 
 
 def test_the_substitutions_of_the_tests_are_productions() -> None:
-    from tests.statemachine.asl import SUBSTITUTIONS
+    from proof.definition.asl import SUBSTITUTIONS
 
     seconds = TEMPLATE["Mappings"]["Timing"]["production"]
     for name in ("Action", "Attempt", "Machine", "Lease"):

@@ -15,7 +15,7 @@ from once.capacity import (
 )
 from once.cli import app
 from once.cost import Measured, Traffic, prices
-from tests.template import TEMPLATE
+from proof.template import TEMPLATE
 
 ANY = 1e9
 

@@ -23,7 +23,7 @@ from once.cost import (
     per_million,
     prices,
 )
-from tests.template import RESOURCES
+from proof.template import RESOURCES
 
 TRAFFIC = Traffic(MILLION, log_level=LogLevel.ERROR)
 PARTS = {

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from once.tracker import Standing
-from tests.chaos.events import chaos_stream
-from tests.chaos.play import play
+from proof.chaos.events import chaos_stream
+from proof.chaos.play import play
 
 EVENTS = 300
 SEED = 4

@@ -6,8 +6,8 @@ from typing import Any
 
 from once.genesys import Received
 from once.report import DeadLetter, FaultsReport, LineReport, Outcome, RepeatedAct, Report
-from tests.chaos.events import Happening, Stream, chaos_stream
-from tests.chaos.verdict import Verdict, judge
+from proof.chaos.events import Happening, Stream, chaos_stream
+from proof.chaos.verdict import Verdict, judge
 
 OLD, NEW = Happening("old", 1_000, lane="agent"), Happening("new", 2_000, lane="agent")
 ALONE = Happening("alone", 1_500)

@@ -13,8 +13,8 @@ import pytest
 from botocore.validate import validate_parameters
 from jsonschema import Draft4Validator, Draft202012Validator
 
+from proof.template import RESOURCES, TEMPLATE
 from schemas.registry import draft4
-from tests.template import RESOURCES, TEMPLATE
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 PROPERTIES = RESOURCES["EventSchema"]["Properties"]

@@ -16,9 +16,9 @@ from data_action.request import ActionRequest, webhook_request
 from jsonschema import Draft202012Validator
 
 from once.report import Outcome
+from proof.embedded import Embedded, deployed
+from proof.events import customer_start
 from schemas.contracts import closed
-from tests.embedded import Embedded, deployed
-from tests.events import customer_start
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 EXAMPLES = SCHEMAS / "examples"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from data_action import errors, handler
 
-from tests.cloudwatch import embedded_metrics
+from proof.cloudwatch import embedded_metrics
 
 STACK = frozenset({"Stack"})
 PAYLOAD = {"attempt": 2, "execution": "run-1#message-1", "event": {"body": {"ani": "+49155"}}}

@@ -10,8 +10,8 @@ from once.embedded.pipe import Batch
 from once.genesys import Received
 from once.outcomes import OutcomeLog
 from once.records import OutcomeRecord
-from tests.embedded import Embedded
-from tests.events import ORGANISATION, customer_start
+from proof.embedded import Embedded
+from proof.events import ORGANISATION, customer_start
 
 _AT_ONCE = 5
 

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from once.embedded.pipe import Batch, Ending
-from tests.cloudwatch import embedded_metrics
-from tests.embedded import Embedded, deployed
-from tests.events import customer_start
+from proof.cloudwatch import embedded_metrics
+from proof.embedded import Embedded, deployed
+from proof.events import customer_start
 from tests.test_alarms import ALARMS, slug
 
 pytestmark = pytest.mark.embedded

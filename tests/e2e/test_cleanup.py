@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from once.embedded.stack import project_template
-from tests.events import customer_start
+from proof.events import customer_start
 
 pytestmark = pytest.mark.embedded
 

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from proof.embedded import Embedded
+from proof.events import ORGANISATION
+from proof.template import TEMPLATE
 from tests.data_action.test_docs import rows
 from tests.e2e.delivery import Course, answers, claim, deliver, requests, warm
-from tests.embedded import Embedded
-from tests.events import ORGANISATION
 from tests.operate.support import start_anew, until
-from tests.template import TEMPLATE
 
 pytestmark = pytest.mark.embedded
 

@@ -14,7 +14,7 @@ import pytest
 
 from once.embedded.aws import EmbeddedAws, _free_port
 from once.errors import OnceError
-from tests.embedded import Embedded
+from proof.embedded import Embedded
 
 pytestmark = pytest.mark.embedded
 

@@ -12,10 +12,10 @@ from once.embedded.stack import EmbeddedStack
 from once.examples.story import FOLDER
 from once.genesys import GenesysServer
 from once.tracker import Tracker
+from proof.definition.asl import ROOT
+from proof.embedded import Embedded, deployed
+from proof.template import TEMPLATE
 from tests.e2e.test_story import check_groups
-from tests.embedded import Embedded, deployed
-from tests.statemachine.asl import ROOT
-from tests.template import TEMPLATE
 
 pytestmark = pytest.mark.embedded
 

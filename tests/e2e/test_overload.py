@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from once.report import Outcome
-from tests.embedded import Embedded
-from tests.events import customer_start
+from proof.embedded import Embedded
+from proof.events import customer_start
 from tests.operate.conftest import once, up
 from tests.statemachine.test_limiter import ON_ITS_WAY_MS, slots, token_ends_ms
 

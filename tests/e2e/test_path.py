@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from once.report import Outcome
-from tests.embedded import Embedded
-from tests.events import ORGANISATION, customer_start
+from proof.embedded import Embedded
+from proof.events import ORGANISATION, customer_start
 
 pytestmark = pytest.mark.embedded
 

@@ -21,12 +21,12 @@ import pytest
 from once.genesys import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET
 from once.genesys_script import action_error_body
 from once.report import Outcome
+from proof.embedded import Embedded
+from proof.events import customer_start
+from proof.template import RESOURCES, TEMPLATE
 from tests.e2e.delivery import Course, answers, deliver
-from tests.embedded import Embedded
-from tests.events import customer_start
 from tests.operate.conftest import once, up
 from tests.operate.support import start_anew
-from tests.template import RESOURCES, TEMPLATE
 
 PHONE = "4915550100742"
 WORDS = "said-by-the-caller"

@@ -27,8 +27,8 @@ from once.embedded.pipe import Batch, Ending, PipeRunner
 from once.embedded.stack import project_template
 from once.genesys import GenesysServer
 from once.run import destination_parameters
-from tests.embedded import Embedded
-from tests.events import customer_start
+from proof.embedded import Embedded
+from proof.events import customer_start
 from tests.test_permissions import LOG_DELIVERY, granted, used_by_machine
 
 pytestmark = pytest.mark.embedded

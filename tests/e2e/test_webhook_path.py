@@ -13,10 +13,10 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from once.genesys import SIGNING_SECRET, Received
 from once.report import Outcome
+from proof.embedded import Embedded, deployed
+from proof.events import customer_start
 from tests.e2e.delivery import Course, answers, deliver
 from tests.e2e.test_privacy import MARKERS, PHONE, call, leaks, written
-from tests.embedded import Embedded, deployed
-from tests.events import customer_start
 from tests.operate.support import destination_answers, start_anew
 
 pytestmark = pytest.mark.embedded

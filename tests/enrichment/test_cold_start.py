@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from enrichment import handler
 
-from tests.embedded import Embedded
+from proof.embedded import Embedded
 from tests.enrichment.examples import conversation, presence, snapshot
 from tests.enrichment.sending import element, record
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.explorer.machine import Machine
-from tests.explorer.mutant_list import IMPLIED, MUTANTS
-from tests.explorer.mutants import Mutant
-from tests.explorer.scenario import Scenario
-from tests.explorer.scenarios import BOUNDED
-from tests.explorer.search import explore
-from tests.explorer.world import World
-from tests.statemachine.asl import SUBSTITUTIONS, definition
+from proof.definition.asl import SUBSTITUTIONS, definition
+from proof.explorer.machine import Machine
+from proof.explorer.mutant_list import IMPLIED, MUTANTS
+from proof.explorer.mutants import Mutant
+from proof.explorer.scenario import Scenario
+from proof.explorer.scenarios import BOUNDED
+from proof.explorer.search import explore
+from proof.explorer.world import World
 
 MOST_STATES = 70_000
 

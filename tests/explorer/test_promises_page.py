@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from bench import recorded
-from tests.explorer.liveness import FOR_EVER
-from tests.explorer.mutant_list import IMPLIED, MUTANTS
-from tests.explorer.scenarios import BOUNDED, FULL
-from tests.scenarios.scenario import CASES
+from proof.explorer.liveness import FOR_EVER
+from proof.explorer.mutant_list import IMPLIED, MUTANTS
+from proof.explorer.scenarios import BOUNDED, FULL
+from proof.scenarios.scenario import CASES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "promises.md").read_text("utf-8")
@@ -55,7 +55,7 @@ def test_a_million_states_are_recorded_and_no_broken_promise() -> None:
 def complaints() -> Iterator[str]:
     """What the explorer may say of a broken promise, with … for what it fills in."""
     for module in ("promises", "world"):
-        text = (Path(__file__).parent / f"{module}.py").read_text("utf-8")
+        text = (ROOT / "proof" / "explorer" / f"{module}.py").read_text("utf-8")
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "Broken":
                 yield "".join(_literal(node.args[0]))

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.explorer.machine import Machine
-from tests.explorer.mutant_list import MUTANTS
-from tests.explorer.replay import SCENARIOS, DisagreementError, replay, world_of
-from tests.explorer.world import World
-from tests.scenarios.embedded_machine import EmbeddedMachine, started
+from proof.explorer.machine import Machine
+from proof.explorer.mutant_list import MUTANTS
+from proof.explorer.replay import SCENARIOS, DisagreementError, replay, world_of
+from proof.explorer.world import World
+from proof.scenarios.embedded_machine import EmbeddedMachine, started
 
 pytestmark = pytest.mark.embedded
 

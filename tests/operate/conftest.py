@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from once.cli import app
 from once.operate.running import Running, kept
-from tests.embedded import Embedded
+from proof.embedded import Embedded
 
 
 @dataclass

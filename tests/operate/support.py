@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.embedded import Embedded
-from tests.events import ORGANISATION, customer_start
+from proof.embedded import Embedded
+from proof.events import ORGANISATION, customer_start
 from tests.operate.conftest import once
 
 

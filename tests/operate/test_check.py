@@ -7,7 +7,7 @@ import pytest
 from once.operate import check as checking
 from once.operate.canaries import Canaries
 from once.records import OutcomeRecord
-from tests.embedded import Embedded
+from proof.embedded import Embedded
 from tests.operate.conftest import once
 from tests.operate.support import machine
 

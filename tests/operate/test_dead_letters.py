@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.embedded import Embedded
-from tests.events import customer_start
+from proof.embedded import Embedded
+from proof.events import customer_start
 from tests.operate.conftest import once
 from tests.operate.support import (
     keys_asked,

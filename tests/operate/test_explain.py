@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from once.examples.story import CALL, CHAT, FIRST_AGENT, FOLDER
+from proof.embedded import Embedded
+from proof.events import customer_start
 from tests.e2e.delivery import warm
-from tests.embedded import Embedded
-from tests.events import customer_start
 from tests.operate.conftest import once
 from tests.operate.support import destination_answers, queue_with, told
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from once.operate import log
-from tests.embedded import Embedded
-from tests.events import ORGANISATION, customer_start
+from proof.embedded import Embedded
+from proof.events import ORGANISATION, customer_start
 from tests.operate.conftest import once
 from tests.operate.support import (
     destination_answers,

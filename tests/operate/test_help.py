@@ -9,8 +9,8 @@ import pytest
 import typer
 
 from once.cli import app
+from proof.definition.asl import ROOT
 from tests.operate.conftest import once
-from tests.statemachine.asl import ROOT
 
 
 def leaves(command: Any, path: str) -> Iterator[tuple[str, Any]]:

@@ -7,8 +7,8 @@ import pytest
 
 from once.operate.emptying import resend
 from once.operate.stack import Stack
-from tests.embedded import Embedded
-from tests.events import customer_start
+from proof.embedded import Embedded
+from proof.events import customer_start
 from tests.operate.conftest import once
 from tests.operate.support import (
     destination_answers,

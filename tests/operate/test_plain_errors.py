@@ -9,7 +9,7 @@ import pytest
 from once.operate import running
 from once.operate.refusals import plain
 from once.operate.stack import Stack
-from tests.embedded import Embedded
+from proof.embedded import Embedded
 from tests.operate.conftest import once
 
 VARIABLES = (

@@ -14,8 +14,8 @@ from once.genesys import GenesysServer
 from once.operate import permissions
 from once.operate.stack import Stack
 from once.run import destination_parameters
+from proof.events import customer_start
 from tests.e2e.test_rights import Secured, SecuredAws
-from tests.events import customer_start
 from tests.operate.conftest import Answer, once
 
 pytestmark = pytest.mark.embedded

@@ -15,7 +15,7 @@ from once.embedded.stack import project_template
 from once.operate import running
 from once.operate.running import Running, kept
 from once.operate.stack import Stack
-from tests.events import customer_start
+from proof.events import customer_start
 from tests.operate.conftest import once
 from tests.operate.support import until, verdict
 

@@ -6,7 +6,7 @@ import pytest
 from enrichment.elements import DeferredReason, ParkedReason
 
 from once.operate import words
-from tests.statemachine.asl import ASL_PATH
+from proof.definition.asl import ASL_PATH
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.scenarios.embedded_machine import EmbeddedMachine, started
+from proof.scenarios.embedded_machine import EmbeddedMachine, started
 
 
 @pytest.fixture(scope="package")

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.scenarios.embedded_machine import EmbeddedMachine
-from tests.scenarios.scenario import Message
+from proof.scenarios.embedded_machine import EmbeddedMachine
+from proof.scenarios.scenario import Message
 
 EVENTS, COPIES, SUBJECTS, BATCH = 200, 32, 100, 10
 IN_A_BATCH = 2  # so many copies of an event, of which the enrichment keeps one

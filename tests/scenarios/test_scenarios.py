@@ -9,11 +9,11 @@ import pytest
 from enrichment.elements import Element
 from pydantic import TypeAdapter
 
-from tests.scenarios import moto_machine
-from tests.scenarios.embedded_machine import EmbeddedMachine
-from tests.scenarios.expectations import differences
-from tests.scenarios.scenario import CASES, load
-from tests.scenarios.stage import Stage
+from proof.scenarios import moto_machine
+from proof.scenarios.embedded_machine import EmbeddedMachine
+from proof.scenarios.expectations import differences
+from proof.scenarios.scenario import CASES, load
+from proof.scenarios.stage import Stage
 
 _ELEMENT: TypeAdapter[Element] = TypeAdapter(Element)
 each_case = pytest.mark.parametrize(

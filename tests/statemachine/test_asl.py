@@ -8,7 +8,7 @@ from typing import Any
 import botocore.session
 import pytest
 
-from tests.statemachine.asl import ASL_PATH, ROOT, definition, states, strings
+from proof.definition.asl import ASL_PATH, ROOT, definition, states, strings
 
 STATES = states()
 TASKS = {name: state for name, state in STATES.items() if state["Type"] == "Task"}

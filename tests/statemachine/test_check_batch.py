@@ -5,7 +5,7 @@ from typing import Any
 import jsonata
 import pytest
 
-from tests.statemachine.asl import states
+from proof.definition.asl import states
 
 CONDITION = states()["CheckBatch"]["Choices"][0]["Condition"][2:-2]
 

@@ -6,7 +6,7 @@ from typing import Any
 import jsonata
 import pytest
 
-from tests.statemachine.asl import states
+from proof.definition.asl import states
 
 MOST_BYTES = 262_144
 BATCH_BYTES = 204_800  # the enrichment lets no more through

@@ -1,11 +1,11 @@
 """The drawing is of this state machine, and the way of an event can be followed in it."""
 
-from tests.statemachine.asl import definition, states
-from tests.statemachine.diagram import BLOCK, FILES, drawings, happy_path, stale
+from proof.definition.asl import definition, states
+from proof.definition.diagram import BLOCK, FILES, drawings, happy_path, stale
 
 
 def test_what_is_drawn_is_current() -> None:
-    assert stale() == [], "run python -m tests.statemachine.diagram"
+    assert stale() == [], "run python -m proof.definition.diagram"
 
 
 def test_both_levels_are_drawn_somewhere() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import jsonata
 import pytest
 
-from tests.statemachine.asl import SUBSTITUTIONS, definition, states
+from proof.definition.asl import SUBSTITUTIONS, definition, states
 
 LIMITS = (10, 11, 29, 30, 45, 59, 60, 100, 299, 300, 360, 599, 600, 1_200, 6_000, 100_000)
 MINUTE_MS = 60_000

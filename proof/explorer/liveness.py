@@ -1,0 +1,55 @@
+"""Nothing may be stuck for ever: from wherever all is at rest, one fault-free delivery of each
+message must clear the queue."""
+
+from collections.abc import Iterator
+
+from proof.explorer.moves import Move
+from proof.explorer.state import Broken, State
+from proof.explorer.world import World
+
+FOR_EVER = " is handed back for ever"
+_LONGER_THAN_A_LEASE = 400
+_ROUNDS = 2
+
+
+Continuation = tuple[str, tuple[Move, ...]]
+
+
+class Liveness:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._known: dict[tuple[object, ...], bool] = {}
+
+    def holds(self, state: State) -> bool:
+        if state.runs or state.flying or all(message.deleted for message in state.queue):
+            return True
+        what_matters = (state.rows, state.queue, state.deeds, state.parked, state.stale)
+        if what_matters not in self._known:
+            self._known[what_matters] = not self.complaint(state)[0]
+        return self._known[what_matters]
+
+    def complaint(self, state: State) -> Continuation:
+        """Why the queue is not cleared, or nothing, and what was tried."""
+        moves: list[Move] = []
+        for _ in range(_ROUNDS):
+            state = self._world.passage.passed(state, _LONGER_THAN_A_LEASE)
+            told = f"{_LONGER_THAN_A_LEASE} s pass, and nothing goes wrong any more"
+            moves.append(Move("clock", "goes on", told, (), state))
+            for place, message in enumerate(state.queue):
+                if message.deleted:
+                    continue
+                moves += self._settling(state, place)
+                then = moves[-1].then
+                if isinstance(then, Broken):
+                    return str(then), tuple(moves)
+                state = then
+        left = [f"m{place + 1}" for place, message in enumerate(state.queue) if not message.deleted]
+        return " and ".join(left) + FOR_EVER if left else "", tuple(moves)
+
+    def _settling(self, state: State, place: int) -> Iterator[Move]:
+        """What becomes of one message when everything goes well, which is always told first."""
+        move = next(self._world.deliver(state, (place,)))
+        yield move
+        while isinstance(move.then, State) and move.then.runs:
+            move = next(self._world.steps(move.then, move.then.runs[0]))
+            yield move

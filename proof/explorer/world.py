@@ -1,0 +1,294 @@
+"""The world around the state machine: a queue, a pipe, and executions side by side."""
+
+from collections.abc import Iterator
+from itertools import permutations
+
+from enrichment.collapse import collapse
+
+from proof.definition.asl import SUBSTITUTIONS
+from proof.explorer.clock import aged
+from proof.explorer.machine import Machine
+from proof.explorer.moves import Move, Names, paid
+from proof.explorer.outcomes import (
+    Act,
+    Deferral,
+    Failed,
+    Launched,
+    Outcome,
+    Parking,
+    Refusal,
+    Report,
+    Standing,
+    Written,
+)
+from proof.explorer.passage import Passage
+from proof.explorer.promises import Promises
+from proof.explorer.scenario import Fault, Scenario
+from proof.explorer.state import (
+    NOBODY,
+    Broken,
+    Flying,
+    Held,
+    Message,
+    Run,
+    State,
+    held_under,
+    message_id,
+    place_of,
+    with_run,
+    without_run,
+)
+from proof.explorer.symmetry import fresh_name
+from proof.explorer.tasks import Tasks
+
+# The message of the scenario and its id in the queue, for each of a batch.
+Sent = tuple[tuple[int, str], ...]
+
+
+class World:
+    def __init__(self, machine: Machine, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self._begins: dict[tuple[Sent, int], list[tuple[str, Standing]]] = {}
+        self._tasks = Tasks(machine, scenario.kinds)
+        claim_days = int({**SUBSTITUTIONS, **scenario.substitutions}["ClaimDays"])
+        self._promises = Promises(scenario, claim_days)
+        self.passage = Passage(scenario, self._promises)
+
+    def start(self) -> State:
+        plan = self.scenario
+        return State(
+            rows=(),
+            queue=tuple(Message(sent) for sent in range(len(plan.messages))),
+            runs=(),
+            deeds=tuple(None for _ in plan.occurrences()),
+            parked=(),
+            stale=(),
+            flying=(),
+            faults=plan.faults,
+            zombies=plan.zombies,
+            lates=plan.lates,
+            deferrals=plan.deferrals,
+            expiries=plan.expiries,
+            replays=plan.replays,
+        )
+
+    def moves(self, state: State) -> Iterator[Move]:
+        """Everything that may happen next, the good cases first."""
+        for run in state.runs:
+            yield from self.steps(state, run)
+        yield from self._deliveries(state)
+        yield from self._crashes(state)
+        yield from self._landings(state)
+        yield from self._replays(state)
+        yield from self.passage.moves(state)
+
+    def steps(self, state: State, run: Run) -> Iterator[Move]:
+        task, key = self._tasks.about(run.text)
+        held = held_under(state, key)
+        names = (run.name, *run.met, held.owner if held else NOBODY)
+        owner = names.index(held.owner) if held else NOBODY
+        row = held.text if held else ""
+        for outcome in self._tasks.outcomes(run.text, row, owner, run.skew_ms):
+            after = self._paid(state, outcome.fault)
+            if after and outcome.weather:
+                after = self._paid(after, Fault.GATE)
+            if after is None:
+                continue
+            told = outcome.told + outcome.weather
+            try:
+                after = self._entered(after, run, names, outcome)
+            except Broken as broken:
+                yield Move(run.name, task, told, names, broken, outcome.fault)
+                continue
+            if isinstance(outcome.then, Failed):
+                failed = Broken(f"run{run.name} fails: {outcome.then.why}")
+                yield Move(run.name, task, told, names, failed)
+            elif isinstance(outcome.then, Report):
+                for deleted, then in self._ends(after, run, outcome.then):
+                    ended = f"{told}; {deleted}"
+                    yield Move(run.name, task, ended, names, then, outcome.fault, outcome.then)
+            else:
+                met = tuple(names[number] for number in outcome.then.met)
+                moved = with_run(after, run._replace(text=outcome.then.text, met=met))
+                yield Move(run.name, task, told, names, moved, outcome.fault)
+
+    def _entered(self, state: State, run: Run, names: Names, outcome: Outcome) -> State:
+        """The state with what an outcome leaves behind, or the promise it breaks."""
+        match outcome.effect:
+            case Written() as write:
+                owner = names[write.owner] if write.owner >= 0 else NOBODY
+                return self._promises.written(state, run.name, owner, write)
+            case Refusal(key, own):
+                self._promises.refused(held_under(state, key), run.name, own)
+            case Launched(by_put, key, request, met):
+                known = tuple(names[number] for number in met)
+                task, _ = self._tasks.about(run.text)
+                flying = Flying(run.name, task, by_put, key, request, known)
+                return state._replace(flying=tuple(sorted({*state.flying, flying})))
+            case Act() as act:
+                return self._promises.acted(state, run, act)
+            case Parking() as parking:
+                return self._promises.parked(state, run.name, parking)
+            case Deferral(message_ids):
+                fresh = (Message(state.queue[place_of(one)].sent) for one in message_ids)
+                return state._replace(queue=(*state.queue, *fresh))
+        return state
+
+    def _ends(self, state: State, run: Run, report: Report) -> Iterator[tuple[str, State | Broken]]:
+        """The pipe deletes what was not handed back, unless it dies before that, or in between."""
+        try:
+            self._promises.ended(state, run, report)
+        except Broken as broken:
+            yield "the pipe has its report", broken
+            return
+        over = without_run(state, run.name)
+        done = [
+            place
+            for place, identifier in run.batch
+            if identifier not in report.handed_back
+            and identifier == _identifier(state, place)
+            and not state.queue[place].deleted
+        ]
+        yield self._deleted(over, run, report, done)
+        died = self._paid(over, Fault.PIPE) if done else None
+        if died:
+            yield "the pipe dies before it deletes anything", died
+            for place in done if len(done) > 1 else ():
+                told, then = self._deleted(died, run, report, [place])
+                yield f"{told} and dies", then
+
+    def _deleted(
+        self, state: State, run: Run, report: Report, done: list[int]
+    ) -> tuple[str, State | Broken]:
+        names = " and ".join(_identifier(state, place) for place in done) or "nothing"
+        told = f"the pipe deletes {names}"
+        try:
+            return told, self._promises.settled(state, set(done), run.batch, report)
+        except Broken as broken:
+            return told, broken
+
+    def _deliveries(self, state: State) -> Iterator[Move]:
+        plan = self.scenario
+        left = [
+            place
+            for place, message in enumerate(state.queue)
+            if message.deliveries < plan.deliveries
+        ]
+        for size in range(1, plan.batch_size + 1):
+            for places in permutations(left, size):
+                yield from self._delivery(state, places)
+
+    def _delivery(self, state: State, places: tuple[int, ...]) -> Iterator[Move]:
+        busy = {place for run in state.runs for place, _ in run.batch}
+        after: State | None = state
+        for place in places:
+            if after and state.queue[place].deleted:
+                after = self._paid(after, Fault.AFTER_DELETE)
+            elif after and place in busy:
+                after = self._paid(after, Fault.TWICE_AT_ONCE)
+        if after is None:
+            return
+        for skew_ms in self.scenario.skews_ms:
+            yield from self.deliver(after, places, skew_ms)
+        if not any(
+            place in busy or state.queue[place].deleted or state.queue[place].generation
+            for place in places
+        ):
+            redriven = self._paid(after, Fault.REDRIVE)
+            if redriven:
+                yield from self.deliver(_with_new_ids(redriven, places), places)
+
+    def deliver(self, state: State, places: tuple[int, ...], skew_ms: int = 0) -> Iterator[Move]:
+        """A batch goes to a new execution, which takes its first step at once. One that is slow to
+        take it started earlier: nobody can tell before that step."""
+        plan = self.scenario
+        queue = list(state.queue)
+        for place in places:
+            queue[place] = queue[place]._replace(deliveries=queue[place].deliveries + 1)
+        given = state._replace(queue=tuple(queue))
+        batch = tuple((place, _identifier(state, place)) for place in places)
+        sent = tuple((queue[place].sent, identifier) for place, identifier in batch)
+        told = " and ".join(identifier for _, identifier in batch) + " to run0"
+        if skew_ms:
+            told += f", whose clock is {skew_ms} ms off"
+        for weather, begun in self._begun(sent, skew_ms):
+            under = self._paid(given, Fault.GATE) if weather else given
+            for age in range(plan.over if under else 0):
+                seconds = age * plan.tick_seconds
+                text = aged(begun.text, seconds, bool(plan.expiries))
+                done = self._promises.done(state) if not age else ()
+                run = Run(fresh_name(state), text, (), batch, age, skew_ms, done)
+                slow = f", {seconds} s ago" if age else ""
+                for step in self.steps(with_run(under or given, run), run):
+                    first = f"{told}{slow}{weather} → {step.what} {step.told}"
+                    yield step._replace(who="queue", what="delivers", told=first)
+
+    def _begun(self, sent: Sent, skew_ms: int) -> list[tuple[str, Standing]]:
+        if (sent, skew_ms) not in self._begins:
+            plan = self.scenario
+            elements = [plan.element(plan.messages[one], identifier) for one, identifier in sent]
+            self._begins[sent, skew_ms] = self._tasks.begin(collapse(elements), skew_ms)
+        return self._begins[sent, skew_ms]
+
+    def _crashes(self, state: State) -> Iterator[Move]:
+        after = self._paid(state, Fault.CRASH)
+        if after:
+            for run in state.runs:
+                told = f"before {self._tasks.about(run.text)[0]}"
+                dead = without_run(after, run.name)
+                yield Move(run.name, "dies", told, (), dead, Fault.CRASH)
+
+    def _landings(self, state: State) -> Iterator[Move]:
+        for flying in state.flying:
+            rest = tuple(other for other in state.flying if other != flying)
+            landed = state._replace(flying=rest)
+            held = held_under(state, flying.key)
+            names = (flying.run, *flying.met, held.owner if held else NOBODY)
+            then, told = self._landed(landed, flying, held, names)
+            yield Move("network", flying.task, told, names, then)
+
+    def _landed(
+        self, state: State, flying: Flying, held: Held | None, names: Names
+    ) -> tuple[State | Broken, str]:
+        owner = names.index(held.owner) if held else NOBODY
+        row = held.text if held else ""
+        write = self._tasks.land(flying.request, flying.by_put, row, owner)
+        if write is None:
+            return state, "of run0 lands late and is refused"
+        put_by = names[write.owner] if write.owner >= 0 else NOBODY
+        try:
+            return self._promises.written(state, flying.run, put_by, write), "of run0 lands late"
+        except Broken as broken:
+            return broken, "of run0 lands late"
+
+    def _replays(self, state: State) -> Iterator[Move]:
+        """A person, slower than any execution and any late write, sends a parked event again."""
+        at_work = {run.name for run in state.runs} | {flying.run for flying in state.flying}
+        for parked in state.parked if state.replays else ():
+            if parked.owner in at_work:
+                continue
+            again = Message(state.queue[parked.place].sent, 0, self.scenario.deliveries - 1)
+            sent = state._replace(
+                queue=(*state.queue, again),
+                parked=tuple(other for other in state.parked if other != parked),
+                replays=state.replays - 1,
+            )
+            if parked.reason == "UNCERTAIN":
+                sent = self._promises.given_up(sent, parked)
+            what = f"{_identifier(state, parked.place)}, parked as {parked.reason},"
+            told = f"{what} as m{len(sent.queue)}"
+            yield Move("person", "replays", told, (), sent)
+
+    def _paid(self, state: State, fault: Fault | None) -> State | None:
+        return paid(self.scenario, state, fault)
+
+
+def _identifier(state: State, place: int) -> str:
+    return message_id(place, state.queue[place].generation)
+
+
+def _with_new_ids(state: State, places: tuple[int, ...]) -> State:
+    queue = list(state.queue)
+    for place in places:
+        queue[place] = queue[place]._replace(generation=queue[place].generation + 1)
+    return state._replace(queue=tuple(queue))

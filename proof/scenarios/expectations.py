@@ -1,0 +1,85 @@
+"""Compares what was seen of a scenario with what its file expects, and says each difference."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from proof.scenarios.scenario import Delivery, Scenario, Strict
+
+
+def differences(scenario: Scenario, seen: Mapping[str, Any]) -> list[str]:
+    found: list[str] = []
+    names = scenario.names()
+    for delivery in scenario.all_deliveries():
+        name = names[id(delivery)]
+        if name in seen["deliveries"]:
+            found += _of_delivery(name, delivery, seen["deliveries"][name])
+        else:
+            found.append(f"{name} was never delivered")
+    found += _of_rows(scenario, seen["rows"])
+    subjects = {m.key: m.subject for m in scenario.messages().values()}
+    expected_calls = sorted(scenario.calls, key=lambda call: subjects[call.key])
+    found += _of_lists("call", expected_calls, seen["calls"])
+    expected_parked = sorted(scenario.parked, key=lambda parked: parked.message)
+    found += _of_lists("parked message", expected_parked, seen["parked"])
+    if (doubles := sorted(set(_doubles(seen["calls"])))) != sorted(scenario.doubles):
+        found.append(f"asked again after they had acted: {doubles}, not {scenario.doubles}")
+    return found
+
+
+def _of_delivery(name: str, delivery: Delivery, seen: Any) -> Iterator[str]:
+    if "died" in (delivery.expect, seen):
+        if delivery.expect != seen:
+            yield f"{name} ended as {seen}, not as {delivery.expect}"
+        return
+    assert isinstance(delivery.expect, dict)
+    ids = {entry if isinstance(entry, str) else entry.message for entry in delivery.batch}
+    if set(delivery.expect) != ids:
+        yield f"{name} expects outcomes of {sorted(delivery.expect)}, its batch is {sorted(ids)}"
+    if set(seen["records"]) != ids:
+        yield f"{name} recorded outcomes of {sorted(seen['records'])}, its batch is {sorted(ids)}"
+    for message, expected in delivery.expect.items():
+        record = seen["records"].get(message, {})
+        said = f"{record.get('outcome')} {record.get('reason')}"
+        if "because" in expected:
+            said += f" because {record.get('because')}"
+        if said != expected:
+            yield f"{message} of {name}: {said}, not {expected}"
+    if seen["handed_back"] != sorted(delivery.handed_back):
+        yield f"{name} handed back {seen['handed_back']}, not {sorted(delivery.handed_back)}"
+    yield from _of_lists(f"deferred message of {name}", delivery.deferred, seen["deferred"])
+    retries = {m for m, record in seen["records"].items() if record["outcome"] == "RETRY"}
+    fresh = {m for m, record in seen["records"].items() if "deferredTo" in record}
+    if set(seen["handed_back"]) != retries - fresh:
+        yield f"{name} handed back {seen['handed_back']} of {sorted(retries)}, deferred {fresh}"
+
+
+def _of_rows(scenario: Scenario, seen: Mapping[str, Any]) -> Iterator[str]:
+    if set(seen) != set(scenario.rows):
+        yield f"rows {sorted(seen)}, not {sorted(scenario.rows)}"
+    for name, row in scenario.rows.items():
+        yield from _of_fields(f"row {name}", row, seen.get(name, {}))
+
+
+def _of_lists(what: str, expected: Sequence[Strict], seen: Sequence[Any]) -> Iterator[str]:
+    if len(expected) != len(seen):
+        yield f"{len(seen)} {what}s, not {len(expected)}: {list(seen)}"
+    for number, (wanted, got) in enumerate(zip(expected, seen, strict=False), start=1):
+        yield from _of_fields(f"{what} {number}", wanted, got)
+
+
+def _of_fields(what: str, expected: Strict, seen: Mapping[str, Any]) -> Iterator[str]:
+    for field in sorted(expected.model_fields_set):
+        wanted, got = getattr(expected, field), seen.get(field)
+        if wanted != got:
+            yield f"{field} of {what}: {got!r}, not {wanted!r}"
+
+
+def _doubles(calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Keys under which the destination was asked once more after it had acted."""
+    acted: set[tuple[str, int | None]] = set()
+    for call in calls:
+        key = (call["key"], call["occurrence"])
+        if key in acted:
+            yield call["key"]
+        if call["answer"].startswith(("ok", "acts then")):
+            acted.add(key)

@@ -1,0 +1,52 @@
+"""Imports go one way: what is deployed knows nothing of what operates, proves or measures it."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+OURS = ("functions", "schemas", "once", "proof", "tests", "bench")
+
+# A room, and the rooms it may import from besides itself.
+MAY_IMPORT = {
+    "functions/enrichment": (),
+    "functions/data_action": (),
+    "schemas": ("functions",),
+    "once": ("functions", "schemas"),
+    "proof": ("functions", "schemas", "once"),
+}
+
+
+def _room_of(module: str) -> str | None:
+    first = module.split(".")[0]
+    if (ROOT / "functions" / first).is_dir():
+        return f"functions/{first}"
+    return first if first in OURS else None
+
+
+def _imports(room: str) -> Iterator[tuple[Path, str]]:
+    for file in (ROOT / room).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                for name in node.names:
+                    yield file, name.name
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                yield file, node.module
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_a_room_imports_only_from_those_below_it(room: str) -> None:
+    strangers = [
+        f"{file.relative_to(ROOT)} imports {module}"
+        for file, module in _imports(room)
+        if (target := _room_of(module)) not in (None, room)
+        and target.split("/")[0] not in MAY_IMPORT[room]
+    ]
+    assert strangers == []
+
+
+def test_every_function_has_its_walls() -> None:
+    functions = {f"functions/{one.name}" for one in (ROOT / "functions").iterdir() if one.is_dir()}
+    assert functions == {room for room in MAY_IMPORT if room.startswith("functions/")}
