@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from bench import recorded
-from once.faults import Faults
-from once.report import Report
-from once.tracker import Standing
+from once.run.faults import Faults
+from once.run.report import Report
+from once.run.tracker import Standing
 from proof.chaos.events import Stream, chaos_stream
 from proof.chaos.play import CHAOS, play
 from proof.chaos.verdict import Verdict

@@ -23,8 +23,8 @@ from bench.stack import Seen, probed_stack
 from once.embedded.deploy import STACK_NAME
 from once.embedded.pipe import PipeRunner
 from once.embedded.stack import EmbeddedStack
-from once.genesys import GenesysServer
-from once.run import destination_parameters
+from once.genesys.server import GenesysServer
+from once.run.command import destination_parameters
 
 BATCH = 10
 BATCHES = 40

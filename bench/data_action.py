@@ -20,7 +20,7 @@ from data_action.handler import DataAction
 from data_action.outbound import Outbound
 from data_action.secret import Secret
 
-from once.genesys import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
+from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
 
 RESULT = Path(__file__).parent / "results" / "data_action.json"
 PACKAGE = Path(handler.__file__).parents[1]

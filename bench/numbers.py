@@ -16,8 +16,8 @@ from typing import Any
 from bench import charts, recorded
 from bench.compare.verdict import Verdict
 from bench.rival_costs import GROUPS, RIVALS, as_standard, grouped, rival
-from once import capacity, cost
-from once.cost import LogLevel, Measured, Traffic
+from once.plan import capacity, cost
+from once.plan.cost import LogLevel, Measured, Traffic
 
 ROOT = Path(__file__).parents[1]
 CHARTS = ROOT / "docs" / "charts"

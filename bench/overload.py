@@ -21,9 +21,9 @@ from typing import Any
 
 from bench import recorded
 from once.embedded.stack import EmbeddedStack
-from once.genesys import GenesysServer
+from once.genesys.server import GenesysServer
 from once.outcomes import OutcomeLog
-from once.run import destination_parameters
+from once.run.command import destination_parameters
 
 MINUTE_MS = 60_000
 OVERLOAD = 10

@@ -6,7 +6,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from once.cost import ACTION_MB, GB, MILLION, LogLevel, Measured, Prices, Traffic, Volume, monthly
+from once.plan.cost import (
+    ACTION_MB,
+    GB,
+    MILLION,
+    LogLevel,
+    Measured,
+    Prices,
+    Traffic,
+    Volume,
+    monthly,
+)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from bench.events import START_MS, Centre, text
 from bench.stack import drain, send
 from once.embedded.pipe import PipeRunner
 from once.embedded.stack import EmbeddedStack
-from once.genesys import GenesysServer
-from once.run import destination_parameters
+from once.genesys.server import GenesysServer
+from once.run.command import destination_parameters
 
 EVENTS = (100, 500, 1_000, 2_000, 5_000)
 WARM_UP = 40

@@ -10,7 +10,7 @@ from subprocess import Popen
 from typing import Any
 from unittest.mock import patch
 
-from once.embedded import leash
+from once.embedded import child
 from once.embedded.aws import EmbeddedAws
 from once.embedded.stack import EmbeddedStack
 
@@ -37,7 +37,7 @@ class Seen:
 @contextmanager
 def probing(**settings: str) -> Iterator[None]:
     """An embedded AWS that is started within has the probe; `settings` are its variables."""
-    begin = leash.start
+    begin = child.start
 
     def start(program: str, *args: str, env: Mapping[str, str], **rest: Any) -> Popen[bytes]:
         if program.endswith("server.py"):
@@ -45,7 +45,7 @@ def probing(**settings: str) -> Iterator[None]:
             env = {**env, **settings}
         return begin(program, *args, env=env, **rest)
 
-    with patch.object(leash, "start", start):
+    with patch.object(child, "start", start):
         yield
 
 

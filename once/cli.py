@@ -9,17 +9,17 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from once.capacity import capacity
-from once.cost import cost
 from once.errors import OnceError
-from once.genesys import genesys
+from once.genesys.server import genesys
 from once.mapping import app as mapping
 from once.normalise import normalise
 from once.operate.app import register
 from once.operate.up import parameters_of
-from once.report import Via
-from once.run import Plan, run
-from once.terminal import Terminal
+from once.plan.capacity import capacity
+from once.plan.cost import cost
+from once.run.command import Plan, run
+from once.run.report import Via
+from once.run.terminal import Terminal
 
 
 class _Once(TyperGroup):

@@ -6,7 +6,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from once.report import Outcome
+from once.run.report import Outcome
 
 
 class OutcomeRecord(BaseModel):

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from once.embedded.stack import EmbeddedStack
-from once.genesys import GenesysServer
-from once.lines import Line
-from once.report import LineReport
-from once.run import destination_parameters
-from once.sending import Sender
-from once.tracker import Tracker
+from once.genesys.server import GenesysServer
+from once.run.command import destination_parameters
+from once.run.lines import Line
+from once.run.report import LineReport
+from once.run.sending import Sender
+from once.run.tracker import Tracker
 
 
 class Embedded:

@@ -10,7 +10,7 @@ from enrichment.elements import Copy, Deferred, Event, Parked
 from enrichment.words import VERSION
 from pydantic import TypeAdapter
 
-from once.report import Report
+from once.run.report import Report
 from schemas import families, models
 from schemas.descriptions import DESCRIPTIONS
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.compare.streams import Happening, Stream, fingerprint
-from once.genesys import GenesysServer, Received
-from once.genesys_script import Reply
+from once.genesys.script import Reply
+from once.genesys.server import GenesysServer, Received
 
 REPLIES = {503: Reply(503), "lose": Reply(answer="reset", act=True)}
 REFUSAL = Reply(400)

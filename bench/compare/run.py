@@ -32,7 +32,7 @@ from bench.events import START_MS, Centre, text
 from once.embedded.aws import EmbeddedAws
 from once.embedded.pipe import PipeRunner
 from once.embedded.stack import EmbeddedStack
-from once.run import destination_parameters
+from once.run.command import destination_parameters
 
 STORE_MS = 5
 ACTION_MS = 50

@@ -16,9 +16,9 @@ import boto3
 import botocore.session
 from botocore.config import Config
 
-from once.embedded import leash
+from once.embedded import child
 from once.errors import OnceError
-from once.faults import Faults, Happened
+from once.run.faults import Faults, Happened
 
 LOOPBACK = "127.0.0.1"
 REGION = "eu-central-1"
@@ -116,7 +116,7 @@ class EmbeddedAws:
 
     def kill(self) -> None:
         """End the process; callers that wait for an answer get an error."""
-        leash.stop(self._process)
+        child.stop(self._process)
 
     def stop(self) -> None:
         self.kill()
@@ -194,7 +194,7 @@ def _spawn(root: Path, port: int, faults: Faults | None) -> Popen[bytes]:
         program, told = "faulty_server.py", [faults.model_dump_json(), str(root / _HAPPENED)]
     server = str(Path(__file__).with_name(program))
     log = root / "aws.log"
-    return leash.start(server, *told, env=environment, log=log, cwd=root, remove=root)
+    return child.start(server, *told, env=environment, log=log, cwd=root, remove=root)
 
 
 def _free_port() -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from once.embedded import leash, wheels
+from once.embedded import child, wheels
 from once.embedded.aws import EmbeddedAws, inherited_environment
 from once.errors import OnceError
 
@@ -136,7 +136,7 @@ class _Sam:
 
     def __call__(self, command: str, *arguments: str) -> None:
         log = self._folder / f"{command}.log"
-        process = leash.start(
+        process = child.start(
             "samcli",
             *(command, "--config-file", str(self._config), *arguments),
             env=self._environment,
@@ -145,7 +145,7 @@ class _Sam:
         try:
             code = process.wait()
         finally:
-            leash.stop(process)
+            child.stop(process)
         if code != 0:
             raise OnceError(f"sam {command} failed (exit code {code}):\n{_useful_part(log)}")
 

@@ -9,7 +9,7 @@ from once.embedded.deploy import Stack, deploy
 from once.embedded.faulty_pipe import FaultyPipe
 from once.embedded.pipe import Observer, PipeRunner
 from once.errors import OnceError
-from once.faults import Dice
+from once.run.faults import Dice
 
 Step = Callable[[str], None]
 

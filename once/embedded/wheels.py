@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from once.embedded import leash
+from once.embedded import child
 
 
 def settings(project: Path, environment: Mapping[str, str], log: Path) -> dict[str, str]:
@@ -33,7 +33,7 @@ def _download(
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
             complete = Path(scratch, "wheels")
-            pip = leash.start(
+            pip = child.start(
                 "pip",
                 *("download", "--only-binary=:all:", "--dest", str(complete), *named),
                 env=environment,
@@ -44,7 +44,7 @@ def _download(
                 if pip.wait() == 0:
                     os.replace(complete, folder)
             finally:
-                leash.stop(pip)
+                child.stop(pip)
     except OSError:
         pass  # a folder that cannot be written, or that another run has filled meanwhile
     return folder.is_dir()

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from once.records import OutcomeRecord
-from once.report import Outcome
+from once.run.report import Outcome
 
 
 class Cause(StrEnum):

@@ -8,15 +8,16 @@ from rich.console import Console
 from rich.markup import escape
 
 from once.errors import OnceError
-from once.operate import gate, log, words
+from once.operate import gate, log
+from once.operate import phrases as words
+from once.operate.bulk import work_through
 from once.operate.canaries import Canaries, Canary
 from once.operate.command import ATTENTION, Operation, Yes, command
-from once.operate.emptying import work_through
 from once.operate.model import Model
 from once.operate.queues import Reading
 from once.operate.stack import Stack
 from once.records import OutcomeRecord
-from once.report import SETTLED, Outcome
+from once.run.report import SETTLED, Outcome
 
 _POLL_SECONDS = 2.0
 _PARKING = "ParkingQueueUrl"

@@ -9,9 +9,10 @@ from enrichment.normalise import normalise
 from pydantic import Field
 from rich.markup import escape
 
-from once.operate import log, words
+from once.operate import log
+from once.operate import phrases as words
+from once.operate.bulk import PACE, Done, Rate, report, resend, work_through
 from once.operate.command import Operation, Yes, command
-from once.operate.emptying import PACE, Done, Rate, report, resend, work_through
 from once.operate.model import Model
 from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack

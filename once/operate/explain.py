@@ -9,7 +9,8 @@ from pydantic import Field
 from rich.markup import escape
 
 from once.errors import OnceError
-from once.operate import claims, executions, log, words
+from once.operate import claims, executions, log
+from once.operate import phrases as words
 from once.operate.causes import message_of
 from once.operate.command import Operation, command
 from once.operate.model import Model
@@ -17,7 +18,7 @@ from once.operate.queues import depth
 from once.operate.stack import Stack
 from once.operate.story import Event, Message, first_seen, tell
 from once.records import OutcomeRecord
-from once.report import Outcome
+from once.run.report import Outcome
 
 _SUBJECT_TYPES = ("conversation", "user", "queue")
 _ORGANISATION = re.compile(r"aws\.partner/genesys\.com[^/]*/[^/]+/([^/]+)/")

@@ -6,7 +6,8 @@ import typer
 from botocore.exceptions import ClientError
 
 from once.errors import OnceError
-from once.operate import claims, log, words
+from once.operate import claims, log
+from once.operate import phrases as words
 from once.operate.claims import LATEST, Claim, Latest, Status
 from once.operate.command import Operation, Yes, command
 from once.operate.model import Model

@@ -4,7 +4,7 @@ import math
 
 from pydantic import Field
 
-from once.operate import words
+from once.operate import phrases as words
 from once.operate.claims import plain
 from once.operate.model import Model
 from once.operate.stack import Stack

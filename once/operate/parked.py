@@ -12,9 +12,10 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from once.errors import OnceError
-from once.operate import claims, log, words
+from once.operate import claims, log
+from once.operate import phrases as words
+from once.operate.bulk import PACE, Done, Rate, report, resend, work_through
 from once.operate.command import Operation, Yes, command
-from once.operate.emptying import PACE, Done, Rate, report, resend, work_through
 from once.operate.model import Model
 from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack

@@ -16,7 +16,7 @@ _NOTE = "stack.json"
 
 
 class Running(BaseModel):
-    """Where an embedded stack is. Its keeper holds the lock as long as it lives."""
+    """Where an embedded stack is. Its process holds the lock as long as it lives."""
 
     pid: int
     endpoint: str

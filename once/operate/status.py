@@ -12,13 +12,14 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from once.operate import gate, log, words
+from once.operate import gate, log
+from once.operate import phrases as words
 from once.operate.command import ATTENTION, Operation, command
 from once.operate.gate import Destination, Limit
 from once.operate.model import Model
 from once.operate.queues import Depth, depth
 from once.operate.stack import Stack
-from once.report import Outcome
+from once.run.report import Outcome
 
 QUEUES = {
     "queue": "EventQueueUrl",

@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from once.operate import words
+from once.operate import phrases as words
 from once.operate.causes import MEANING, Cause, cause_of, earlier_of, message_of
 from once.operate.claims import Claim, Status
 from once.operate.model import Model
 from once.records import OutcomeRecord
-from once.report import SETTLED, Outcome
+from once.run.report import SETTLED, Outcome
 
 
 class Message(Model):

@@ -13,11 +13,12 @@ import typer
 from rich.console import Console
 
 from once.errors import OnceError
-from once.lines import Line, read_lines
-from once.operate import running, words
+from once.operate import phrases as words
+from once.operate import running
 from once.operate.command import Operation, Yes, command
 from once.operate.model import Model
-from once.sending import Sender
+from once.run.lines import Line, read_lines
+from once.run.sending import Sender
 
 _END_SECONDS = 60
 _LOG = running.FOLDER / "up.log"
@@ -117,18 +118,18 @@ def _start(parameters: dict[str, str], destination: Path | None) -> None:
         "destination": str(destination.absolute()) if destination else None,
     }
     with _LOG.open("wb") as log:
-        keeper = subprocess.Popen(  # noqa: S603 - the command is built here from our own parts
-            [sys.executable, "-P", "-m", "once.operate.keeper", json.dumps(plan)],
+        process = subprocess.Popen(  # noqa: S603 - the command is built here from our own parts
+            [sys.executable, "-P", "-m", "once.operate.up_process", json.dumps(plan)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
             start_new_session=True,
         )
     try:
-        _follow(keeper)
+        _follow(process)
     except BaseException:
-        keeper.terminate()
-        keeper.wait(_END_SECONDS)
+        process.terminate()
+        process.wait(_END_SECONDS)
         raise
     found = running.find()
     if found is None:
@@ -137,9 +138,9 @@ def _start(parameters: dict[str, str], destination: Path | None) -> None:
     typer.echo("Every command works on it now, in this folder. End it with: once down")
 
 
-def _follow(keeper: subprocess.Popen[bytes]) -> None:
+def _follow(process: subprocess.Popen[bytes]) -> None:
     with Console().status("") as status:
-        for line in keeper.stdout or ():
+        for line in process.stdout or ():
             told = json.loads(line)
             if "failed" in told:
                 raise OnceError(told["failed"])

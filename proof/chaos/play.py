@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from once.embedded.stack import project_template
-from once.report import Report
-from once.run import Display, Plan, run
+from once.run.command import Display, Plan, run
+from once.run.report import Report
 from proof.chaos.events import Stream
 from proof.chaos.verdict import Verdict, judge
 

@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from once.genesys import Received
-from once.report import Outcome, Report
+from once.genesys.server import Received
+from once.run.report import Outcome, Report
 from proof.chaos.events import Happening, Stream
 
 # With Timing=fast no execution begins a call later than 8 s after it began itself.

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import Any, Protocol
 from unittest.mock import patch
 
-from once.embedded import leash
+from once.embedded import child
 from once.embedded.aws import LOOPBACK, EmbeddedAws
 from proof.definition.asl import definition_text
 from proof.scenarios.scenario import Settings
@@ -147,14 +147,14 @@ def started() -> Iterator[EmbeddedMachine]:
     server = StageServer()
     thread = Thread(target=server.serve_forever, name="stage", daemon=True)
     thread.start()
-    start = leash.start
+    start = child.start
 
     def start_with_seam(program: str, *args: str, env: dict[str, str], **rest: Any) -> Any:
         told = env | {"STAGE_PORT": str(server.server_port)}
         return start(str(_HERE / "seam.py"), program, *args, env=told, **rest)
 
     try:
-        with patch.object(leash, "start", start_with_seam):
+        with patch.object(child, "start", start_with_seam):
             aws = EmbeddedAws.start()
         with aws:
             yield EmbeddedMachine(aws, server)

@@ -5,7 +5,8 @@ import datetime
 import pytest
 from typer.testing import CliRunner
 
-from once.capacity import (
+from once.cli import app
+from once.plan.capacity import (
     VISIBILITY_SECONDS,
     Load,
     handed_back_per_second,
@@ -13,8 +14,7 @@ from once.capacity import (
     quotas,
     simulate,
 )
-from once.cli import app
-from once.cost import Measured, Traffic, prices
+from once.plan.cost import Measured, Traffic, prices
 from proof.template import TEMPLATE
 
 ANY = 1e9

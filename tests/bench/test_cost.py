@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from bench import recorded
 from bench.rival_costs import RIVALS, rival
 from once.cli import app
-from once.cost import (
+from once.plan.cost import (
     ACTION_MB,
     ENRICHMENT_MB,
     FIXED,

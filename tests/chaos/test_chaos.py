@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from once.tracker import Standing
+from once.run.tracker import Standing
 from proof.chaos.events import chaos_stream
 from proof.chaos.play import play
 

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from once.genesys import Received
-from once.report import DeadLetter, FaultsReport, LineReport, Outcome, RepeatedAct, Report
+from once.genesys.server import Received
+from once.run.report import DeadLetter, FaultsReport, LineReport, Outcome, RepeatedAct, Report
 from proof.chaos.events import Happening, Stream, chaos_stream
 from proof.chaos.verdict import Verdict, judge
 

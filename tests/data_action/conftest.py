@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from once.genesys import GenesysServer
+from once.genesys.server import GenesysServer
 from tests.data_action.support import MAPPING, Bench
 
 

@@ -15,7 +15,7 @@ from data_action.handler import DataAction
 from data_action.outbound import Outbound
 from data_action.secret import Secret
 
-from once.genesys import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
+from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
 
 BUCKET = "overflow"
 MAPPING = Path(handler.__file__).parents[1] / "actions.toml"

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from once.genesys import GenesysServer
+from once.genesys.server import GenesysServer
 from tests.data_action.support import BUCKET, Bench, aws_error, event
 
 

@@ -15,7 +15,7 @@ from data_action.request import WebhookRequest
 from moto import mock_aws
 from pydantic import TypeAdapter
 
-from once.genesys_script import Script
+from once.genesys.script import Script
 from tests.data_action.support import MAPPING, now_ms, payload
 
 ROOT = Path(__file__).parents[2]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from once.genesys_script import action_error_body
+from once.genesys.script import action_error_body
 from tests.data_action.support import MAPPING, Bench
 
 

@@ -16,8 +16,8 @@ import urllib3
 from typer.testing import CliRunner
 
 from once.errors import OnceError
-from once.genesys import CLIENT_ID, CLIENT_SECRET, GenesysServer
-from once.genesys_script import Script
+from once.genesys.script import Script
+from once.genesys.server import CLIENT_ID, CLIENT_SECRET, GenesysServer
 from once.mapping import app as mapping_app
 
 ACTION = "/api/v2/integrations/actions/custom_-_1/execute"

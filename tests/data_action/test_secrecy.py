@@ -6,8 +6,8 @@ import traceback
 
 import pytest
 
-from once.genesys import CLIENT_ID
-from once.genesys_script import action_error_body
+from once.genesys.script import action_error_body
+from once.genesys.server import CLIENT_ID
 from tests.data_action.support import Bench, event
 
 PHONE = "+4915550001234"

@@ -10,7 +10,7 @@ from data_action import handler
 from data_action.errors import NotConfigured
 from moto import mock_aws
 
-from once.genesys import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
+from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
 from tests.data_action.support import BUCKET, MAPPING, event, now_ms, payload
 
 

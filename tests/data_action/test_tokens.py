@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from once.genesys import CLIENT_ID, GenesysServer
+from once.genesys.server import CLIENT_ID, GenesysServer
 from tests.data_action.support import Bench, aws_error
 
 LOGIN = {"endpoint": "token"}

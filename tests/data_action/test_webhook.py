@@ -10,7 +10,7 @@ from data_action.request import WebhookRequest
 from pydantic import TypeAdapter
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from once.genesys import SIGNING_SECRET, Received
+from once.genesys.server import SIGNING_SECRET, Received
 from tests.data_action.support import Bench, event
 
 NEW_SECRET = "whsec_" + base64.b64encode(b"n" * 32).decode()

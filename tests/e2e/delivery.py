@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from once.embedded.pipe import Batch
-from once.genesys import Received
+from once.genesys.server import Received
 from once.outcomes import OutcomeLog
 from once.records import OutcomeRecord
 from proof.embedded import Embedded

@@ -10,8 +10,8 @@ import pytest
 
 from once.embedded.stack import EmbeddedStack
 from once.examples.story import FOLDER
-from once.genesys import GenesysServer
-from once.tracker import Tracker
+from once.genesys.server import GenesysServer
+from once.run.tracker import Tracker
 from proof.definition.asl import ROOT
 from proof.embedded import Embedded, deployed
 from proof.template import TEMPLATE
@@ -42,7 +42,7 @@ EVERYTHING = {
     "AlarmEmail": "on-call@example.com",
     "ActionFunctionArn": OWN_ACTION,
 }
-# Set by what the tests run on (once/embedded/deploy.py, once/run.py).
+# Set by what the tests run on (once/embedded/deploy.py, once/run/command.py).
 SET_ANYWAY = {
     "Timing",
     "PythonRuntime",

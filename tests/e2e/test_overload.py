@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from once.report import Outcome
+from once.run.report import Outcome
 from proof.embedded import Embedded
 from proof.events import customer_start
 from tests.operate.conftest import once, up

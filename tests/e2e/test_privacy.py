@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from once.genesys import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET
-from once.genesys_script import action_error_body
-from once.report import Outcome
+from once.genesys.script import action_error_body
+from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET
+from once.run.report import Outcome
 from proof.embedded import Embedded
 from proof.events import customer_start
 from proof.template import RESOURCES, TEMPLATE

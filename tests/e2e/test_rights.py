@@ -20,13 +20,13 @@ import pytest
 from botocore.exceptions import ClientError
 
 from once.embedded import aws as embedded_aws
-from once.embedded import leash
+from once.embedded import child
 from once.embedded.aws import ACCOUNT, REGION, EmbeddedAws
 from once.embedded.deploy import deploy
 from once.embedded.pipe import Batch, Ending, PipeRunner
 from once.embedded.stack import project_template
-from once.genesys import GenesysServer
-from once.run import destination_parameters
+from once.genesys.server import GenesysServer
+from once.run.command import destination_parameters
 from proof.embedded import Embedded
 from proof.events import customer_start
 from tests.test_permissions import LOG_DELIVERY, granted, used_by_machine
@@ -39,7 +39,7 @@ OVERFLOWING = "x" * 220_000
 @contextmanager
 def checking_who_calls(**settings: str) -> Iterator[None]:
     """An embedded AWS that is started within enforces IAM."""
-    begin = leash.start
+    begin = child.start
 
     def start(program: str, *args: str, env: Mapping[str, str], **rest: Any) -> Popen[bytes]:
         changed = {**env, **settings, "AUTH": "true"}
@@ -48,7 +48,7 @@ def checking_who_calls(**settings: str) -> Iterator[None]:
             changed["AWS_CA_BUNDLE"] = f"{env['TMPDIR']}/ministack-tls/server.crt"
         return begin(program, *args, env=changed, **rest)
 
-    with patch.object(leash, "start", start):
+    with patch.object(child, "start", start):
         yield
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from once.aftermath import faults_report
 from once.embedded.faulty_pipe import FaultyPipe
 from once.embedded.stack import project_template
 from once.errors import OnceError
-from once.faults import Destination, Dice, Faults, Pipe, Sending, Table, arrange
-from once.genesys import Received
-from once.genesys_script import Script
-from once.lines import Line
-from once.report import ActionReport, Key, LineReport, Outcome
+from once.genesys.script import Script
+from once.genesys.server import Received
+from once.run.fault_effects import faults_report
+from once.run.faults import Destination, Dice, Faults, Pipe, Sending, Table, arrange
+from once.run.lines import Line
+from once.run.report import ActionReport, Key, LineReport, Outcome
 from tests.once.pipes import FakeAws, message, succeeded
 
 CHAOS = project_template().parent / "once" / "examples" / "chaos.toml"
@@ -152,7 +152,7 @@ def request(key: str, status: int | None, *, acted: bool, answer: str = "send") 
     return Received(1, "execute", facts, {}, {}, b"", status, acted, answer=answer)
 
 
-def aftermath(*requests: Received, killed: str = "") -> list[list[str]]:
+def effects(*requests: Received, killed: str = "") -> list[list[str]]:
     dice = Dice(Faults(execution={"killed": 1 if killed else 0}))  # type: ignore[arg-type]
     dice.roll("execution.killed", about=[killed])
     keys = dict.fromkeys(one.facts["idempotencyKey"] for one in requests)
@@ -162,23 +162,23 @@ def aftermath(*requests: Received, killed: str = "") -> list[list[str]]:
 
 def test_a_repeated_act_names_the_fault_that_hid_the_first() -> None:
     lost, kept = request("k", None, acted=True), request("k", 200, acted=True)
-    assert aftermath(lost, kept) == [["destination.answer_lost"]]
-    assert aftermath(kept, kept, killed="k") == [["execution.killed"]]
+    assert effects(lost, kept) == [["destination.answer_lost"]]
+    assert effects(kept, kept, killed="k") == [["execution.killed"]]
     windowed = request("k.17", 200, acted=True)
-    assert aftermath(windowed, windowed, killed="k") == [["execution.killed"]]
+    assert effects(windowed, windowed, killed="k") == [["execution.killed"]]
 
 
 def test_a_repeated_act_that_no_fault_hid_has_no_excuse() -> None:
     kept = request("k", 200, acted=True)
-    assert aftermath(kept, kept, killed="another") == [[]]
-    assert aftermath(kept, request("k", 500, acted=False)) == []
+    assert effects(kept, kept, killed="another") == [[]]
+    assert effects(kept, request("k", 500, acted=False)) == []
 
 
 def test_one_fault_hides_one_act() -> None:
     lost, kept = request("k", None, acted=True), request("k", 200, acted=True)
-    assert aftermath(lost, kept, kept) == [[]]
-    assert aftermath(lost, lost, kept) == [["destination.answer_lost"]]
-    assert aftermath(lost, kept, kept, killed="k") == [
+    assert effects(lost, kept, kept) == [[]]
+    assert effects(lost, lost, kept) == [["destination.answer_lost"]]
+    assert effects(lost, kept, kept, killed="k") == [
         ["destination.answer_lost", "execution.killed"]
     ]
 

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from once.cli import app
-from once.genesys import GenesysServer
-from once.report import ActionReport, Key, LineReport, Outcome, Report
+from once.genesys.server import GenesysServer
+from once.run.report import ActionReport, Key, LineReport, Outcome, Report
 
 KEY = Key(pk="org/conversation/c", sk="v1/conversation.acw/p/s/1")
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from once.lines import Line
 from once.outcomes import OutcomeLog
-from once.report import Outcome
-from once.tracker import Standing, Tracker
+from once.run.lines import Line
+from once.run.report import Outcome
+from once.run.tracker import Standing, Tracker
 
 OUTPUTS = {
     "OutcomeLogGroupName": "outcomes",
@@ -202,7 +202,7 @@ def test_a_dead_letter_keeps_retry_and_its_last_reason(
 def test_a_line_that_left_every_queue_without_an_outcome_is_lost(
     tracker: Tracker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("once.tracker._LOST_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr("once.run.tracker._LOST_AFTER_SECONDS", 0.0)
     tracker.sent_to_queue(FIRST, "m1")
     wait(tracker, FIRST)
     report = tracker.report(FIRST)
@@ -214,7 +214,7 @@ def test_a_line_that_left_every_queue_without_an_outcome_is_lost(
 def test_a_line_that_no_rule_took_from_the_bus_says_so(
     tracker: Tracker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("once.tracker._LOST_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr("once.run.tracker._LOST_AFTER_SECONDS", 0.0)
     tracker.sent_to_bus(FIRST, "envelope")
     wait(tracker, FIRST)
     assert tracker.report(FIRST).reason == "NO_RULE_TOOK_IT"

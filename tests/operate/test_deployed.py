@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from once.operate import executions, gate, status, words
+from once.operate import executions, gate, status
+from once.operate import phrases as words
 from once.operate.gate import Destination, Limit
 from once.operate.stack import Stack
-from once.report import Outcome
+from once.run.report import Outcome
 
 REGION = "eu-west-1"
 MACHINE = f"arn:aws:states:{REGION}:123456789012:stateMachine:once"

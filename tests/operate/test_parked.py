@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from once.operate.emptying import resend
+from once.operate.bulk import resend
 from once.operate.stack import Stack
 from proof.embedded import Embedded
 from proof.events import customer_start

@@ -10,10 +10,10 @@ import pytest
 from once.embedded.aws import ACCOUNT, REGION
 from once.embedded.deploy import deploy
 from once.embedded.stack import project_template
-from once.genesys import GenesysServer
+from once.genesys.server import GenesysServer
 from once.operate import permissions
 from once.operate.stack import Stack
-from once.run import destination_parameters
+from once.run.command import destination_parameters
 from proof.events import customer_start
 from tests.e2e.test_rights import Secured, SecuredAws
 from tests.operate.conftest import Answer, once

@@ -90,11 +90,11 @@ def test_a_night_after_which_nothing_is_stuck(folder: Path, script: Path) -> Non
     quiet = until(lambda: (now := once("status")).code == 0 and now)
     assert "Nothing is stuck." in quiet.out
 
-    keeper = running.find()
-    assert keeper is not None
+    process = running.find()
+    assert process is not None
     down = typed("down")
     assert (down.returncode, "is down" in down.stdout) == (0, True)
-    until(lambda: not alive(keeper.pid))
+    until(lambda: not alive(process.pid))
     assert running.find() is None
     assert typed("down").returncode == 0
     refused = once("status", "--stack", "embedded")
@@ -108,7 +108,7 @@ def _bury(event: dict[str, Any]) -> None:
     )
 
 
-def test_a_keeper_that_was_killed_takes_its_stack_along(folder: Path) -> None:  # noqa: ARG001
+def test_an_up_process_that_was_killed_takes_its_stack_along(folder: Path) -> None:  # noqa: ARG001
     assert typed("up").returncode == 0
     found = running.find()
     assert found is not None
@@ -143,4 +143,4 @@ def test_a_note_counts_only_while_its_keeper_lives(
         left = (running.FOLDER / "stack.json").read_text()
     assert noted() is None
     (running.FOLDER / "stack.json").write_text(left)
-    assert noted() is None, "its keeper died and could not clean up"
+    assert noted() is None, "its process died and could not clean up"

@@ -5,7 +5,7 @@ import re
 import pytest
 from enrichment.elements import DeferredReason, ParkedReason
 
-from once.operate import words
+from once.operate import phrases as words
 from proof.definition.asl import ASL_PATH
 
 

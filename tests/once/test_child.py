@@ -1,4 +1,4 @@
-"""A leashed program ends with its parent, and takes along whatever it started itself."""
+"""A child ends with its parent, and takes along whatever it started itself."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from once.embedded import leash
+from once.embedded import child
 
 # Starts a child that fills a folder, says both pids, and never ends by itself.
 STUBBORN = """
@@ -26,9 +26,9 @@ time.sleep(600)
 PARENT = """
 import os, sys, time
 from pathlib import Path
-from once.embedded import leash
+from once.embedded import child
 program, log, removed = map(Path, sys.argv[1:])
-leash.start(str(program), str(removed), env=os.environ, log=log, remove=removed)
+child.start(str(program), str(removed), env=os.environ, log=log, remove=removed)
 time.sleep(600)
 """
 
@@ -75,11 +75,11 @@ def soon(holds: Callable[[], bool]) -> bool:
 def test_stop_ends_a_program_that_ignores_term_and_its_child(
     program: Path, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leash, "TERMINATE_SECONDS", 0.2)
-    process = leash.start(str(program), str(tmp_path), env=os.environ, log=log)
+    monkeypatch.setattr(child, "TERMINATE_SECONDS", 0.2)
+    process = child.start(str(program), str(tmp_path), env=os.environ, log=log)
     started = pids(log)
     assert all(map(lives, started))
-    leash.stop(process)
+    child.stop(process)
     assert soon(lambda: not any(map(lives, started)))
 
 
@@ -90,7 +90,7 @@ def test_a_killed_parent_takes_all_of_it_along_and_its_files(
     (scratch / "deep").mkdir(parents=True)
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT, str(program), str(log), str(scratch)],
-        cwd=Path(leash.__file__).parents[2],
+        cwd=Path(child.__file__).parents[2],
     )
     started = pids(log)
     assert all(map(lives, started))
@@ -102,16 +102,16 @@ def test_a_killed_parent_takes_all_of_it_along_and_its_files(
 
 def test_a_module_runs_as_well_as_a_file(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    process = leash.start("this", env=os.environ, log=log)
+    process = child.start("this", env=os.environ, log=log)
     assert process.wait(10) == 0
-    leash.stop(process)
+    child.stop(process)
     assert "Beautiful is better than ugly" in log.read_text()
 
 
 def test_the_program_finds_its_input_empty(tmp_path: Path) -> None:
     program, log = tmp_path / "reads.py", tmp_path / "log"
     program.write_text("import sys; print(sys.stdin.read() == '')")
-    process = leash.start(str(program), env=os.environ, log=log)
+    process = child.start(str(program), env=os.environ, log=log)
     assert process.wait(10) == 0
-    leash.stop(process)
+    child.stop(process)
     assert log.read_text() == "True\n"

@@ -10,16 +10,16 @@ from typing import Protocol
 
 from botocore.exceptions import BotoCoreError
 
-from once.aftermath import faults_report
 from once.embedded.aws import EmbeddedAws
 from once.embedded.stack import EmbeddedStack
 from once.errors import OnceError
-from once.faults import Dice, Faults, arrange
-from once.genesys import GenesysServer
-from once.lines import Line, bus_entry, read_lines, source_prefix
-from once.report import ActionReport, Report, Via
-from once.sending import Sender
-from once.tracker import Standing, Tracker
+from once.genesys.server import GenesysServer
+from once.run.fault_effects import faults_report
+from once.run.faults import Dice, Faults, arrange
+from once.run.lines import Line, bus_entry, read_lines, source_prefix
+from once.run.report import ActionReport, Report, Via
+from once.run.sending import Sender
+from once.run.tracker import Standing, Tracker
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from once.faults import Dice, Happened
-from once.genesys import Received
-from once.report import ActionReport, DeadLetter, FaultsReport, LineReport, RepeatedAct
+from once.genesys.server import Received
+from once.run.faults import Dice, Happened
+from once.run.report import ActionReport, DeadLetter, FaultsReport, LineReport, RepeatedAct
 
 # How often the mark is tried in one execution; less than so many faults do not lose it.
 _MARK_ATTEMPTS = 4

@@ -16,7 +16,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from once.cost import (
+from once.errors import OnceError
+from once.plan.cost import (
     ACTION_MB,
     ENRICHMENT_MB,
     Measured,
@@ -27,7 +28,6 @@ from once.cost import (
     function_seconds,
     prices,
 )
-from once.errors import OnceError
 
 QUOTAS = Path(__file__).with_name("quotas.toml")
 VISIBILITY_SECONDS = 480  # as template.yaml has it; tests/bench holds them together
@@ -272,5 +272,6 @@ def _tell(rate: float, load: Load, found: list[Limit], quota: Quotas) -> None:
     typer.echo(
         f"At most {handed_back_per_second(quota):,.0f} events a second may be handed back to the "
         "queue: they stay in flight until they are tried again.\n"
-        f"Quotas as of {quota['read_on']} (once/quotas.toml); none of this was tried on an account."
+        f"Quotas as of {quota['read_on']} (once/plan/quotas.toml); none of this was tried on an "
+        "account."
     )

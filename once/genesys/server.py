@@ -22,7 +22,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import typer
 
 from once.errors import OnceError
-from once.genesys_script import Reply, Script, error_body, signature_holds
+from once.genesys.script import Reply, Script, error_body, signature_holds
 
 CLIENT_ID = "once-client"
 CLIENT_SECRET = "once-client-secret"  # noqa: S105 — known to this machine's imitation only

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from once.embedded.pipe import Batch, Record
-from once.lines import Line
 from once.outcomes import OutcomeLog
 from once.records import OutcomeRecord
-from once.report import SETTLED, Key, LineReport, Outcome, Via
+from once.run.lines import Line
+from once.run.report import SETTLED, Key, LineReport, Outcome, Via
 
 _POLL_SECONDS = 0.15
 _QUEUE_SECONDS = 1.0

@@ -1,4 +1,4 @@
-"""Runs a Python program that cannot outlive its parent: `leash.py [--remove DIR] PROGRAM ARGS…`.
+"""Runs a Python program that cannot outlive its parent: `child.py [--remove DIR] PROGRAM ARGS…`.
 
 The parent holds the other end of stdin. When that closes, for whatever reason (SIGKILL too), the
 whole process group is killed. PROGRAM is a script or a module; it gets an empty stdin.
@@ -79,7 +79,7 @@ def _die_with_parent(remove: str | None) -> None:
         finally:
             os.killpg(0, signal.SIGKILL)
 
-    threading.Thread(target=watch, name="leash", daemon=True).start()
+    threading.Thread(target=watch, name="watch-parent", daemon=True).start()
 
 
 def main(arguments: list[str]) -> None:

@@ -18,9 +18,9 @@ from once.embedded.aws import EmbeddedAws
 from once.embedded.deploy import STACK_NAME
 from once.embedded.stack import EmbeddedStack
 from once.errors import OnceError
-from once.genesys import GenesysServer
+from once.genesys.server import GenesysServer
 from once.operate.running import Running, kept
-from once.run import destination_parameters
+from once.run.command import destination_parameters
 
 _LOOK_SECONDS = 1
 

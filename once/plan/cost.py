@@ -20,7 +20,7 @@ from once.embedded.stack import project_template
 from once.errors import OnceError
 
 PRICES = Path(__file__).with_name("prices.toml")
-RESULTS = Path(__file__).parents[1] / "bench" / "results"
+RESULTS = Path(__file__).parents[2] / "bench" / "results"
 
 # As template.yaml has them; tests/bench holds them together.
 ENRICHMENT_MB = 512
@@ -280,7 +280,7 @@ def cost(
         verb = "saves" if change < 0 else "adds"
         typer.echo(f"  {name} {verb} {abs(change):,.2f}")
     typer.echo(
-        f"\nList prices of {price['region']}, {price['read_on']} (once/prices.toml). Requests, "
-        "units and log bytes are\nmeasured (bench/results/cost.json); the log of executions is an "
-        "estimate from its documented form."
+        f"\nList prices of {price['region']}, {price['read_on']} (once/plan/prices.toml). "
+        "Requests, units and log bytes are\nmeasured (bench/results/cost.json); the log of "
+        "executions is an estimate from its documented form."
     )

@@ -11,10 +11,10 @@ from rich.markup import escape
 from rich.status import Status
 from rich.table import Table
 
-from once.genesys import GenesysServer, Received
-from once.operate import words
-from once.report import MEANING, FaultsReport, LineReport, Outcome, Report
-from once.tracker import Standing
+from once.genesys.server import GenesysServer, Received
+from once.operate import phrases as words
+from once.run.report import MEANING, FaultsReport, LineReport, Outcome, Report
+from once.run.tracker import Standing
 
 _LISTED_LINES = 100
 _SHORT = {

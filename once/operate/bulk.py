@@ -24,7 +24,7 @@ _AT_ONCE = 8
 
 
 class Done(Model):
-    """What an emptying did."""
+    """What working through a dead end did."""
 
     done: int = 0
     gone: int = Field(default=0, description="Somebody else took them meanwhile.")
