@@ -15,7 +15,7 @@ _BATCH = 10
 _POLL_SECONDS = 1
 # What a reader who died in between hides from others, beside the time that its work takes.
 _HIDE_SECONDS = 10
-_LONGEST_HIDE_SECONDS = 43_200
+LONGEST_HIDE_SECONDS = 43_200
 _PER_SECOND = 20.0
 
 
@@ -93,7 +93,7 @@ class Reading:
                 QueueUrl=self._url,
                 MaxNumberOfMessages=_BATCH,
                 WaitTimeSeconds=_POLL_SECONDS,
-                VisibilityTimeout=min(self._hide_seconds, _LONGEST_HIDE_SECONDS),
+                VisibilityTimeout=min(self._hide_seconds, LONGEST_HIDE_SECONDS),
                 MessageSystemAttributeNames=["SentTimestamp", "ApproximateReceiveCount"],
                 MessageAttributeNames=["All"],
             )

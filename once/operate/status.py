@@ -35,7 +35,10 @@ _NAMESPACE = "GenesysOnce"
 
 class Queue(Depth):
     name: str
-    oldest_seconds: int | None = Field(description="Null where CloudWatch has no number.")
+    oldest_seconds: int | None = Field(
+        description="Of those received less than three times, which is all that SQS tells; so null "
+        "for dead ends, which looking receives, and where CloudWatch has no number."
+    )
 
 
 class Finding(Model):
@@ -100,21 +103,14 @@ def of(stack: Stack, now_ms: int) -> Status:
 
 
 def _queues(stack: Stack, now_ms: int) -> list[Queue]:
-    metrics = {
-        f"q{number}": (
-            "AWS/SQS",
-            "ApproximateAgeOfOldestMessage",
-            {"QueueName": stack.outputs[output].rpartition("/")[2]},
-            "Maximum",
-        )
-        for number, output in enumerate(QUEUES.values())
-    }
-    ages = _metrics(stack, metrics, now_ms - _RECENT_MS, now_ms, 60)
+    name = stack.outputs["EventQueueUrl"].rpartition("/")[2]
+    metric = ("AWS/SQS", "ApproximateAgeOfOldestMessage", {"QueueName": name}, "Maximum")
+    newest = _metrics(stack, {"age": metric}, now_ms - _RECENT_MS, now_ms, 60)["age"][:1]
     queues = []
-    for number, (name, output) in enumerate(QUEUES.items()):
+    for name, output in QUEUES.items():
         now = depth(stack, output)
-        newest = ages[f"q{number}"][:1]
-        oldest = round(newest[0]) if newest and now.total else None
+        known = newest and now.total and output == "EventQueueUrl"
+        oldest = round(newest[0]) if known else None
         queues.append(Queue(name=name, oldest_seconds=oldest, **now.model_dump()))
     return queues
 

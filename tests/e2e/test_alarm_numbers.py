@@ -204,8 +204,11 @@ def stop_the_pipe(watched: Watched) -> None:
     ("name", "get_into_it"),
     [
         ("events-parked", park),
+        ("events-parked-ageing", park),
         ("dead-letters", use_up_all_tries),
+        ("dead-letters-ageing", use_up_all_tries),
         ("rule-dead-letters", be_undeliverable),
+        ("rule-dead-letters-ageing", be_undeliverable),
     ],
 )
 def test_a_queue_that_is_not_empty_is_over_its_threshold(
@@ -222,9 +225,6 @@ def test_a_queue_that_is_not_empty_is_over_its_threshold(
     [
         ("events-waiting", stop_the_pipe),
         ("events-ageing", stop_the_pipe),
-        ("events-parked-ageing", park),
-        ("dead-letters-ageing", use_up_all_tries),
-        ("rule-dead-letters-ageing", be_undeliverable),
     ],
 )
 def test_what_waits_grows_older(

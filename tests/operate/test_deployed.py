@@ -145,10 +145,15 @@ def test_outcomes_and_ages_come_from_the_metrics() -> None:
     stack = whole(Metrics(PROCESSED=[5.0, 7.0], ApproximateAgeOfOldestMessage=[7_300.0, 60.0]))
     found = status.of(stack, 1_795_000_000_000)
     assert found.outcomes[Outcome.PROCESSED] == 12
-    assert [queue.oldest_seconds for queue in found.queues] == [7_300] * 4
+    assert found.queues[0].oldest_seconds == 7_300
     mends = [finding.mend for finding in found.findings]
     assert "docs/runbook.md#events-waiting" in mends
     assert "The oldest event waits for 2 h" in [finding.what for finding in found.findings]
+
+
+def test_a_dead_end_shows_no_age_since_sqs_forgets_the_age_of_what_was_looked_at() -> None:
+    found = status.of(whole(Metrics(ApproximateAgeOfOldestMessage=[7_300.0])), 0)
+    assert [queue.oldest_seconds for queue in found.queues[1:]] == [None] * 3
 
 
 def test_an_empty_queue_has_no_oldest_message_whatever_the_metric_still_says() -> None:
