@@ -73,8 +73,9 @@ explore: $(READY) ## Walk through every interleaving of the claims, for a quarte
 build: $(READY) ## Build both functions for the runtime named in samconfig.toml
 	$(BIN)/sam build
 
-deploy: build ## Deploy to your AWS account; asks first. PARAMETERS="Name=value ..." sets parameters
-	$(BIN)/sam deploy $(if $(PARAMETERS),--parameter-overrides "$(BUILD_PARAMETERS) $(PARAMETERS)")
+deploy: build ## Deploy to AWS. PARAMETERS="Name=value ..." sets parameters, CONFIRM=no does not ask
+	$(BIN)/sam deploy $(if $(filter no,$(CONFIRM)),--no-confirm-changeset) \
+		$(if $(PARAMETERS),--parameter-overrides "$(BUILD_PARAMETERS) $(PARAMETERS)")
 
 ##@ Tidy up
 
