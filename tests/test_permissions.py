@@ -48,11 +48,20 @@ KEY_USE = {
     "StateMachineRole": {"kms:Decrypt", "kms:GenerateDataKey"},
     "DataActionRole": {"kms:Decrypt"},
 }
+# With another key than now for what still waits: only those who read.
+FORMER_KEY_USERS = {"PipeRole", "StateMachineRole", "DataActionRole"}
+# The key of the secret, whichever it is: tests/test_deployments.py has the condition on it.
+SECRETS_KEY = "arn:${AWS::Partition}:kms:${AWS::Region}:Owner:key/*"
 FUNCTIONS = {
     "EnrichmentRole": ("EnrichmentFunction", "enrichment"),
     "DataActionRole": ("DataActionFunction", "data_action"),
 }
-OPTIONS = ({"HasKey", "HasSecret"}, {"HasKey", "HasSecret", "OwnAction"}, set[str]())
+OPTIONS = (
+    {"HasKey", "HasSecret"},
+    {"HasKey", "HasFormerKey", "HasSecret", "OwnAction"},
+    {"HasFormerKey"},
+    set[str](),
+)
 
 
 def text(resource: Any) -> str:
@@ -60,7 +69,8 @@ def text(resource: Any) -> str:
     if "GetAtt" in resource:
         return str(resource["GetAtt"]).removesuffix(".Arn")
     if "Sub" in resource:
-        return re.sub(r"\$\{(\w+)(\.Arn)?\}", r"\1", resource["Sub"])
+        pattern = resource["Sub"] if isinstance(resource["Sub"], str) else resource["Sub"][0]
+        return re.sub(r"\$\{(\w+)(\.Arn)?\}", r"\1", pattern)
     return str(resource["Ref"])
 
 
@@ -106,6 +116,8 @@ def used_by_function(role: str, true: set[str]) -> Iterator[Right]:
             yield f"{service}:{operation}", resources[service]
     if role == "DataActionRole":  # or S3 would not say that an object is gone
         yield "s3:ListBucket", "OverflowBucket"
+        if "HasSecret" in true:
+            yield "kms:Decrypt", SECRETS_KEY
     log_group = RESOURCES[function]["Properties"]["LoggingConfig"]["LogGroup"]
     for action in ("logs:CreateLogStream", "logs:PutLogEvents"):
         yield action, text(log_group)
@@ -146,6 +158,8 @@ def used(role: str, true: set[str]) -> set[Right]:
     }.get(role, lambda: set(used_by_function(role, true)))()
     if "HasKey" in true:
         rights |= {(action, "KmsKeyArn") for action in KEY_USE[role]}
+    if "HasFormerKey" in true and role in FORMER_KEY_USERS:
+        rights.add(("kms:Decrypt", "FormerKmsKeyArn"))
     return rights
 
 
@@ -153,6 +167,30 @@ def used(role: str, true: set[str]) -> set[Right]:
 @pytest.mark.parametrize("role", of_type("AWS::IAM::Role"))
 def test_a_role_may_do_what_it_does_and_nothing_more(role: str, true: set[str]) -> None:
     assert granted(role, true) == used(role, true)
+
+
+def test_what_is_deleted_in_the_table_is_never_a_claim() -> None:
+    """Its partition keys are written in words, so no event can make them up.
+
+    dynamodb, "Using IAM policy conditions for fine-grained access control": LeadingKeys; IAM,
+    "Multivalued context keys": ForAllValues holds for no value as well, hence the Null.
+    """
+    deleted = {
+        state["Arguments"]["Key"]["pk"]["S"]
+        for state in states().values()
+        if state.get("Resource", "").endswith(":dynamodb:deleteItem")
+    }
+    (statement,) = [
+        statement
+        for statement in statements_of("StateMachineRole")
+        if "dynamodb:DeleteItem" in statement["Action"]
+    ]
+    assert statement["Action"] == "dynamodb:DeleteItem"
+    assert statement["Condition"] == {
+        "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": sorted(deleted)},
+        "Null": {"dynamodb:LeadingKeys": "false"},
+    }
+    assert not any("/" in key or "{%" in key for key in deleted), "the key of a claim has slashes"
 
 
 def test_the_code_is_read_as_it_is_written() -> None:

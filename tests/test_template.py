@@ -77,33 +77,6 @@ def test_every_queue_the_bucket_and_the_topic_refuse_plain_http() -> None:
     assert covered == {name for kind in protected for name in of_type(kind)}
 
 
-def test_only_the_rule_is_let_in_from_outside_the_account() -> None:
-    allowed = [
-        statement
-        for policy in of_type("AWS::SQS::QueuePolicy").values()
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
-        if statement["Effect"] == "Allow"
-    ]
-    assert [statement["Principal"] for statement in allowed] == [
-        {"Service": "events.amazonaws.com"}
-    ]
-    (admitted,) = allowed[0]["Condition"]["ArnEquals"].items()
-    assert admitted[0] == "aws:SourceArn"
-    name = RESOURCES["EventRule"]["Properties"]["Name"]["Sub"]
-    arn = "arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:rule/${Bus}" + name
-    for true, bus in (
-        ({"OnDefaultBus"}, ""),
-        ({"CreatesBus"}, {"Sub": ["${Name}/", {"Name": {"Ref": "EventSourceName"}}]}),
-        (set(), {"Sub": ["${Name}/", {"Name": {"Ref": "EventBusName"}}]}),
-    ):
-        assert decided(admitted[1], true=true) == {"Sub": [arn, {"Bus": bus}]}
-
-
-def test_the_rule_is_let_in_before_it_is_there() -> None:
-    """Until it may send, what it matches is lost: EventBridge does not retry what is forbidden."""
-    assert RESOURCES["EventRule"]["DependsOn"] == "RuleQueuesPolicy"
-
-
 def test_dead_ends_keep_longer_than_the_queue() -> None:
     kept = {
         name: queue["Properties"]["MessageRetentionPeriod"]

@@ -67,6 +67,10 @@ def of(stack: Stack, operate: bool) -> dict[str, Any]:
     if key:
         use = _KEY_USE["operate" if operate else "read"]
         statements.append({"Effect": "Allow", "Action": list(use), "Resource": [key]})
+    former = stack.parameters.get("FormerKmsKeyArn")
+    if former:
+        use = _KEY_USE["read"]
+        statements.append({"Effect": "Allow", "Action": list(use), "Resource": [former]})
     return {"Version": "2012-10-17", "Statement": statements}
 
 

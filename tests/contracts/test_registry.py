@@ -107,7 +107,7 @@ def test_each_newer_word_has_its_older_one(ours: dict[str, Any], theirs: dict[st
 def test_the_registry_takes_it_by_its_api() -> None:
     service = boto3.client("schemas", region_name="eu-central-1").meta.service_model
     asked = {key: PROPERTIES[key] for key in ("Content", "Description", "Type")}
-    named = asked | {"RegistryName": "once-contracts", "SchemaName": "once-event"}
+    named = asked | {"RegistryName": "once-schema", "SchemaName": "once-event"}
     validate_parameters(named, service.operation_model("CreateSchema").input_shape)
     assert PROPERTIES["Type"] in service.shape_for("Type").enum
     assert (

@@ -36,6 +36,7 @@ EVERYTHING = {
     "MaxConcurrentActions": "5",
     "DeletionProtection": "true",
     "KmsKeyArn": KEY,
+    "FormerKmsKeyArn": f"{KEY[:-1]}6",
     "LogLevel": "ERROR",
     "LogPayloads": "true",
     "LogRetentionDays": "7",

@@ -1,0 +1,325 @@
+"""What each kind of deployment would send to CloudFormation, and what is refused before that.
+
+The embedded AWS takes almost any template. Here it is translated with real sets of parameters, and
+judged by cfn-lint and by what AWS's documentation says and no linter looks at.
+"""
+
+import json
+import os
+import re
+import subprocess
+from fnmatch import fnmatchcase
+from itertools import product
+from pathlib import Path
+
+import cfnlint
+import pytest
+from cfnlint.api import lint
+
+from proof.definition.asl import ROOT
+from proof.template import TEMPLATE
+from proof.translated import ACCOUNT, STACK, Translated
+from tests.enrichment.topic_models import MODELS
+
+GENESYS = "aws.partner/genesys.com/cloud/1f0e6a52-0000-4000-8000-00000000000a"
+SECRET = f"arn:aws:secretsmanager:eu-central-1:{ACCOUNT}:secret:destination-AbCdEf"
+KEY = f"arn:aws:kms:eu-central-1:{ACCOUNT}:key/11111111-2222-4333-8444-555555555555"
+OTHER_KEY = f"arn:aws:kms:eu-central-1:{ACCOUNT}:key/99999999-2222-4333-8444-555555555555"
+OWN_ACTION = f"arn:aws:lambda:eu-central-1:{ACCOUNT}:function:ours"
+WEBHOOK = {
+    "ActionTarget": "webhook",
+    "WebhookUrl": "https://hooks.example.com/genesys",
+    "DestinationSecretArn": SECRET,
+}
+ON_BUSES: dict[str, dict[str, str]] = {
+    "default bus": {},
+    "a bus of ours": {"EventBusName": "contact-centre"},
+    "a source": {"EventSourceName": f"{GENESYS}/live"},
+    "another suffix": {"EventSourceName": f"{GENESYS}/second"},
+    "a source that has its bus": {"EventBusName": f"{GENESYS}/live"},
+}
+SETS: dict[str, dict[str, str]] = {
+    **ON_BUSES,
+    "webhook": WEBHOOK,
+    "genesys": {
+        "ActionTarget": "genesys",
+        "GenesysHost": "mypurecloud.de",
+        "DestinationSecretArn": SECRET,
+    },
+    "a function of ours": {"ActionTarget": "webhook", "ActionFunctionArn": OWN_ACTION},
+    "a limit": {**WEBHOOK, "MaxActionsPerMinute": "300", "MaxConcurrentActions": "20"},
+    "a key": {**WEBHOOK, "KmsKeyArn": KEY},
+    "another key": {**WEBHOOK, "KmsKeyArn": OTHER_KEY, "FormerKmsKeyArn": KEY},
+    "the key removed": {**WEBHOOK, "FormerKmsKeyArn": KEY},
+    "two topics": {
+        "EventSourceName": f"{GENESYS}/live",
+        "DetailTypes": "v2.users.{id}.presence,v2.detail.events.conversation.{id}.customer.end",
+    },
+    "a published schema": {"PublishSchemas": "true"},
+    "kept long and told loudly": {
+        "ClaimDays": "400",
+        "DeletionProtection": "true",
+        "LogLevel": "ERROR",
+        "LogRetentionDays": "365",
+        "AlarmEmail": "on-call@example.com",
+    },
+    "for trying things": {"Timing": "fast", "LogPayloads": "true", "PythonRuntime": "python3.11"},
+}
+DEPLOYMENTS = {name: Translated(parameters) for name, parameters in SETS.items()}
+RULES_QUEUES = ("EventQueue", "RuleDeadLetters")
+
+each_deployment = pytest.mark.parametrize("deployed", DEPLOYMENTS.values(), ids=DEPLOYMENTS)
+
+
+def faults(deployed: Translated) -> list[str]:
+    template = {"AWSTemplateFormatVersion": "2010-09-09", "Resources": deployed.resources}
+    found = lint(json.dumps(template), regions=[deployed.region])
+    return [f"{match.rule.id} {match.path}: {match.message}" for match in found]
+
+
+@each_deployment
+def test_what_is_deployed_passes_cfn_lint(deployed: Translated) -> None:
+    assert deployed.refusals == []
+    assert faults(deployed) == []
+
+
+def test_it_would_in_china() -> None:
+    deployed = Translated({"EventBusName": "contact-centre"}, region="cn-north-1")
+    assert deployed.refusals == []
+    assert faults(deployed) == []
+    assert "arn:aws:" not in json.dumps(deployed.resources)
+
+
+def test_a_stack_may_have_a_name_of_57_characters() -> None:
+    """samconfig.toml says so; a rule's name has 64 (eventbridge API, PutRule)."""
+    everything = {**WEBHOOK, "PublishSchemas": "true", "EventSourceName": f"{GENESYS}/live"}
+    assert faults(Translated(everything, stack="s" * 57)) == []
+    assert any("EventRule" in fault for fault in faults(Translated(everything, stack="s" * 58)))
+    assert "57 characters" in (ROOT / "samconfig.toml").read_text()
+
+
+# Queue policies. "Each policy must cover only a single queue (when writing a policy, don't include
+# statements that cover different queues)": AWSSimpleQueueService, "Special Information for SQS
+# Policies", API version 2011-10-01.
+
+
+@each_deployment
+def test_each_queue_has_a_policy_of_its_own_that_names_no_other(deployed: Translated) -> None:
+    covered = []
+    for policy in deployed.of_type("AWS::SQS::QueuePolicy").values():
+        (queue,) = policy["Queues"]
+        covered.append(queue["Ref"])
+        for statement in policy["PolicyDocument"]["Statement"]:
+            assert statement["Resource"] == {"Fn::GetAtt": [queue["Ref"], "Arn"]}
+    assert sorted(covered) == sorted(deployed.of_type("AWS::SQS::Queue"))
+
+
+@each_deployment
+def test_the_rule_is_let_in_before_it_is_there(deployed: Translated) -> None:
+    """Until it may send, what it matches is lost: EventBridge does not retry what is forbidden."""
+    policies = deployed.of_type("AWS::SQS::QueuePolicy")
+    needed = {n for n, policy in policies.items() if policy["Queues"][0]["Ref"] in RULES_QUEUES}
+    assert set(deployed.resources["EventRule"]["DependsOn"]) == needed
+
+
+# The rule and its bus.
+
+
+def rule_arn(deployed: Translated, *, account: str = ACCOUNT) -> str:
+    """Of a rule on the default bus without the bus: service-authorization, Amazon EventBridge."""
+    rule = deployed.resources["EventRule"]["Properties"]
+    bus = rule["EventBusName"]
+    if isinstance(bus, dict):
+        bus = deployed.resources[bus["Ref"]]["Properties"]["Name"]
+    path = rule["Name"] if bus == "default" else f"{bus}/{rule['Name']}"
+    return f"arn:aws:events:{deployed.region}:{account}:rule/{path}"
+
+
+def admits(deployed: Translated, queue: str, arn: str) -> bool:
+    """Each of the six components by itself, with * and ?: IAM, "ARN condition operators"."""
+    (statement,) = [
+        statement
+        for policy in deployed.of_type("AWS::SQS::QueuePolicy").values()
+        for statement in policy["PolicyDocument"]["Statement"]
+        if statement["Effect"] == "Allow" and policy["Queues"] == [{"Ref": queue}]
+    ]
+    assert statement["Principal"] == {"Service": "events.amazonaws.com"}
+    assert statement["Action"] == "sqs:SendMessage"
+    patterns = statement["Condition"]["ArnLike"]["aws:SourceArn"]
+    return any(
+        all(map(fnmatchcase, arn.split(":", 5), pattern.split(":", 5))) for pattern in patterns
+    )
+
+
+@pytest.mark.parametrize("queue", RULES_QUEUES)
+@pytest.mark.parametrize(("before", "after"), list(product(ON_BUSES, ON_BUSES)))
+def test_while_a_stack_moves_to_another_bus_its_queues_take_what_both_rules_send(
+    before: str, after: str, queue: str
+) -> None:
+    assert admits(DEPLOYMENTS[before], queue, rule_arn(DEPLOYMENTS[after]))
+
+
+@pytest.mark.parametrize("bus", ON_BUSES)
+@pytest.mark.parametrize("queue", RULES_QUEUES)
+def test_no_other_stack_region_or_account_gets_into_the_queues(bus: str, queue: str) -> None:
+    ours = DEPLOYMENTS[bus]
+    for name in (f"my-{STACK}", f"{STACK}-2", f"{STACK}-events", f"{STACK}-source", "x"):
+        for parameters in ON_BUSES.values():
+            assert not admits(ours, queue, rule_arn(Translated(parameters, stack=name))), name
+    assert not admits(ours, queue, rule_arn(Translated(SETS[bus], region="eu-west-1")))
+    assert not admits(ours, queue, rule_arn(ours, account="999999999999"))
+
+
+def test_only_the_rule_is_let_in_from_outside_the_account() -> None:
+    allowed = {
+        policy["Queues"][0]["Ref"]
+        for policy in DEPLOYMENTS["a source"].of_type("AWS::SQS::QueuePolicy").values()
+        for statement in policy["PolicyDocument"]["Statement"]
+        if statement["Effect"] == "Allow"
+    }
+    assert allowed == set(RULES_QUEUES)
+
+
+@pytest.mark.parametrize(("before", "after"), list(product(ON_BUSES, ON_BUSES)))
+def test_between_a_bus_of_the_stack_and_another_the_rule_changes_its_name(
+    before: str, after: str
+) -> None:
+    """Another bus means another rule: CloudFormation replaces none that keeps its name.
+
+    "If you specify a name, you cannot perform updates that require replacement of this resource":
+    CloudFormation, AWS::Events::Rule, Name; there EventBusName is one that does.
+    """
+    renamed = ("EventSourceName" in SETS[before]) != ("EventSourceName" in SETS[after])
+    names = [DEPLOYMENTS[n].resources["EventRule"]["Properties"]["Name"] for n in (before, after)]
+    assert (names[0] != names[1]) == renamed
+
+
+@each_deployment
+def test_the_alarm_on_lost_events_watches_the_rule_that_is_deployed(deployed: Translated) -> None:
+    dimensions = deployed.resources["RuleLosesEventsAlarm"]["Properties"]["Dimensions"]
+    watched = {dimension["Name"]: dimension["Value"] for dimension in dimensions}
+    rule = deployed.resources["EventRule"]["Properties"]
+    assert watched.pop("RuleName") == rule["Name"]
+    assert watched.get("EventBusName", "default") == rule["EventBusName"]
+
+
+def test_the_longest_topics_fit_into_a_rule_as_often_as_the_description_says() -> None:
+    """2,048 characters: eventbridge, "Amazon EventBridge quotas", Event pattern size."""
+    said = re.search(r"any (\d+) topics fit", TEMPLATE["Parameters"]["DetailTypes"]["Description"])
+    assert said
+    longest_first = sorted(MODELS, key=len, reverse=True)
+
+    def characters(topics: int) -> int:
+        deployed = Translated({"DetailTypes": ",".join(longest_first[:topics])})
+        pattern = deployed.resources["EventRule"]["Properties"]["EventPattern"]
+        return len(json.dumps(pattern, separators=(",", ":")))
+
+    assert characters(int(said[1])) <= 2048 < characters(int(said[1]) + 1)
+
+
+# A key that is changed or removed. "The consumer must have kms:Decrypt permissions for any keys
+# used to encrypt the messages": AWSSimpleQueueService, "Key management".
+
+
+def keys_read(deployed: Translated, role: str) -> set[str]:
+    return {
+        statement["Resource"]
+        for policy in deployed.resources[role]["Properties"]["Policies"]
+        for statement in policy["PolicyDocument"]["Statement"]
+        if "kms:Decrypt" in statement["Action"] and "Condition" not in statement
+    }
+
+
+@pytest.mark.parametrize("role", ["PipeRole", "StateMachineRole", "DataActionRole"])
+def test_whoever_reads_still_reads_what_waits_under_the_key_before(role: str) -> None:
+    assert keys_read(DEPLOYMENTS["webhook"], role) == set()
+    assert keys_read(DEPLOYMENTS["a key"], role) == {KEY}
+    assert keys_read(DEPLOYMENTS["another key"], role) == {KEY, OTHER_KEY}
+    assert keys_read(DEPLOYMENTS["the key removed"], role) == {KEY}
+
+
+def test_nothing_is_written_under_the_key_before() -> None:
+    for changed in ("another key", "the key removed"):
+        resources = dict(DEPLOYMENTS[changed].resources)
+        for role in DEPLOYMENTS[changed].of_type("AWS::IAM::Role"):
+            granted = json.dumps(resources.pop(role))
+            assert f'"kms:GenerateDataKey"], "Resource": "{KEY}"' not in granted, role
+        assert KEY not in json.dumps(resources)
+
+
+def test_a_secret_under_a_key_of_its_owners_can_be_read_and_nothing_else_under_that_key() -> None:
+    """secretsmanager, "Secret encryption and decryption": Permissions for the KMS key, and the
+    encryption context; kms, "kms:ViaService"."""
+    owner = "444455556666"
+    theirs = SECRET.replace(ACCOUNT, owner)
+    deployed = Translated({**WEBHOOK, "DestinationSecretArn": theirs})
+    (decrypt,) = [
+        statement
+        for policy in deployed.resources["DataActionRole"]["Properties"]["Policies"]
+        for statement in policy["PolicyDocument"]["Statement"]
+        if statement["Action"] == "kms:Decrypt"
+    ]
+    assert decrypt["Resource"] == f"arn:aws:kms:eu-central-1:{owner}:key/*"
+    assert decrypt["Condition"] == {
+        "StringEquals": {
+            "kms:ViaService": "secretsmanager.eu-central-1.amazonaws.com",
+            "kms:EncryptionContext:SecretARN": theirs,
+        }
+    }
+
+
+# What is refused at once. Rules: CloudFormation, "Rules syntax" and "Rule functions".
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({**WEBHOOK, "WebhookUrl": ""}, "needs WebhookUrl"),
+        ({**WEBHOOK, "DestinationSecretArn": ""}, "need DestinationSecretArn"),
+        ({"ActionTarget": "genesys"}, "need DestinationSecretArn"),
+        ({"KmsKeyArn": KEY, "FormerKmsKeyArn": KEY}, "Give it the former key"),
+    ],
+)
+def test_what_could_never_work_is_refused_with_what_to_do(
+    parameters: dict[str, str], said: str
+) -> None:
+    (refusal,) = Translated(parameters).refusals
+    assert said in refusal
+
+
+def test_a_region_is_refused_if_it_has_no_pipes_and_only_then() -> None:
+    """As cfn-lint has it from CloudFormation's registry of each region."""
+    folder = Path(cfnlint.__file__).parent / "data" / "schemas" / "providers"
+    regions = {path.stem: json.loads(path.read_text()) for path in folder.glob("*-*-*.json")}
+    assert len(regions) > 30
+    for region, known in regions.items():
+        refusals = Translated({}, region=region).refusals
+        assert [("EventBridge Pipes" in refusal) for refusal in refusals] == (
+            [] if "AWS::Pipes::Pipe" in known else [True]
+        ), region
+
+
+# The way to a deployment.
+
+
+def deploy_command(*arguments: str) -> str:
+    done = subprocess.run(
+        ["make", "--dry-run", "deploy", *arguments],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (line,) = [line for line in done.stdout.splitlines() if "sam deploy" in line]
+    return line
+
+
+def test_make_deploy_asks_first_unless_told_that_nobody_is_there() -> None:
+    assert "--no-confirm-changeset" not in deploy_command()
+    assert "--no-confirm-changeset" in deploy_command("CONFIRM=no")
+    assert "confirm_changeset = true" in (ROOT / "samconfig.toml").read_text()
+
+
+def test_make_deploy_does_not_fail_where_nothing_has_changed() -> None:
+    assert "fail_on_empty_changeset = false" in (ROOT / "samconfig.toml").read_text()
