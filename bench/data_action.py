@@ -27,6 +27,7 @@ PACKAGE = Path(handler.__file__).parents[1]
 
 IMPORT_ROUNDS = 15
 CALLS = 300
+CALL_MS = 8_000
 DESTINATION_MS = 20
 MOST_IMPORT_RATIO = 1.5
 MOST_ADDED_MS = 5.0
@@ -82,12 +83,13 @@ def data_action(target: str, server: GenesysServer) -> DataAction:
         stored = StoredSecret(signingSecret=SIGNING_SECRET)
         signing = Secret("arn", webhook.FIELDS, stored)
         return DataAction(
-            webhook.Webhook(server.webhook_url, signing, bodies, http, now_ms), now_ms
+            webhook.Webhook(server.webhook_url, signing, bodies, http, now_ms), CALL_MS, now_ms
         )
     stored = StoredSecret(clientId=CLIENT_ID, clientSecret=CLIENT_SECRET)
     tokens = genesys.Tokens(server.url, Secret("arn", genesys.FIELDS, stored), http, now_ms)
     actions = mapping.read("actions.toml", (PACKAGE / "actions.toml").read_text("utf-8"))
-    return DataAction(genesys.Genesys(server.url, tokens, actions, bodies, http), now_ms)
+    target = genesys.Genesys(server.url, tokens, actions, bodies, http)
+    return DataAction(target, CALL_MS, now_ms)
 
 
 def payload(number: int) -> dict[str, Any]:

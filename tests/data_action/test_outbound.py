@@ -1,11 +1,13 @@
 """Destinations that speak HTTP badly, and certificates that are not to be trusted."""
 
+import select
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
@@ -14,6 +16,7 @@ from data_action.outbound import Outbound, Reply
 from data_action.request import Budget
 
 HEAD = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n"
+CHUNKED = b"HTTP/1.1 %d X\r\nTransfer-Encoding: chunked\r\n\r\n"
 CLOSING = b"HTTP/1.1 %d X\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
 
 
@@ -24,10 +27,13 @@ def now_ms() -> int:
 class RawServer:
     """Accepts one connection after the other and writes what it was given, piece by piece."""
 
-    def __init__(self, pieces: list[bytes], pause: float, tls: ssl.SSLContext | None) -> None:
-        self._pieces, self._pause, self._tls = pieces, pause, tls
+    def __init__(
+        self, pieces: list[bytes], pause: float, linger: float, tls: ssl.SSLContext | None
+    ) -> None:
+        self._pieces, self._pause, self._linger, self._tls = pieces, pause, linger, tls
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._done = threading.Event()
+        self.requests = 0
         self._thread = threading.Thread(target=self._serve)
         self._thread.start()
 
@@ -59,17 +65,21 @@ class RawServer:
                 request += (received := connection.recv(65_536))
                 if not received:
                     return
+            self.requests += 1
             for piece in self._pieces:
                 connection.sendall(piece)
                 self._done.wait(self._pause)
+            self._done.wait(self._linger)
 
 
 @pytest.fixture
 def raw() -> Iterator[Callable[..., RawServer]]:
     servers: list[RawServer] = []
 
-    def start(*pieces: bytes, pause: float = 0.0, tls: ssl.SSLContext | None = None) -> RawServer:
-        servers.append(RawServer(list(pieces), pause, tls))
+    def start(
+        *pieces: bytes, pause: float = 0.0, linger: float = 0.0, tls: ssl.SSLContext | None = None
+    ) -> RawServer:
+        servers.append(RawServer(list(pieces), pause, linger, tls))
         return servers[-1]
 
     yield start
@@ -78,8 +88,30 @@ def raw() -> Iterator[Callable[..., RawServer]]:
 
 
 def post(url: str, seconds: float = 3.0) -> Reply:
-    budget = Budget(now_ms() + 60_000, int(seconds * 1000) + 500, now_ms)
-    return Outbound(now_ms).post(url, {"A": "b"}, b"{}", budget)
+    outbound = Outbound(now_ms)
+    budget = Budget(now_ms() + 60_000, int(seconds * 1000), 60_000, now_ms)
+    return outbound.post(url, {"A": "b"}, b"{}", budget)
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+def tls_of(authority: trustme.CA, name: str) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert(name).configure_cert(context)
+    return context
+
+
+@pytest.fixture
+def trusted(
+    authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> ssl.SSLContext:
+    """Of a server named localhost, whose authority this machine trusts."""
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    return tls_of(authority, "localhost")
 
 
 @pytest.mark.parametrize("head", [HEAD, CLOSING])
@@ -103,13 +135,127 @@ def test_a_refusal_whose_body_breaks_off_is_transient(raw: Callable[..., RawServ
         post(f"http://127.0.0.1:{server.port}")
 
 
-@pytest.mark.parametrize("head", [HEAD, CLOSING])
-def test_a_body_that_drips_is_left_in_time(raw: Callable[..., RawServer], head: bytes) -> None:
-    server = raw(head % (400, 1000), *[b"."] * 1000, pause=0.05)
+# What each sends for as long as anybody listens, and never comes to an end of.
+DRIPPING = {
+    "the status": (b"HTTP/1.1 500 ", b"x"),
+    "a header": (b"HTTP/1.1 500 X\r\nA: ", b"x"),
+    "headers": (b"HTTP/1.1 500 X\r\n", b"A: b\r\n"),
+    "a header of an interim answer": (b"HTTP/1.1 103 X\r\nA: ", b"x"),
+    "100 without end": (b"", b"HTTP/1.1 100 X\r\n\r\n"),
+    "103 without end": (b"", b"HTTP/1.1 103 X\r\n\r\n"),
+    "a body": (HEAD % (400, 1000), b"."),
+    "a body before it hangs up": (CLOSING % (400, 1000), b"."),
+    "a body without length": (b"HTTP/1.1 400 X\r\n\r\n", b"."),
+    "chunks": (CHUNKED % 400, b"1\r\n.\r\n"),
+    "the size of a chunk": (CHUNKED % 400, b"0"),
+    "trailers": (CHUNKED % 400 + b"0\r\n", b"A: b\r\n"),
+}
+DRIPPING_SUCCESS = {
+    name: (first.replace(b"500", b"200").replace(b"400", b"202"), then)
+    for name, (first, then) in DRIPPING.items()
+    if b"500" in first or b"400" in first
+}
+
+
+@pytest.mark.parametrize("over", ["http", "https"])
+@pytest.mark.parametrize(("first", "then"), DRIPPING.values(), ids=list(DRIPPING))
+def test_an_answer_that_drips_is_left_in_time(
+    raw: Callable[..., RawServer], trusted: ssl.SSLContext, over: str, first: bytes, then: bytes
+) -> None:
+    tls = trusted if over == "https" else None
+    server = raw(first, *[then] * 1000, pause=0.02, tls=tls)
+    before = set(threading.enumerate())
     started = time.monotonic()
-    with pytest.raises(Transient, match=r"within 0\.5 s"):
-        post(f"http://127.0.0.1:{server.port}", 0.5)
-    assert time.monotonic() - started < 3
+    with pytest.raises(Transient, match=r"within 0\.3 s"):
+        post(f"{over}://localhost:{server.port}", 0.3)
+    assert time.monotonic() - started < 1
+    for thread in set(threading.enumerate()) - before:
+        thread.join(1)
+        assert not thread.is_alive(), "what nobody waits for any more ends"
+
+
+@pytest.mark.parametrize(("first", "then"), DRIPPING_SUCCESS.values(), ids=list(DRIPPING_SUCCESS))
+def test_a_success_whose_end_drips_has_acted(
+    raw: Callable[..., RawServer], first: bytes, then: bytes
+) -> None:
+    server = raw(first, *[then] * 1000, pause=0.02)
+    started = time.monotonic()
+    assert post(f"http://127.0.0.1:{server.port}", 0.3).ok
+    assert time.monotonic() - started < 1
+
+
+def test_a_peer_that_never_finishes_the_tls_handshake_is_left_in_time() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        started = time.monotonic()
+        with pytest.raises(Transient):
+            post(f"https://127.0.0.1:{silent.getsockname()[1]}", 0.3)
+        assert time.monotonic() - started < 1
+
+
+def test_a_call_that_nobody_waits_for_any_more_is_not_made(
+    raw: Callable[..., RawServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = raw(HEAD % (200, 0))
+    asked, answer, found = socket.getaddrinfo, threading.Event(), threading.Event()
+
+    def slow_name_server(*args: Any, **kwargs: Any) -> Any:
+        assert answer.wait(5)
+        found.set()
+        return asked(*args, **kwargs)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow_name_server)
+    before = set(threading.enumerate())
+    with pytest.raises(Transient, match=r"within 0\.1 s"):
+        post(f"http://127.0.0.1:{server.port}", 0.1)
+    answer.set()
+    assert found.wait(5)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(5)
+    assert server.requests == 0
+
+
+@pytest.mark.parametrize("status", [100, 102, 103, 199])
+def test_an_interim_answer_is_not_the_answer(raw: Callable[..., RawServer], status: int) -> None:
+    interim = b"HTTP/1.1 %d X\r\nLink: </x>; rel=preload\r\n\r\n" % status
+    server = raw(interim, interim, HEAD % (422, 2), b"{}")
+    reply = post(f"http://127.0.0.1:{server.port}")
+    assert (reply.status, reply.body) == (422, b"{}")
+
+
+def test_a_peer_that_changes_the_protocol_has_answered(raw: Callable[..., RawServer]) -> None:
+    server = raw(b"HTTP/1.1 101 X\r\nUpgrade: x\r\n\r\n")
+    assert post(f"http://127.0.0.1:{server.port}").status == 101
+
+
+@pytest.mark.parametrize("over", ["http", "https"])
+def test_what_came_unasked_is_not_the_answer_to_the_next_call(
+    raw: Callable[..., RawServer], trusted: ssl.SSLContext, over: str
+) -> None:
+    tls = trusted if over == "https" else None
+    server = raw(HEAD % (500, 0), HEAD % (200, 0), pause=0.02, linger=1, tls=tls)
+    outbound = Outbound(now_ms)
+    for number in range(2):
+        budget = Budget(now_ms() + 60_000, 3_000, 60_000, now_ms)
+        reply = outbound.post(f"{over}://localhost:{server.port}", {}, b"{}", budget)
+        assert reply.status == 500
+        assert server.requests == number + 1
+        for connection, _ in outbound._idle.values():
+            assert select.select([connection.sock], [], [], 5)[0], "it comes in the end"
+
+
+@pytest.mark.parametrize(
+    "said", [b"marker\r\n", b" : marker\r\n", b"marker: \xff\x00\r\n", b"A: \rmarker\r\n"]
+)
+def test_nothing_that_a_destination_or_its_address_says_is_logged(
+    raw: Callable[..., RawServer],
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    said: bytes,
+) -> None:
+    server = raw(b"HTTP/1.1 200 marker\r\n" + said + b"Content-Length: 6\r\n\r\nmarker")
+    with caplog.at_level("DEBUG"):
+        assert post(f"http://127.0.0.1:{server.port}/marker?key=marker#marker").ok
+    assert "marker" not in caplog.text + "".join(capfd.readouterr())
 
 
 def test_of_a_large_body_only_the_beginning_is_read(raw: Callable[..., RawServer]) -> None:
@@ -126,35 +272,19 @@ def test_what_is_not_http_is_transient(raw: Callable[..., RawServer]) -> None:
 def test_a_port_where_nobody_listens_is_transient() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    with pytest.raises(Transient, match="refused or not found"):
+    with pytest.raises(Transient, match="refused, not found"):
         post(f"http://127.0.0.1:{port}")
 
 
 def test_a_name_that_is_not_found_is_transient() -> None:
-    with pytest.raises(Transient, match="refused or not found"):
+    with pytest.raises(Transient, match="refused, not found"):
         post("https://nowhere.invalid")
 
 
-@pytest.fixture(scope="module")
-def authority() -> trustme.CA:
-    return trustme.CA()
-
-
-def tls_of(authority: trustme.CA, name: str) -> ssl.SSLContext:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    authority.issue_cert(name).configure_cert(context)
-    return context
-
-
 def test_a_certificate_of_a_trusted_authority_is_accepted(
-    raw: Callable[..., RawServer],
-    authority: trustme.CA,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    raw: Callable[..., RawServer], trusted: ssl.SSLContext
 ) -> None:
-    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
-    server = raw(HEAD % (200, 0), tls=tls_of(authority, "localhost"))
+    server = raw(HEAD % (200, 0), tls=trusted)
     assert post(f"https://localhost:{server.port}").status == 200
 
 

@@ -8,6 +8,7 @@ import boto3
 import pytest
 from data_action import handler
 from data_action.errors import NotConfigured
+from data_action.settings import Settings
 from moto import mock_aws
 
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
@@ -124,11 +125,14 @@ WEBHOOK = {
         (GENESYS | {"GENESYS_HOST": "evil.example/mypurecloud.de"}, "GenesysHost"),
         (GENESYS | {"GENESYS_HOST": "http://10.0.0.1:80"}, "GenesysHost"),
         (GENESYS | {"ACTION_MAPPING": "missing.toml"}, "missing.toml"),
-        (GENESYS | {"ACTION_MAPPING": "requirements.txt"}, "requirements.txt, line 1: not TOML"),
+        (GENESYS | {"ACTION_MAPPING": "data_action/webhook.py"}, "webhook.py, line 1: not TOML"),
         (WEBHOOK | {"WEBHOOK_URL": ""}, "WebhookUrl"),
         (WEBHOOK | {"WEBHOOK_URL": "http://example.com/in"}, "https"),
         (WEBHOOK | {"WEBHOOK_URL": "https://user:pw@example.com/in"}, "password"),
         (WEBHOOK | {"WEBHOOK_URL": "https://[/in"}, "not an address"),
+        (WEBHOOK | {"WEBHOOK_URL": "https://example.com:99999/in"}, "not an address"),
+        (WEBHOOK | {"WEBHOOK_URL": "https://example.com/in\r\nX-Evil: 1"}, "ASCII"),
+        (WEBHOOK | {"WEBHOOK_URL": "https://example.com/für"}, "percent-encoded"),
         (WEBHOOK | {"WEBHOOK_URL": "http://127.0.0.1:80@example.com/in"}, "https"),
     ],
 )
@@ -138,7 +142,7 @@ def test_a_wrong_setting_is_named(
     says: str,
 ) -> None:
     with pytest.raises(NotConfigured) as raised:
-        handler.build(settings)
+        handler.build(Settings.read(settings))
     assert says in str(raised.value)
     assert ":pw@" not in str(raised.value)
 
@@ -161,7 +165,8 @@ def test_a_wrong_setting_is_named(
     ],
 )
 def test_the_addresses_of_a_region(host: str, login: str, api: str) -> None:
-    assert handler._genesys_addresses(host) == (login, api)
+    settings = Settings.read(GENESYS | {"GENESYS_HOST": host})
+    assert (settings.genesys("login"), settings.genesys("api")) == (login, api)
 
 
 def test_the_mapping_we_ship_lies_where_the_function_looks() -> None:

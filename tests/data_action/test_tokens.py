@@ -1,7 +1,6 @@
 """The life of a token: fetched, kept, renewed, refused."""
 
 import json
-import threading
 
 import pytest
 
@@ -119,26 +118,6 @@ def test_each_failure_of_the_login_is_one_error(
 def test_a_login_without_an_answer_is_left_in_time(genesys_action: Bench) -> None:
     genesys_action.server.script.add({"match": LOGIN, "replies": ["timeout"]})
     assert genesys_action.fails(remaining_ms=900)[0] == "Transient"
-
-
-def test_one_refresh_at_a_time(genesys_action: Bench) -> None:
-    genesys_action.call(0)
-    genesys_action.server.script.add({"match": LOGIN, "then": {"delayMs": 50}})
-    genesys_action.server.expire_tokens()
-    answers: list[str] = []
-    gate = threading.Barrier(8)
-
-    def one(number: int) -> None:
-        gate.wait()
-        answers.append(genesys_action.call(number)["result"])
-
-    threads = [threading.Thread(target=one, args=(number,)) for number in range(1, 9)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert answers == ["ACTED"] * 8
-    assert genesys_action.server.tokens_issued == 2
 
 
 def test_the_secret_is_read_once_per_environment(either: Bench) -> None:

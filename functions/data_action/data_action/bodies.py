@@ -40,5 +40,5 @@ class Bodies:
             raise Transient("the overflow bucket could not answer") from None
         except BotoCoreError:
             raise Transient("the overflow bucket was not reached") from None
-        except (KeyError, ValueError):
+        except (KeyError, ValueError, RecursionError):
             raise Rejected("the event's body in the overflow bucket is not JSON") from None

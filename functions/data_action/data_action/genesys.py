@@ -2,7 +2,6 @@
 
 import json
 import re
-import threading
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +20,10 @@ FIELDS = ("clientId", "clientSecret")
 
 # A token is not used in its last minute: it must outlive the call.
 _TOKEN_MARGIN_SECONDS = 60
+# Genesys' own live for a day at most by default, and an environment of Lambda for some hours.
+_LONGEST_TOKEN_SECONDS = 86_400
+
+_TOKEN = re.compile(r"[!-~]{1,8192}")
 
 # What may be repeated of a Genesys answer. Its userMessage may quote the remote system's, so never.
 _CODE = re.compile(r"[A-Za-z][A-Za-z._]{0,63}")
@@ -34,7 +37,7 @@ class _Token:
 
 
 class Tokens:
-    """The token of this environment: one at a time, fetched by one caller at a time."""
+    """The token of this environment, which makes one call at a time."""
 
     def __init__(
         self, login: str, secret: Secret, http: Outbound, now_ms: Callable[[], int]
@@ -43,20 +46,14 @@ class Tokens:
         self._secret = secret
         self._http = http
         self._now_ms = now_ms
-        self._lock = threading.Lock()
         self._token: _Token | None = None
 
     def get(self, budget: Budget, refused: str | None = None) -> str:
         """A token that still lives and is not the refused one."""
-        if not self._lock.acquire(timeout=budget.seconds_for_a_call()):
-            raise Transient("waited in vain for a token that another call was fetching")
-        try:
-            token = self._token
-            if token is None or token.ends_ms <= self._now_ms() or token.value == refused:
-                self._token = token = self._fetch(budget)
-            return token.value
-        finally:
-            self._lock.release()
+        token = self._token
+        if token is None or token.ends_ms <= self._now_ms() or token.value == refused:
+            self._token = token = self._fetch(budget)
+        return token.value
 
     def _fetch(self, budget: Budget) -> _Token:
         reply = self._ask(budget)
@@ -64,14 +61,16 @@ class Tokens:
             reply = self._ask(budget)
         if not reply.ok:
             raise _login_error(reply)
-        try:
-            answer = json.loads(reply.body)
-            value, seconds = answer["access_token"], float(answer["expires_in"])
-        except (ValueError, KeyError, TypeError):
-            raise Transient("the login answered without a token") from None
+        answer = _json(reply)
+        value, seconds = answer.get("access_token"), answer.get("expires_in")
+        # It goes into a header, where a line break would end it.
+        if not isinstance(value, str) or not _TOKEN.fullmatch(value):
+            raise Transient("the Genesys login answered without a token")
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+            raise Transient("the Genesys login did not say for how long its token lives")
         # A token that lives for less than two margins is still worth half its life.
         usable = max(seconds - _TOKEN_MARGIN_SECONDS, seconds / 2)
-        return _Token(str(value), self._now_ms() + int(usable * 1000))
+        return _Token(value, self._now_ms() + int(min(usable, _LONGEST_TOKEN_SECONDS) * 1000))
 
     def _ask(self, budget: Budget) -> Reply:
         credentials = self._secret.values()
@@ -91,7 +90,7 @@ def _login_error(reply: Reply) -> ActionError:
             "(grant type client credentials) and its secret",
             status=reply.status,
         )
-    error = error_of(reply.status, reply.headers.get("Retry-After"), f" at the login{said}")
+    error = error_of(reply.status, reply.retry_after, f" at the login{said}")
     if isinstance(error, Rejected):  # it says nothing about the event
         return NotConfigured(
             f"the Genesys login answered {reply.status}{said}: check GenesysHost",
@@ -162,13 +161,13 @@ class Genesys:
                 return Transient(
                     f"the remote system behind the data action failed{said}", status=reply.status
                 )
-        return error_of(reply.status, reply.headers.get("Retry-After"), said)
+        return error_of(reply.status, reply.retry_after, said)
 
 
 def _json(reply: Reply) -> dict[str, Any]:
     try:
         found = json.loads(reply.body)
-    except ValueError:
+    except (ValueError, RecursionError):  # not JSON, or of brackets alone
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -46,7 +46,7 @@ def error_of(status: int, retry_after: str | None, said: str = "") -> ActionErro
             f"{answered}: check the credentials in the secret and what they are allowed to do",
             status=status,
         )
-    if status in (404, 405, 410):
+    if status in (404, 405, 410) or status < 200:
         return NotConfigured(f"{answered}: check its address", status=status)
     if status in _PASSING or status >= 500:
         return Transient(answered, status=status)

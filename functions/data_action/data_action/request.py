@@ -10,7 +10,7 @@ from .errors import NotConfigured, TooLate
 VERSION = "1"
 
 # Less than this is not enough for an answer: the call would only become one more unknown.
-_SHORTEST_CALL_SECONDS = 0.1
+_SHORTEST_REQUEST_SECONDS = 0.1
 # What the function needs to hand its answer back before Lambda stops it.
 _ANSWER_MARGIN_MS = 500
 
@@ -62,21 +62,27 @@ class Context(Protocol):
 
 
 class Budget:
-    """When a call may begin: before the deadline. How long it may take: what Lambda leaves."""
+    """When a call may begin: before the deadline. How long it may take, logging in included."""
 
-    def __init__(self, deadline_ms: int, remaining_ms: int, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, deadline_ms: int, call_ms: int, remaining_ms: int, now_ms: Callable[[], int]
+    ) -> None:
         self._now_ms = now_ms
         self._deadline_ms = deadline_ms
+        self._call_ms = call_ms
         self._ends_ms = now_ms() + remaining_ms - _ANSWER_MARGIN_MS
+        self._begun = False
 
-    def seconds_left(self) -> float:
-        return (self._ends_ms - self._now_ms()) / 1000
-
-    def seconds_for_a_call(self) -> float:
-        if self._now_ms() >= self._deadline_ms:
+    def seconds_for_a_request(self) -> float:
+        """What is left of the call's time, which begins with its first request."""
+        now_ms = self._now_ms()
+        if now_ms >= self._deadline_ms:
             raise TooLate("the deadline had passed: nothing was sent")
-        left = self.seconds_left()
-        if left < _SHORTEST_CALL_SECONDS:
+        if not self._begun:
+            self._begun = True
+            self._ends_ms = min(self._ends_ms, now_ms + self._call_ms)
+        left = (self._ends_ms - now_ms) / 1000
+        if left < _SHORTEST_REQUEST_SECONDS:
             raise TooLate("no time was left to wait for an answer: nothing was sent")
         return left
 

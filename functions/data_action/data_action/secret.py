@@ -1,6 +1,7 @@
 """The destination's credentials: read once per environment, and again when they are refused."""
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -10,6 +11,7 @@ from .errors import NotConfigured, Transient
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
+_TEXT = re.compile(r"[ -~]+")
 _PASSING = {"InternalServiceError", "InternalServiceErrorException", "ThrottlingException"}
 
 
@@ -50,15 +52,20 @@ class Secret:
             raise self._malformed() from None
         try:
             found = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise self._malformed() from None
         if not isinstance(found, dict):
             raise self._malformed()
-        values = {name: found[name] for name in self._fields if isinstance(found.get(name), str)}
-        if len(values) < len(self._fields) or not all(values.values()):
-            raise self._malformed()
+        values = {}
+        for name in self._fields:
+            value = found.get(name)
+            if not isinstance(value, str) or not _TEXT.fullmatch(value):
+                raise self._malformed()
+            values[name] = value
         return values
 
     def _malformed(self) -> NotConfigured:
         wanted = ", ".join(f'"{name}": "…"' for name in self._fields)
-        return NotConfigured(f"the destination's secret is not JSON text of the form {{{wanted}}}")
+        return NotConfigured(
+            f"the destination's secret is not JSON text of the form {{{wanted}}} in plain ASCII"
+        )

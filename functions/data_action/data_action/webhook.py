@@ -1,7 +1,6 @@
 """Target `webhook`: one signed POST, after the Standard Webhooks specification."""
 
 import base64
-import binascii
 import hashlib
 import hmac
 import json
@@ -35,7 +34,7 @@ class Webhook:
         if reply.status in (401, 403) and self._secret.changed():
             reply = self._post(request, headers, body, budget)
         if not reply.ok:
-            raise error_of(reply.status, reply.headers.get("Retry-After"))
+            raise error_of(reply.status, reply.retry_after)
         return reply
 
     def _post(
@@ -56,7 +55,7 @@ def sign(secret: str, key: str, timestamp: int, body: bytes) -> dict[str, str]:
     message_id = key.replace(".", "_")
     try:
         signing_key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
-    except binascii.Error:
+    except ValueError:
         signing_key = b""
     if not secret.startswith("whsec_") or not 24 <= len(signing_key) <= 64:
         raise NotConfigured(
