@@ -15,7 +15,7 @@ REFERENCES = {"EventSourceName", "EventBusName", "MetricName", "DisplayName"}
 def test_each_limit_ends_before_the_next_begins(timing: str) -> None:
     seconds = TEMPLATE["Mappings"]["Timing"][timing]
     slack = {"production": 30, "fast": 2}[timing]
-    assert seconds["Action"] < seconds["Attempt"] < seconds["Machine"]
+    assert seconds["Call"] < seconds["Action"] < seconds["Attempt"] < seconds["Machine"]
     assert seconds["Machine"] + seconds["Action"] < seconds["Lease"]
     assert seconds["Enrichment"] + seconds["Lease"] + slack < seconds["Visibility"]
 

@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -194,6 +195,17 @@ def test_an_answer_is_given_before_lambda_ends_the_function(either: Bench) -> No
     assert name == "Transient"
     assert "did not answer within" in message["detail"]
     assert time.monotonic() - started < 0.9
+
+
+def test_login_and_call_share_the_time_of_a_call(genesys_action: Bench) -> None:
+    genesys_action.action = replace(genesys_action.action, call_ms=900)
+    script = genesys_action.server.script
+    script.add({"match": {"endpoint": "token"}, "replies": [{"delayMs": 500}]})
+    script.add({"match": {"endpoint": "execute"}, "replies": ["timeout"]})
+    started = time.monotonic()
+    assert genesys_action.fails()[0] == "Transient"
+    assert time.monotonic() - started < 1.3
+    assert len(genesys_action.server.received("execute")) == 1
 
 
 @pytest.mark.parametrize("late", [{"deadlineMs": 1_777_888_800_000}, {"remaining_ms": 500}])

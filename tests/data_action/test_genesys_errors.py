@@ -67,6 +67,7 @@ def test_details_count_under_a_server_error_too(genesys_action: Bench) -> None:
         {"details": "none", "errors": "none"},
         {"details": [None, 1, {"errorCode": 5}], "errors": [None, {"details": 1}]},
         {"code": "bad.request", "details": []},
+        "[" * 60_000,
     ],
 )
 def test_a_400_without_details_is_refused_for_good(genesys_action: Bench, body: object) -> None:

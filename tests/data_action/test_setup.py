@@ -1,5 +1,6 @@
 """The function as Lambda starts it: from the environment alone, with AWS behind it."""
 
+import importlib
 import json
 import logging
 from collections.abc import Iterator
@@ -88,6 +89,18 @@ def test_a_fault_of_the_environment_is_told_on_every_call(
     for _ in range(2):
         with pytest.raises(NotConfigured, match="DestinationSecretArn"):
             call()
+
+
+def test_the_first_client_is_made_while_the_function_starts(
+    environment: pytest.MonkeyPatch, server: GenesysServer
+) -> None:
+    store_secret(environment, clientId=CLIENT_ID, clientSecret=CLIENT_SECRET)
+    environment.setenv("ACTION_TARGET", "genesys")
+    environment.setenv("GENESYS_HOST", server.url)
+    importlib.reload(handler)
+    assert handler._data_action.cache_info().currsize == 1
+    environment.setattr(boto3, "client", lambda *_, **__: pytest.fail("made by a call"))
+    assert call()["result"] == "ACTED"
 
 
 def test_no_library_logs_the_secret_even_at_debug(

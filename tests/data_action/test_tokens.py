@@ -3,10 +3,12 @@
 import json
 
 import pytest
+from data_action import genesys, webhook
 
 from once.genesys.server import CLIENT_ID, GenesysServer
 from tests.data_action.support import Bench, aws_error
 
+FIELDS = (*genesys.FIELDS, *webhook.FIELDS)
 LOGIN = {"endpoint": "token"}
 
 
@@ -102,7 +104,14 @@ def test_rotated_credentials_are_taken_up_within_the_call(genesys_action: Bench)
         ("reset", "Transient"),
         ({"status": 200, "body": {"token_type": "bearer"}}, "Transient"),
         ({"status": 200, "body": "not an object"}, "Transient"),
-        ({"status": 200, "body": {"access_token": "t", "expires_in": None}}, "Transient"),
+        *(
+            ({"status": 200, "body": {"access_token": "t", "expires_in": seconds}}, "Transient")
+            for seconds in (None, True, "soon", "3600", -1, 0, [3600], {}, float("nan"))
+        ),
+        *(
+            ({"status": 200, "body": {"access_token": token, "expires_in": 3600}}, "Transient")
+            for token in (None, "", 5, ["t"], "a\r\nX-Evil: 1", "with space", "ü", "\ud800")
+        ),
     ],
 )
 def test_each_failure_of_the_login_is_one_error(
@@ -113,6 +122,32 @@ def test_each_failure_of_the_login_is_one_error(
     assert name == wanted
     assert message.get("retryAfterSeconds") == (5 if wanted == "RateLimited" else None)
     assert genesys_action.server.received("execute") == []
+
+
+@pytest.mark.parametrize("lives", [1e300, float("inf"), 10**400], ids=["long", "inf", "whole"])
+def test_a_token_that_lives_without_end_is_used(genesys_action: Bench, lives: float) -> None:
+    token = {"access_token": "t", "expires_in": lives}
+    genesys_action.server.script.add({"match": LOGIN, "replies": [{"status": 200, "body": token}]})
+    assert genesys_action.call()["result"] == "ACTED"
+
+
+@pytest.mark.parametrize("status", [400, 401])
+def test_credentials_rotated_meanwhile_are_read_again_when_the_login_refuses_the_old(
+    genesys_action: Bench, status: int
+) -> None:
+    genesys_action.call(1)
+    genesys_action.server.expire_tokens()
+    genesys_action.server.client_secret = "rotated"
+    genesys_action.secrets.text = json.dumps({"clientId": CLIENT_ID, "clientSecret": "rotated"})
+    genesys_action.server.script.add({"match": LOGIN, "replies": [status]})
+    genesys_action.call(2)
+    assert statuses(genesys_action.server, "token") == [200, status, 200]
+
+
+def test_a_login_that_fails_otherwise_says_nothing_about_the_secret(genesys_action: Bench) -> None:
+    genesys_action.server.script.add({"match": LOGIN, "replies": [403]})
+    genesys_action.fails()
+    assert genesys_action.secrets.reads == 1
 
 
 def test_a_login_without_an_answer_is_left_in_time(genesys_action: Bench) -> None:
@@ -135,6 +170,11 @@ def test_the_secret_is_read_once_per_environment(either: Bench) -> None:
         ('{"clientId": "a", "clientSecret": "", "signingSecret": ""}', None, "NotConfigured"),
         ('{"clientId": "a", "clientSecret": 5, "signingSecret": 5}', None, "NotConfigured"),
         (None, None, "NotConfigured"),
+        ("[" * 100_000, None, "NotConfigured"),
+        *(
+            (json.dumps(dict.fromkeys(FIELDS, value)), None, "NotConfigured")
+            for value in ("whsec_für", "\ud800", "a\r\nb")
+        ),
         ("{}", aws_error("ResourceNotFoundException"), "NotConfigured"),
         ("{}", aws_error("AccessDeniedException"), "NotConfigured"),
         ("{}", aws_error("ThrottlingException"), "Transient"),

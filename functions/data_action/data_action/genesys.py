@@ -68,9 +68,10 @@ class Tokens:
             raise Transient("the Genesys login answered without a token")
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
             raise Transient("the Genesys login did not say for how long its token lives")
+        seconds = min(seconds, _LONGEST_TOKEN_SECONDS)
         # A token that lives for less than two margins is still worth half its life.
         usable = max(seconds - _TOKEN_MARGIN_SECONDS, seconds / 2)
-        return _Token(value, self._now_ms() + int(min(usable, _LONGEST_TOKEN_SECONDS) * 1000))
+        return _Token(value, self._now_ms() + int(usable * 1000))
 
     def _ask(self, budget: Budget) -> Reply:
         credentials = self._secret.values()
