@@ -153,7 +153,7 @@ DRIPPING = {
 DRIPPING_SUCCESS = {
     name: (first.replace(b"500", b"200").replace(b"400", b"202"), then)
     for name, (first, then) in DRIPPING.items()
-    if b"500" in first or b"400" in first
+    if b"\r\n" in first and (b"500" in first or b"400" in first)
 }
 
 
