@@ -6,11 +6,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SCANNER := .venv-scan
+JSONATA := proof/asl/node/node_modules
 # On the command line parameters replace those of samconfig.toml, so these two come along.
 BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup run test test-fast check scan format build deploy bench compare overload chaos explore clean
+.PHONY: help setup jsonata run test test-fast check scan format build deploy bench compare overload chaos explore clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -25,6 +26,8 @@ run: $(READY) ## Send the example stream through the real template on an embedde
 	$(BIN)/once run once/examples/story.jsonl --step
 
 ##@ Work on it
+
+jsonata: $(JSONATA) ## Install the reference JSONata, if there are node and npm and a registry answers
 
 test: $(READY) ## Run every test (they mostly wait, so three at once)
 	$(BIN)/pytest -n 3 --dist loadfile
@@ -80,7 +83,12 @@ deploy: build ## Deploy to AWS. PARAMETERS="Name=value ..." sets parameters, CON
 ##@ Tidy up
 
 clean: ## Remove what was built and installed
-	rm -rf $(VENV) $(SCANNER) .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SCANNER) $(JSONATA) .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# Without it the tests that need it are skipped, and say so.
+$(JSONATA): proof/asl/node/package-lock.json
+	@npm ci --prefix proof/asl/node --no-audit --no-fund --fetch-retries 1 --fetch-timeout 20000 && \
+		touch $(JSONATA) || echo "The reference JSONata was not installed: its tests will be skipped."
 
 $(SCANNER): requirements-scan.lock
 	$(PYTHON) -m venv --clear $(SCANNER)

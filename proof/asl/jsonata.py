@@ -122,7 +122,7 @@ class Reference:
                 "The reference JSONata is not there. Install node 18 or later, "
                 "then run `make jsonata`, which needs npm and its registry."
             )
-        self._process = subprocess.Popen(  # noqa: S603 - our own script
+        self._process = subprocess.Popen(
             [node, str(FOLDER / "evaluate.mjs")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

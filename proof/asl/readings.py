@@ -1,4 +1,4 @@
-"""What AWS's documentation leaves open or says twice: one switch each, set to the likelier side.
+"""What AWS's documentation leaves open or says twice: one switch each.
 
 A definition is sound when it ends alike whichever way a switch stands.
 """
@@ -33,8 +33,8 @@ class Arguments(Enum):
 class Millis(Enum):
     """How long $millis() stands still."""
 
-    EXPRESSION = "within one expression"
     STATE = "within all expressions that a state evaluates together"
+    EXPRESSION = "within one expression"
     CALL = "not at all"
 
 
@@ -59,9 +59,10 @@ class Readings:
     # concepts-error-handling.html and state-task.html are silent; RetryCount in the context object
     # (input-output-contextobject.html) is of use in Arguments only if they are evaluated again.
     arguments: Arguments = Arguments.EACH_TRY
-    # docs.jsonata.org/date-time-functions: the same value within one expression. That expressions
-    # of one state share it, or that the engine's clock runs on, is excluded nowhere.
-    millis: Millis = Millis.EXPRESSION
+    # docs.jsonata.org/date-time-functions promises one value within an expression. Whether two
+    # expressions of a state share it is said nowhere. That they do keeps a played scenario exact
+    # to the millisecond; that they do not is the likelier.
+    millis: Millis = Millis.STATE
     # Recorded in error_handling/test_task_service_dynamodb and _sqs: classes. Older pages and most
     # samples name codes.
     error_names: ErrorNames = ErrorNames.CLASSES

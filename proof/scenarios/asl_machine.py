@@ -1,0 +1,201 @@
+"""The state machine on our own interpreter: the third, and the strictest.
+
+The claims are a table of moto's, the queues and the log are lists. Iterations go side by side, the
+one whose clock is furthest behind first.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from proof.asl.errors import Failure
+from proof.asl.jsonata import Engine, Library
+from proof.asl.machine import Call
+from proof.asl.machine import Machine as Interpreter
+from proof.asl.position import TOP, Ended, Execution, Path, Position
+from proof.asl.readings import Readings
+from proof.asl.services import REFUSED, error_name, function_error, function_result, result
+from proof.definition.asl import definition
+from proof.explorer.table import RefusedError, changed
+from proof.scenarios.scenario import Settings
+from proof.scenarios.stage import LambdaError, Stage, Task
+
+Json = Any
+_NO_BACKLOG = dict.fromkeys(
+    (
+        "ApproximateNumberOfMessages",
+        "ApproximateNumberOfMessagesDelayed",
+        "ApproximateNumberOfMessagesNotVisible",
+    ),
+    "0",
+)
+# Evaluations are remembered over all scenarios.
+_LIBRARY = Library()
+_interpreters: dict[tuple[Settings, Readings, int], Interpreter] = {}
+
+
+class AslMachine:
+    """Implements `stage.Machine`; made by `set_for`."""
+
+    def __init__(self, stage: Stage, engine: Engine, readings: Readings) -> None:
+        self._stage = stage
+        self._readings = readings
+        self._interpreter = _interpreter(stage.scenario.settings, engine, readings)
+        self._rows: dict[tuple[str, str], Json] = {}
+        self._parked: list[Json] = []
+
+    def execute(self, run: str, batch: list[dict[str, Any]]) -> dict[str, Any]:
+        started_ms = int(run.split("-")[1])
+        arn = f"arn:aws:states:us-east-1:123456789012:express:dedupe:{run}:{run}"
+        execution = _Execution(self, run, Execution(arn, batch, started_ms))
+        ended = execution.played()
+        if ended.failure:
+            return {"status": "FAILED", "error": ended.failure.error, "cause": ended.failure.cause}
+        return {"status": "SUCCEEDED", "output": ended.output}
+
+    def put_row(self, item: dict[str, Any]) -> None:
+        self._rows[_key(item)] = item
+
+    def rows(self) -> list[dict[str, Any]]:
+        return list(self._rows.values())
+
+    def parked(self) -> list[dict[str, Any]]:
+        return self._parked
+
+    def perform(self, call: Call) -> Json | Failure:
+        request = call.arguments
+        match call.resource.removeprefix("arn:aws:states:::"):
+            case "dynamodb:getItem":
+                row = self._rows.get(_key(request["Key"]))
+                return result({"Item": row} if row else {})
+            case ("dynamodb:putItem" | "dynamodb:updateItem") as operation:
+                key = _key(request.get("Key") or request["Item"])
+                try:
+                    after = changed(operation, request, self._rows.get(key))
+                except RefusedError:
+                    return REFUSED
+                before, self._rows[key] = self._rows.get(key), after
+                return result(_returned(request.get("ReturnValues"), before, after))
+            case "dynamodb:deleteItem":
+                self._rows.pop(_key(request["Key"]), None)
+                return result({})
+            case "lambda:invoke":
+                try:
+                    return function_result(self._stage.act(request["Payload"]))
+                except LambdaError as error:
+                    return function_error(error.name, error.message)
+            case "sqs:sendMessage":
+                # An object as the body is sent as its JSON (connect-sqs.html).
+                self._parked.append(json.loads(json.dumps(request["MessageBody"])))
+                return result({"MessageId": "parked", "MD5OfMessageBody": "0"})
+            case "aws-sdk:sqs:getQueueAttributes":
+                return {"Attributes": _NO_BACKLOG}
+            case "aws-sdk:sqs:sendMessageBatch":
+                sent = [{"Id": entry["Id"], "MessageId": "fresh"} for entry in request["Entries"]]
+                return {"Successful": sent, "Failed": []}
+            case "aws-sdk:cloudwatchlogs:putLogEvents":
+                return {}
+        raise NotImplementedError(f"no service here for {call.resource}")
+
+    def failure(self, error: str, cause: str) -> Failure:
+        """Files name errors by their services' codes."""
+        return Failure(error_name(error, self._readings.error_names), cause)
+
+
+class _Execution:
+    def __init__(self, machine: AslMachine, run: str, execution: Execution) -> None:
+        self._machine = machine
+        self._interpreter = machine._interpreter
+        self._run = run
+        self._start_ms = execution.started_ms
+        self._at = self._interpreter.start(execution, execution.started_ms)
+        # How late it is for each place, and for the scopes around it.
+        self._clocks: dict[Path, int] = {TOP: execution.started_ms}
+
+    def played(self) -> Ended:
+        while isinstance(self._at, Position):
+            place = min(self._at.places(), key=lambda place: (self._clock(place), place))
+            wakes_ms = self._at.scope(place).wakes_ms
+            if wakes_ms is not None:
+                self._clocks[place] = wakes_ms
+                self._at = self._interpreter.resume(self._at, wakes_ms, place)
+            else:
+                self._at = self._called(self._at, place)
+        return self._at
+
+    def _clock(self, place: Path) -> int:
+        """An iteration begins when its Map did, or when another made room for it."""
+        while place not in self._clocks:
+            place = place[:-1]
+        return self._clocks[place]
+
+    def _called(self, at: Position, place: Path) -> Position | Ended:
+        clock_ms = self._clock(place)
+        call = self._interpreter.call(at, clock_ms, place)
+        if isinstance(call, Failure):
+            return self._interpreter.fail(at, call, clock_ms, place)
+        first = self._stage.before(self._task(at, place, call, clock_ms))
+        clock_ms += first.takes_ms
+        self._clocks[place] = clock_ms
+        if first.error:
+            failed = self._machine.failure(first.error, first.cause)
+            return self._interpreter.fail(at, failed, clock_ms, place)
+        answer = self._machine.perform(call)
+        failure = (answer.error, answer.cause) if isinstance(answer, Failure) else None
+        then = self._stage.after(self._task(at, place, call, clock_ms), failure)
+        if then.error:
+            answer = self._machine.failure(then.error, then.cause)
+        if isinstance(answer, Failure):
+            return self._interpreter.fail(at, answer, clock_ms, place)
+        return self._interpreter.answer(at, answer, clock_ms, place)
+
+    @property
+    def _stage(self) -> Stage:
+        return self._machine._stage
+
+    def _task(self, at: Position, place: Path, call: Call, clock_ms: int) -> Task:
+        event = at.variables(place).get("event", {})
+        return Task(self._run, call.state, event.get("messageId"), call.arguments, clock_ms)
+
+
+@contextmanager
+def set_for(
+    stage: Stage, readings: Readings | None = None, engine: Engine = _LIBRARY
+) -> Iterator[AslMachine]:
+    yield AslMachine(stage, engine, readings or Readings())
+
+
+def _interpreter(settings: Settings, engine: Engine, readings: Readings) -> Interpreter:
+    at = (settings, readings, id(engine))
+    if at not in _interpreters:
+        machine = _without_task_timeouts(definition(settings.substitutions()))
+        # Full jitter allows any wait up to its length, none too: a retry takes no time here.
+        _interpreters[at] = Interpreter(machine, engine, readings, draw=lambda: 0.0)
+    return _interpreters[at]
+
+
+def _without_task_timeouts(level: Mapping[str, Any]) -> dict[str, Any]:
+    """A time-out is a fault that the stage causes, and calls may take as long as a file says."""
+    states = {}
+    for name, state in level["States"].items():
+        kept = {field: value for field, value in state.items() if field != "TimeoutSeconds"}
+        if "ItemProcessor" in kept:
+            kept["ItemProcessor"] = _without_task_timeouts(kept["ItemProcessor"])
+        states[name] = kept
+    return {**level, "States": states}
+
+
+def _key(item: Mapping[str, Any]) -> tuple[str, str]:
+    return item["pk"]["S"], item["sk"]["S"]
+
+
+def _returned(values: str | None, before: Json, after: Json) -> Json:
+    """API_UpdateItem.html, ReturnValues: UPDATED_NEW names only what the update set; ours reads no
+    more than that of it."""
+    match values:
+        case "ALL_NEW" | "UPDATED_NEW":
+            return {"Attributes": after}
+        case "ALL_OLD" | "UPDATED_OLD":
+            return {"Attributes": before} if before else {}
+    return {}
