@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SCANNER := .venv-scan
-JSONATA := proof/asl/node/node_modules
+JSONATA := proof/asl/node/node_modules/.package-lock.json
 # On the command line parameters replace those of samconfig.toml, so these two come along.
 BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
 export SAM_CLI_TELEMETRY := 0
@@ -83,12 +83,12 @@ deploy: build ## Deploy to AWS. PARAMETERS="Name=value ..." sets parameters, CON
 ##@ Tidy up
 
 clean: ## Remove what was built and installed
-	rm -rf $(VENV) $(SCANNER) $(JSONATA) .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SCANNER) $(dir $(JSONATA)) .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # Without it the tests that need it are skipped, and say so.
 $(JSONATA): proof/asl/node/package-lock.json
-	@npm ci --prefix proof/asl/node --no-audit --no-fund --fetch-retries 1 --fetch-timeout 20000 && \
-		touch $(JSONATA) || echo "The reference JSONata was not installed: its tests will be skipped."
+	@npm ci --prefix proof/asl/node --no-audit --no-fund --fetch-retries 1 --fetch-timeout 20000 || \
+		echo "The reference JSONata was not installed: its tests will be skipped."
 
 $(SCANNER): requirements-scan.lock
 	$(PYTHON) -m venv --clear $(SCANNER)

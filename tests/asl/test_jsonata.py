@@ -1,0 +1,124 @@
+"""Both engines of JSONata: what Step Functions adds to it, and what their answers are made of."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from proof.asl.jsonata import (
+    UNDEFINED,
+    Clock,
+    Engine,
+    Library,
+    QueryError,
+    Reference,
+    ReferenceMissingError,
+)
+
+# https://docs.aws.amazon.com/step-functions/latest/dg/transforming-data.html
+# https://docs.jsonata.org/2.0.0/overview
+NOW = Clock(1_700_000_000_123)
+
+
+@pytest.fixture(scope="module", params=[Library, Reference])
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    try:
+        made = request.param()
+    except ReferenceMissingError as missing:
+        pytest.skip(str(missing))
+    yield made
+    if isinstance(made, Reference):
+        made.close()
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        # transforming-data.html, "JSONata functions provided by Step Functions"
+        ("$partition([1,2,3,4,5], 2.9)", [[1, 2], [3, 4], [5]]),
+        ("$range(0, 10, 2)", [0, 2, 4, 6, 8, 10]),
+        ("$range(3, 0, -2)", [3, 1]),
+        (
+            "$hash('a', 'SHA-256')",
+            "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb",
+        ),
+        ("$hash('a', 'MD5')", "0cc175b9c0f1b6a831c399e269772661"),
+        ("$random(7) = $random(7)", True),
+        ("$random() >= 0 and $random() < 1", True),
+        ("$length($uuid())", 36),
+        ("$parse('{\"a\":[1,null]}')", {"a": [1, None]}),
+        # https://docs.jsonata.org/date-time-functions
+        ("$millis()", NOW.ms),
+        ("$now()", "2023-11-14T22:13:20.123Z"),
+        # https://docs.jsonata.org/processing: singletons are flattened, unless [] keeps them
+        ("[1,2,3][$ > 2]", 3),
+        ("[[1,2,3][$ > 2]]", [3]),
+        ("[1,2,3][$ > 2][]", [3]),
+        ("[1,2,3][$ > 3]", UNDEFINED),
+        ("[[1,2,3][$ > 3]]", []),
+        ("{'a': [1,2,3][$ > 3], 'b': 1}", {"b": 1}),
+        ("[$map([1], function($n) { [$n] })]", [1]),
+        ("null", None),
+        ("7.5 / 2.5", 3),
+        ("$x.a", [1, [2]]),
+        ("$x.none", UNDEFINED),
+        ("$empty", None),
+        ("$exists($empty)", True),
+        (
+            "$match('afterSeconds\": 12', /afterSeconds[^0-9]{1,8}([0-9]{1,6})/)[0].groups[0]",
+            "12",
+        ),
+    ],
+)
+def test_an_expression_has_its_documented_value(
+    engine: Engine, expression: str, value: Any
+) -> None:
+    bindings = {"x": {"a": [1, [2]]}, "empty": None}
+    assert engine.evaluate(expression, bindings, NOW) == value
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "1 +",
+        "1 + 'a'",
+        "$nothing()",
+        "$parse('{')",
+        "$hash('a', 'CRC')",
+        "$partition([1], 0)",
+        "$range(0, 1, 0)",
+        "function($x) { $x }",
+        "{'a': $sum}",
+        "1 / 0",
+        "( $f := function($n) { 1 + $f($n) }; $f(1) )",
+    ],
+)
+def test_an_expression_that_fails_says_so(engine: Engine, expression: str) -> None:
+    """transforming-data.html, "Handling expression errors"."""
+    with pytest.raises(QueryError):
+        engine.evaluate(expression, {}, NOW)
+
+
+def test_it_goes_on_after_a_failure(engine: Engine) -> None:
+    with pytest.raises(QueryError):
+        engine.evaluate("$boom()", {}, NOW)
+    assert engine.evaluate("1 + 1", {}, NOW) == 2
+
+
+def test_a_clock_may_go_on_between_two_looks(engine: Engine) -> None:
+    assert engine.evaluate("[$millis(), $millis()]", {}, Clock(5, step_ms=1)) == [5, 6]
+
+
+def test_text_of_any_kind_comes_back_as_it_was(engine: Engine) -> None:
+    text = 'line\nline\u2028 "quoted" \\ größe 🂡 \u0000'
+    assert engine.evaluate("$x & ''", {"x": text}, NOW) == text
+
+
+def test_the_reference_stops_after_a_second() -> None:
+    """transforming-data.html, "Expression timeout"."""
+    try:
+        reference = Reference()
+    except ReferenceMissingError as missing:
+        pytest.skip(str(missing))
+    with reference, pytest.raises(QueryError, match="Expression evaluation timeout"):
+        reference.evaluate("( $f := function($n) { $f($n + 1) }; $f(1) )", {}, NOW)
