@@ -11,7 +11,7 @@ JSONATA := proof/asl/node/node_modules/.package-lock.json
 BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup jsonata run test test-fast check scan format build deploy bench compare overload chaos explore clean
+.PHONY: help setup jsonata run test test-fast check scan format build deploy bench compare overload chaos explore differential clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -70,6 +70,9 @@ chaos: $(READY) ## Five thousand events with every fault on
 
 explore: $(READY) ## Walk through every interleaving of the claims, for a quarter of an hour
 	$(BIN)/python -m bench.explore
+
+differential: $(READY) $(JSONATA) ## Compare both JSONata engines over more than 100,000 evaluations
+	$(BIN)/python -m bench.jsonata
 
 ##@ Put it on AWS
 

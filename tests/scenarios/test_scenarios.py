@@ -1,4 +1,5 @@
-"""Every scenario on two interpreters of the same ASL: moto, and the embedded AWS."""
+"""Every scenario on two interpreters of the same ASL: moto, and the embedded AWS. The third is in
+test_our_interpreter."""
 
 import json
 from functools import cache

@@ -1,0 +1,51 @@
+"""Every expression of the definition on both engines of JSONata, the library that the emulators use
+and the reference that AWS names: as scenarios bring them about, and with hostile values.
+
+Run: python -m bench.jsonata. Needs `make jsonata`. Writes bench/results/jsonata.json; ends with 1
+if they differ and nobody says why.
+"""
+
+import sys
+import time
+from collections import Counter
+from datetime import UTC, datetime
+
+from bench import recorded
+from proof.asl import differential
+from proof.asl.differential import UNLISTED
+from proof.asl.jsonata import Library, Reference
+
+MUTANTS = 120_000
+SEED = 1
+
+
+def main() -> int:
+    known = differential.recorded()
+    expressions = {case.expression for case in known}
+    began, count, differ = time.monotonic(), 0, Counter[str]()
+    with Reference() as reference:
+        library = Library()
+        for cases in (known, differential.mutants(known, MUTANTS, SEED)):
+            for case in cases:
+                count += 1
+                reason = differential.difference(case, library, reference)
+                if reason:
+                    differ[reason] += 1
+                if reason == UNLISTED:
+                    print(f"differs: {case}", file=sys.stderr)
+    result = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "seed": SEED,
+        "expressions": len(expressions),
+        "evaluations": count,
+        "recorded": len(known),
+        "differences": dict(differ.most_common()),
+        "seconds": round(time.monotonic() - began, 1),
+    }
+    recorded.write("jsonata", result)
+    print(f"{count:,} evaluations, {differ.total()} differ, {differ[UNLISTED]} of them unexplained")
+    return 1 if differ[UNLISTED] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""A sample of bench/jsonata.py: both engines answer alike, or the list says why not."""
+
+from random import Random
+
+import pytest
+
+from proof.asl.differential import KNOWN, SEVERAL, UNLISTED, Case, difference, mutants, recorded
+from proof.asl.jsonata import Library, Reference, ReferenceMissingError
+
+SAMPLE = 2_000
+
+
+@pytest.fixture(scope="module")
+def reference():
+    try:
+        with Reference() as engine:
+            yield engine
+    except ReferenceMissingError as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="module")
+def known() -> list[Case]:
+    return recorded()
+
+
+def test_what_scenarios_evaluate_has_one_value(known: list[Case], reference: Reference) -> None:
+    sample = Random(1).sample(known, SAMPLE // 2)  # noqa: S311 - to be repeated, not to be secret
+    assert [case for case in sample if difference(case, Library(), reference)] == []
+
+
+def test_hostile_values_make_no_difference_that_is_not_listed(
+    known: list[Case], reference: Reference
+) -> None:
+    sample = list(mutants(known, SAMPLE // 2, seed=2))
+    assert len(set(sample)) > SAMPLE // 3, "mutants that are all the same prove nothing"
+    reasons = {case: difference(case, Library(), reference) for case in sample}
+    allowed = {None, *KNOWN, SEVERAL}
+    assert {case: why for case, why in reasons.items() if why not in allowed} == {}
+
+
+LISTED = [
+    ("$count($x)", '{"x": null}'),
+    ("$string($x)", '{"x": 9007199254740992}'),
+    ("$string([$x])", '{"x": "größe"}'),
+    ("$number($x) > 1", '{"x": "NaN"}'),
+    ("$distinct($x)", '{"x": [1, true]}'),
+    ("$m in $x", '{"m": ["m1"], "x": ["m2", ["m1"]]}'),
+]
+
+
+def test_each_listed_difference_is_there(reference: Reference) -> None:
+    """So that the list shrinks when an engine is put right."""
+    cases = [Case(expression, bindings, 0) for expression, bindings in LISTED]
+    assert [difference(case, Library(), reference) for case in cases] == list(KNOWN)
+
+
+def test_a_difference_without_a_reason_is_seen(known: list[Case], reference: Reference) -> None:
+    class Wrong(Library):
+        def evaluate(self, expression, bindings, clock):
+            return [super().evaluate(expression, bindings, clock)]
+
+    found = {difference(case, Wrong(), reference) for case in known[:20]}
+    assert found == {UNLISTED}
