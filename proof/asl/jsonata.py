@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import new as new_hash
 from itertools import count
 from math import floor, isfinite
@@ -163,6 +163,7 @@ class Reference:
         self.close()
 
 
+@lru_cache(1_024)
 def iso(ms: int) -> str:
     """A time as Step Functions and JSONata write it, in UTC."""
     return datetime.fromtimestamp(ms / 1_000, UTC).isoformat(timespec="milliseconds")[:23] + "Z"

@@ -39,6 +39,7 @@ _LONGEST_SECONDS = 99_999_999
 _MOST_AT_ONCE = 40
 # A loop without a task or a wait never comes to an end; the machine's timeout would end it.
 _MOST_STATES = 10_000
+_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True)
@@ -275,7 +276,8 @@ class Machine:
         assigned = self._evaluated(scope, level, rule.get("Assign", {}), seen, moment, "Assign")
         if "Output" in rule:
             output = self._evaluated(scope, level, rule["Output"], seen, moment, "Output")
-        _within(PAYLOAD_BYTES, assigned, f"one Assign of '{scope.state}'")
+        if assigned:
+            _within(PAYLOAD_BYTES, assigned, f"one Assign of '{scope.state}'")
         if output is not scope.input:
             _within(PAYLOAD_BYTES, output, f"the output of '{scope.state}'")
         if rule.get("End") or rule.get("Type") == "Succeed":
@@ -496,8 +498,7 @@ def _within(limit_bytes: int, value: Json, what: str) -> None:
 
 
 def _bytes(value: Json) -> int:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return len(text.encode("utf-8", "surrogatepass"))
+    return len(_text(value).encode("utf-8", "surrogatepass"))
 
 
 def _integer(field: str, value: Json, least: int, most: int) -> None:
