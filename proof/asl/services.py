@@ -1,7 +1,10 @@
 """What the integrations that our definition uses answer, and what they call their errors."""
 
 import json
+from functools import cache
 from typing import Any
+
+import botocore.session
 
 from proof.asl.errors import Failure
 from proof.asl.readings import ErrorNames
@@ -37,6 +40,9 @@ _GENERAL = {
     "SQS": "AmazonSQSException",
     "Lambda": "AWSLambdaException",
 }
+# What boto calls a service whose aws-sdk integration we use: SDK v2 has a class for each modelled
+# error, and a general one for the rest (recorded in error_handling/test_aws_sdk).
+_SDK_V2 = {"DynamoDb": "dynamodb", "Sqs": "sqs", "CloudWatchLogs": "logs"}
 # A connection that broke, and what Step Functions itself could not do.
 _NOBODYS = {"SdkClientException", "ClientExecutionTimeoutException", *_GENERAL.values()}
 
@@ -44,14 +50,28 @@ REFUSED = Failure("DynamoDB.ConditionalCheckFailedException", _REFUSED)
 
 
 def error_name(coded: str, names: ErrorNames) -> str:
-    """What an execution sees of an error that its service calls `coded`. An aws-sdk integration,
-    whose prefix is the service's name in SDK v2 (DynamoDb, Sqs, CloudWatchLogs), keeps it."""
+    """What an execution sees of an error that its service calls `coded`. The prefix is that of the
+    integration: DynamoDB of the optimised, DynamoDb of aws-sdk (connect-ddb.html, "Exception prefix
+    differences")."""
     service, _, code = coded.partition(".")
-    if names is ErrorNames.CODES or service not in _GENERAL or code in _NOBODYS:
+    if names is ErrorNames.CODES or code in _NOBODYS:
         return coded
-    if code in _CLASSES.values():
+    if service in _SDK_V2:
+        return f"{service}.{_class(code) if code in _modelled(service) else service + 'Exception'}"
+    if service not in _GENERAL or code in _CLASSES.values():
         return coded
     return f"{service}.{_CLASSES.get(coded, _GENERAL[service])}"
+
+
+@cache
+def _modelled(service: str) -> frozenset[str]:
+    model = botocore.session.get_session().get_service_model(_SDK_V2[service])
+    shapes = (model.shape_for(name) for name in model.shape_names)
+    return frozenset(shape.name for shape in shapes if shape.metadata.get("exception"))
+
+
+def _class(code: str) -> str:
+    return code if code.endswith("Exception") else f"{code}Exception"
 
 
 def result(answer: Json) -> Json:

@@ -28,13 +28,22 @@ from proof.asl.services import error_name, function_error, function_result
         ("Lambda.ServiceException", "Lambda.ServiceException"),
         ("Lambda.ClientExecutionTimeoutException", "Lambda.ClientExecutionTimeoutException"),
         ("Lambda.ResourceNotFoundException", "Lambda.ResourceNotFoundException"),
-        # Recorded in error_handling/test_aws_sdk: SDK v2's prefix, and nothing else changes here.
+        # Recorded in error_handling/test_aws_sdk.
         ("DynamoDb.ResourceNotFoundException", "DynamoDb.ResourceNotFoundException"),
+        ("DynamoDb.ValidationException", "DynamoDb.DynamoDbException"),
+        # By the same rule.
+        ("DynamoDb.InternalServerError", "DynamoDb.InternalServerErrorException"),
+        (
+            "CloudWatchLogs.ServiceUnavailableException",
+            "CloudWatchLogs.ServiceUnavailableException",
+        ),
+        ("CloudWatchLogs.InternalFailure", "CloudWatchLogs.CloudWatchLogsException"),
+        ("Sqs.SdkClientException", "Sqs.SdkClientException"),
         ("States.Timeout", "States.Timeout"),
         ("Transient", "Transient"),
     ],
 )
-def test_optimised_integrations_name_classes_of_the_java_sdk(coded: str, seen: str) -> None:
+def test_errors_go_by_their_class_in_the_java_sdk(coded: str, seen: str) -> None:
     assert error_name(coded, ErrorNames.CLASSES) == seen
     assert error_name(coded, ErrorNames.CODES) == coded
 

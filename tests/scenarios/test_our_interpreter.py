@@ -2,7 +2,6 @@
 `proof.asl.readings` the other way, and with the reference JSONata."""
 
 from collections.abc import Collection, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from proof.scenarios import asl_machine
 from proof.scenarios.expectations import differences
 from proof.scenarios.scenario import CASES, load
 from proof.scenarios.stage import Stage
-from tests.scenarios.test_scenarios import each_case, seen_on_moto
+from tests.scenarios.playing import RESTS_ON_CODES, each_case, seen_on_ours
 
 OTHERS = dict(Readings().others())
 
@@ -32,10 +31,7 @@ _RESTS_ON = {
         "it draws a random number from the clock's milliseconds",
     ),
 }
-_RESTS_ON_CODES = (
-    {"table-throttled-for-a-moment"},
-    "its Retry names DynamoDB's codes, not the classes that AWS reports",
-)
+_RESTS_ON_CODES = (RESTS_ON_CODES, "its Retry names DynamoDB's codes, AWS reports classes")
 
 # A lease or a deadline ends in the very millisecond of a call: a clock that moves is past it.
 _TO_THE_MILLISECOND = {"copy-after-the-lease-ended", "no-time-left-for-another-attempt"}
@@ -51,20 +47,11 @@ def reference() -> Iterator[Reference]:
         pytest.skip(str(missing))
 
 
-@cache
-def seen(path: Path, readings: Readings) -> dict[str, Any]:
-    stage = Stage(load(path), organisation=path.stem)
-    with asl_machine.set_for(stage, readings) as machine:
-        return stage.play(machine)
-
-
 @each_case
 def test_on_our_interpreter(path: Path, request: pytest.FixtureRequest) -> None:
     _expect_failure(request, path, *_RESTS_ON_CODES)
-    found = seen(path, Readings())
-    wrong = differences(load(path), found)
-    assert not wrong, "\n".join(["", *wrong])
-    assert found == seen_on_moto(path), "two interpreters differ in what no file expects"
+    found = differences(load(path), seen_on_ours(path, Readings()))
+    assert not found, "\n".join(["", *found])
 
 
 @pytest.mark.parametrize("switch", OTHERS)
@@ -76,7 +63,7 @@ def test_ends_alike_however_the_documentation_is_read(
         pytest.skip("a lease or a deadline ends in the very millisecond of a call")
     _expect_failure(request, path, *_RESTS_ON_CODES)
     _expect_failure(request, path, *_RESTS_ON.get(switch, ((), "")))
-    assert list(_apart(seen(path, OTHERS[switch]), seen(path, Readings()))) == []
+    assert list(_apart(seen_on_ours(path, OTHERS[switch]), seen_on_ours(path, Readings()))) == []
 
 
 @each_case
@@ -86,7 +73,7 @@ def test_on_the_reference_jsonata(
     _expect_failure(request, path, *_RESTS_ON_CODES)
     stage = Stage(load(path), organisation=path.stem)
     with asl_machine.set_for(stage, engine=reference) as machine:
-        assert stage.play(machine) == seen(path, Readings())
+        assert stage.play(machine) == seen_on_ours(path, Readings())
 
 
 def _expect_failure(
