@@ -28,7 +28,7 @@ class Declared:
         optional = (*family.state, *family.content, *family.lane, *family.times)
         self._paths = (*required, *optional)
         self._read = reader(family.body, required, optional)
-        self._follow = topics.pattern(template).fullmatch
+        self._template = template
         self._slots = family.slots or topics.slot_names(template)
         # Where the ids that only the topic holds belong among the values.
         names = [path.replace(".id", "Id") for path in self._paths]
@@ -118,12 +118,7 @@ class Declared:
         return latest_key(self._exact.family, [value for value in lane if value != ""])
 
     def _from_topic(self, topic: str) -> dict[str, str]:
-        follows = self._follow(topic)
-        if follows is None or topics.SLOT in topic:
-            return {}
-        if len(self._slots) == 1:
-            return {self._slots[0]: follows[1]}
-        return dict(zip(self._slots, follows.groups(), strict=False))
+        return dict(zip(self._slots, topics.slots(self._template, topic), strict=False))
 
     def _fall_back(
         self, body: Json, values: Values, found: dict[str, str], note: str | None

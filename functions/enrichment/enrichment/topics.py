@@ -9,7 +9,7 @@ from typing import Any
 SLOT = "{id}"
 _END = ""  # in a tree of words, where a template ends
 # A word of a topic has neither digit nor dash; what Genesys puts in a slot nearly always has.
-_AN_ID = re.compile(r"[^.]*[-0-9@~: ][^.]*")
+_AN_ID = re.compile(r"[-0-9@~: ]")
 
 _FAMILY = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _NO_WORD = re.compile(r"[^A-Za-z0-9._-]")
@@ -52,18 +52,32 @@ def singular(noun: str) -> str:
 
 
 def slots(template: str, topic: str) -> tuple[str, ...]:
-    """The ids that `topic` has in the template's slots; none where it does not follow it."""
-    found = pattern(template).fullmatch(topic)
-    return found.groups() if found and SLOT not in topic else ()
+    """The ids that `topic` has in the template's slots; none where it does not follow it.
+
+    Each slot ends where the text after it is met first. The template comes with the message, so
+    this must take no longer than the topic is long; a regular expression would go back.
+    """
+    if SLOT in topic:
+        return ()
+    start, *between, end = _texts(template)
+    last = len(topic) - len(end)
+    if not (topic.startswith(start) and topic.endswith(end)):
+        return ()
+    ids, at = [], len(start)
+    for text in between:
+        found = topic.find(text, at + 1, last)
+        if found < 0:
+            return ()
+        ids.append(topic[at:found])
+        at = found + len(text)
+    return (*ids, topic[at:last]) if at < last else ()
 
 
 @lru_cache(maxsize=1024)
-def pattern(template: str) -> re.Pattern[str]:
-    """What matches the topics of a template, with a group for each slot."""
-    *before, last = map(re.escape, template.split(SLOT))
-    # The last slot may take all it can get, which is faster: what follows it is the end.
-    slot = "(.+)" if before else ""
-    return re.compile("(.+?)".join(before) + slot + last, re.DOTALL)
+def _texts(template: str) -> tuple[str, ...]:
+    """What stands before, between and behind the slots."""
+    texts = template.split(SLOT)
+    return tuple(texts) if len(texts) > 1 else (template, "")
 
 
 Tree = dict[str, Any]
@@ -84,7 +98,7 @@ def template_of(topic: str, known: Tree) -> str:
     """The template of a topic that came without one: a known one, or by what looks like an id."""
     words = topic.split(".")
     return _follow(words, known) or ".".join(
-        SLOT if at and _AN_ID.fullmatch(word) else word for at, word in enumerate(words)
+        SLOT if at and _AN_ID.search(word) else word for at, word in enumerate(words)
     )
 
 
