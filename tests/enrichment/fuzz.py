@@ -15,9 +15,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
-from unittest.mock import patch
 
-from enrichment import normalise
 from enrichment.batch import enrich
 from enrichment.elements import Element
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -41,7 +39,23 @@ ODD_TEXT = (
 )
 ODD: tuple[Any, ...] = (
     *ODD_TEXT,
-    *(None, True, False, 0, -1, 1, 1.5, 1e300, 10**17, 10**30, 1741770000, 1741770000123),
+    *(
+        None,
+        True,
+        False,
+        0,
+        -1,
+        1,
+        1.5,
+        1e300,
+        10**17,
+        10**18,
+        10**30,
+        -(2**63),
+        2**63,
+        1741770000,
+        1741770000123,
+    ),
     *([], {}, [[]], [None], {"id": None}, {"id": "x"}, [{"id": {}}], {"": ""}),
 )
 NAMES = (
@@ -181,8 +195,6 @@ def hold(batch: list[Any]) -> list[str]:
     text = json.dumps(answer, allow_nan=False, ensure_ascii=False).encode()
     assert len(text) < 262_144
     assert json.dumps(enrich(batch, write), ensure_ascii=False).encode() == text
-    with patch.object(normalise, "straight", lambda *_: None):
-        assert enrich(batch, write) == answer, "the short way and the long way differ"
     for one in answer:
         _CONTRACT.validate_python(one)
         assert one["kind"] in ("event", "copy", "parked")

@@ -227,7 +227,9 @@ def test_two_organisations_never_meet() -> None:
     assert key(other) != key(conversation("user.start"))
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 5000])
+@pytest.mark.parametrize(
+    "number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", str(2**63), "9" * 400, "9" * 5000]
+)
 def test_numbers_that_are_none(number: str) -> None:
     good = conversation("user.start")
     text = json.dumps(conversation("user.end")).replace(str(NINE_MS), number)
@@ -236,6 +238,21 @@ def test_numbers_that_are_none(number: str) -> None:
     assert parked["kind"] == "parked"
     assert parked["reason"] in ("NOT_JSON", "NUMBER_OUT_OF_RANGE")
     assert parked["raw"] == text
+
+
+@pytest.mark.parametrize("number", [str(2**63), str(-(2**63) - 1), "1e999"])
+def test_a_number_too_large_for_others_is_found_however_deep(number: str) -> None:
+    """Some engines of JSONata refuse a whole batch for a whole number of more than 64 bits."""
+    for place in (f'{{"a": [{{"b": {number}}}]}}', f"[[{number}]]"):
+        text = json.dumps(conversation("user.start", more="HERE")).replace('"HERE"', place)
+        for wrapped in (text, json.dumps({"body": text})):
+            one = element(wrapped)
+            assert (one["kind"], one["reason"]) == ("parked", "NUMBER_OUT_OF_RANGE")
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, -(2**63) + 1, 1e300, True])
+def test_the_largest_numbers_that_others_read_pass_unchanged(number: object) -> None:
+    assert element(conversation("user.start", more=[number]))["body"]["more"] == [number]
 
 
 def test_the_word_infinity_is_no_number() -> None:

@@ -1,9 +1,10 @@
 """Turns one queue message into one element. Never raises, and never reads a clock."""
 
 import json
+from math import isinf
 from typing import Any
 
-from pydantic_core import ValidationError
+from pydantic_core import ValidationError, to_json
 
 from enrichment.declared import declared
 from enrichment.envelope import (
@@ -17,7 +18,6 @@ from enrichment.homemade import Shape
 from enrichment.identity import Json, generic, ids_of
 from enrichment.keys import idempotency_key, part, partition
 from enrichment.overflow import Element
-from enrichment.straight import straight
 from enrichment.times import AHEAD_MS, as_iso, choose, iso, maybe_ms, window_of
 from enrichment.words import VERSION, ParkedReason
 
@@ -25,41 +25,42 @@ _LONG_CHARS = 4096  # a shorter message cannot make an element's small parts lar
 _LONGEST_PART = 160
 _LONGEST_NAME = 64
 _MOST_IDS = 24
-MOST_OTHER_CHARS = 8000  # in what `_cut` leaves of an element besides its body and keys
 
 
-def normalise(record: Any, *, distrust_numbers: bool = False) -> Element:
+def normalise(record: Any) -> Element:
     """The element of one SQS record: an event, or parked with the reason why it is none."""
-    sent_ms: int | None
+    return prepare(record)[0]
+
+
+def prepare(record: Any) -> tuple[Element, bytes]:
+    """The element of one SQS record, and the same as JSON."""
     try:
         message_id = record["messageId"]
         text = record["body"]
-        sent_ms = int(record["attributes"]["SentTimestamp"])
-    except (LookupError, TypeError, ValueError, OverflowError):
+        sent_ms = maybe_ms(record["attributes"]["SentTimestamp"])
+    except (LookupError, TypeError):
         message_id, text, sent_ms = _odd_record(record)
     if type(text) is not str or type(message_id) is not str or not message_id.isascii():
         message_id, text = _as_text(message_id), _as_text(text)
     try:
-        value = parse(text)
-        is_long = len(text) > _LONG_CHARS
-        if not (is_long or distrust_numbers):
-            usual = straight(message_id, value, sent_ms)
-            if usual is not None:
-                return usual
-        if type(value) is dict and "key" in value and value.get("kind") == "event":
-            element = _replayed(message_id, value)
-        else:
-            element = _event(message_id, open_event(value), maybe_ms(sent_ms))
-            if is_long:
-                _cut(element)
-        if distrust_numbers:
-            _refuse_infinite(element)
-        return element
+        element = _element(message_id, text, sent_ms)
+        return element, to_json(element)
     except UnfitError as unfit:
-        return _parked(message_id, text, unfit.reason, unfit.detail)
+        parked = _parked(message_id, text, unfit.reason, unfit.detail)
     except Exception as error:  # one bad message must not fail its whole batch
         detail = f"{type(error).__name__} while normalising: keep this message and report it."
-        return _parked(message_id, text, ParkedReason.UNEXPECTED, detail)
+        parked = _parked(message_id, text, ParkedReason.UNEXPECTED, detail)
+    return parked, to_json(parked)
+
+
+def _element(message_id: str, text: str, sent_ms: int | None) -> Element:
+    value = parse(text)
+    if type(value) is dict and "key" in value and value.get("kind") == "event":
+        return _replayed(message_id, value)
+    element = _event(message_id, open_event(value), sent_ms)
+    if len(text) > _LONG_CHARS:
+        _cut(element)
+    return element
 
 
 def _odd_record(record: Any) -> tuple[Any, Any, int | None]:
@@ -114,6 +115,7 @@ def _replayed(message_id: str, value: Element) -> Element:
 
 def _event(message_id: str, opened: Opened, sent_ms: int | None) -> Element:
     template, topic, body, detail, envelope = opened
+    _refuse_large_numbers(body.values())
     event_id = None
     published = detail.get("timestamp")
     if template is None:
@@ -224,15 +226,23 @@ def _trace(envelope: Json, detail: Json, event_id: str | None) -> dict[str, str]
     return trace
 
 
-def _refuse_infinite(value: Any) -> None:
-    """`1e999` is read as infinity, which no JSON writer on the way could repeat."""
-    try:
-        json.dumps(value, allow_nan=False)
-    except ValueError:
-        raise UnfitError(
-            ParkedReason.NUMBER_OUT_OF_RANGE,
-            "A number in the event is too large to be one: its publisher must mend it.",
-        ) from None
+def _refuse_large_numbers(values: Any) -> None:
+    """`1e999` is read as infinity, which no JSON writer on the way could repeat; and for a whole
+    number of more than 64 bits some engines of JSONata refuse the whole batch."""
+    for value in values:
+        kind = type(value)
+        if kind is str or kind is bool:
+            continue
+        if kind is dict:
+            _refuse_large_numbers(value.values())
+        elif kind is list:
+            _refuse_large_numbers(value)
+        elif (kind is int and value.bit_length() > 63) or (kind is float and isinf(value)):
+            raise UnfitError(
+                ParkedReason.NUMBER_OUT_OF_RANGE,
+                "A number in the event is too large for JSON readers on the way (whole numbers "
+                "end at 64 bits): its publisher must correct it, or send it as text.",
+            )
 
 
 def _cut(element: Element) -> None:
