@@ -29,7 +29,7 @@ from aws_lambda_powertools.utilities.parser import parse
 from aws_lambda_powertools.utilities.parser.envelopes import EventBridgeEnvelope
 from enrichment import handler
 from enrichment.families import BY_TOPIC
-from enrichment.kinds import After
+from enrichment.field_types import After
 from pydantic import BaseModel, create_model
 
 from bench.genesys_mix import MIX, batches

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from enrichment.contract import VERSION
 from enrichment.families import FAMILIES
-from enrichment.words import VERSION
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from schemas import compatible, contracts, examples, families, registry

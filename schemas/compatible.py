@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 Schema = dict[str, Any]
 
-# Lists of words that may grow, by the field that holds one: whoever reads them is told so.
+# Lists of words that may grow, by the field that holds one: its description says so.
 _GROWING = {"reason"}
 _LIMITS = (
     "pattern",
@@ -30,16 +30,16 @@ def _compare(
 ) -> Iterator[str]:
     old, new = _resolve(old, old_root), _resolve(new, new_root)
     where = path or "(top)"
-    told, taken = (new, old) if direction == "out" else (old, new)
-    if not _types(told, new_root if direction == "out" else old_root) <= _types(
+    given, taken = (new, old) if direction == "out" else (old, new)
+    if not _types(given, new_root if direction == "out" else old_root) <= _types(
         taken, old_root if direction == "out" else new_root
     ):
         yield f"{where}: retyped from {_named(old, old_root)} to {_named(new, new_root)}"
         return
     if path.rpartition(".")[2] not in _GROWING or direction == "in":
-        yield from _words(told, taken, where)
+        yield from _words(given, taken, where)
     for limit in _LIMITS:
-        if limit in taken and taken[limit] != told.get(limit):
+        if limit in taken and taken[limit] != given.get(limit):
             yield f"{where}: {limit} is {new.get(limit)}, was {old.get(limit)}"
     was_there, is_there = set(old.get("required", [])), set(new.get("required", []))
     if direction == "in":
@@ -88,10 +88,10 @@ def _named(schema: Schema, root: Schema) -> str:
     return "anything" if kinds >= _ANY else " or ".join(sorted(kinds))
 
 
-def _words(told: Schema, taken: Schema, where: str) -> Iterator[str]:
+def _words(given: Schema, taken: Schema, where: str) -> Iterator[str]:
     allowed, said = (
         set(part["enum"]) if "enum" in part else {part["const"]} if "const" in part else None
-        for part in (taken, told)
+        for part in (taken, given)
     )
     if allowed is not None and (said is None or not said <= allowed):
         more = "any word" if said is None else ", ".join(map(str, sorted(said - allowed)))

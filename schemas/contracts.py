@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from data_action.request import WebhookRequest
+from enrichment.contract import VERSION
 from enrichment.elements import Copy, Deferred, Event, Parked
-from enrichment.words import VERSION
 from pydantic import TypeAdapter
 
 from once.run.report import Report

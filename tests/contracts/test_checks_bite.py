@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from enrichment import declared, families
 from enrichment.elements import Event
-from enrichment.kinds import Id
+from enrichment.field_types import Id
 from jsonschema import Draft202012Validator
 from pydantic import Field, create_model
 from typing_extensions import TypedDict

@@ -26,7 +26,7 @@ from bench import recorded
 from tests.enrichment import sdk
 from tests.enrichment.examples import presence, snapshot
 from tests.enrichment.sending import element
-from tests.enrichment.test_homemade import SHAPES
+from tests.enrichment.test_custom_events import SHAPES
 from tests.enrichment.topic_models import MODELS
 
 MESSAGES = 200_000

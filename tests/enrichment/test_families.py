@@ -6,7 +6,7 @@ from typing import Any, get_type_hints
 import pytest
 from enrichment.declared import Declared
 from enrichment.families import BY_TOPIC, FAMILIES, Family
-from enrichment.kinds import Id
+from enrichment.field_types import Id
 from enrichment.reader import reader
 from enrichment.topics import family_name
 from pydantic import TypeAdapter

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
-from enrichment.kinds import After, Id, When, WhenMs, Word, told
+from enrichment.field_types import After, Id, When, WhenMs, Word, digest_of_parts
 
 
 class Named(TypedDict, total=False):
@@ -176,7 +176,7 @@ class Transcription(TypedDict, total=False):
     communicationId: Id
     eventTime: When
     status: TranscriptionStatus
-    transcripts: Annotated[list[_Utterance], After(told)]
+    transcripts: Annotated[list[_Utterance], After(digest_of_parts)]
 
 
 class Audit(TypedDict, total=False):

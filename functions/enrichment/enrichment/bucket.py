@@ -4,8 +4,8 @@ import os
 from functools import cache
 from typing import Any
 
+from enrichment.contract import DeferredReason
 from enrichment.overflow import WriteError
-from enrichment.words import DeferredReason
 
 
 @cache

@@ -5,12 +5,12 @@ from functools import lru_cache
 from pydantic_core import ValidationError
 
 from enrichment import topics
+from enrichment.contract import KEY_VERSION
 from enrichment.families import BY_TOPIC, Family
+from enrichment.field_types import TIMED
 from enrichment.identity import Identity, Json, Kind, latest_key, subject_of
 from enrichment.keys import canonical, compose, compose_plain, digest, digest_texts, is_plain
-from enrichment.kinds import TIMED
 from enrichment.reader import Values, read_carefully, reader
-from enrichment.words import KEY_VERSION
 
 
 class Declared:
@@ -88,7 +88,7 @@ class Declared:
         kind, ms = self._exact, values[n - 1] if family.time else None
         if family.times:
             ms = max(filter(None, values[self._n_lanes :]), default=None)
-        if ms is None and not self._tells_time(values):
+        if ms is None and not self._has_time(values):
             kind = self._windowed
         latest = self._latest_key(values) if family.lane else self._latest
         state = self._word or _first(head[n:])
@@ -103,11 +103,11 @@ class Declared:
         texts = [value if type(value) is str else canonical(value) for value in content]
         return digest_texts(texts)
 
-    def _tells_time(self, values: Values) -> bool:
+    def _has_time(self, values: Values) -> bool:
         if not self._family.timed:
             return False
-        told: str = values[self._paths.index(self._family.timed)]
-        return told.startswith(TIMED)
+        content: str = values[self._paths.index(self._family.timed)]
+        return content.startswith(TIMED)
 
     def _latest_key(self, values: Values) -> str:
         if not self._latest:

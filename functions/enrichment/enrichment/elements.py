@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from enrichment.words import DeferredReason, ParkedReason
+from enrichment.contract import DeferredReason, ParkedReason
 
 
 class _Model(BaseModel):

@@ -7,8 +7,8 @@ from typing import Any
 from pydantic_core import from_json
 
 from enrichment import topics
+from enrichment.contract import ParkedReason
 from enrichment.families import BY_TOPIC
-from enrichment.words import ParkedReason
 
 Json = Mapping[str, Any]
 Opened = tuple[str | None, str, Json, Json, Json]
@@ -58,7 +58,7 @@ def open_event(value: Any) -> Opened:
                 return opened
             inner = _wrapped(value)
             if inner is None:
-                return _home_made(value)
+                return _custom(value)
             value = inner
         elif type(value) is str:
             value = parse(value)
@@ -126,7 +126,7 @@ def _wrapped(value: Json) -> Any:
     return None
 
 
-def _home_made(value: Json) -> Opened:
+def _custom(value: Json) -> Opened:
     detail = value.get("detail")
     if type(detail) is not dict:
         detail = value

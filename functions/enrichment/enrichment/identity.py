@@ -5,9 +5,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from enrichment import topics
+from enrichment.contract import KEY_VERSION
 from enrichment.keys import compose, digest
 from enrichment.times import maybe_ms
-from enrichment.words import KEY_VERSION
 
 Json = Mapping[str, Any]
 

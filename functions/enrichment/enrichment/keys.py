@@ -21,7 +21,7 @@ def is_plain(text: str, slashes: int) -> bool:
         and "%" not in text
         and "~" not in text
         and "\n" not in text  # parts pk from sk in the idempotency key
-        and "\x1b" not in text  # and nobody's terminal shall obey a key
+        and "\x1b" not in text  # and no terminal must obey a key
         and text.count("/") == slashes
         and len(text) <= _LONGEST
     )

@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic_core import ValidationError, to_json
 
+from enrichment.contract import VERSION, ParkedReason
+from enrichment.custom_events import Shape
 from enrichment.declared import declared
 from enrichment.envelope import (
     Opened,
@@ -14,12 +16,10 @@ from enrichment.envelope import (
     organization_of,
     parse,
 )
-from enrichment.homemade import Shape
 from enrichment.identity import Json, generic, ids_of
 from enrichment.keys import idempotency_key, part, partition
 from enrichment.overflow import Element
 from enrichment.times import AHEAD_MS, as_iso, choose, iso, maybe_ms, window_of
-from enrichment.words import VERSION, ParkedReason
 
 _LONG_CHARS = 4096  # a shorter message cannot make an element's small parts large
 _LONGEST_PART = 160

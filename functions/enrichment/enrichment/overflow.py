@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from enrichment.words import DeferredReason
+from enrichment.contract import DeferredReason
 
 Element = dict[str, Any]
 Write = Callable[[str, bytes], dict[str, str]]  # object key, content; answers where it is

@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from pydantic_core import SchemaValidator, ValidationError, core_schema
 from pydantic_core.core_schema import CoreSchema
 
-from enrichment.kinds import After
+from enrichment.field_types import After
 
 Values = tuple[Any, ...]
 Read = Callable[[Mapping[str, Any]], Values]

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
-from enrichment.kinds import After, Id, Word, told
+from enrichment.field_types import After, Id, Word, digest_of_parts
 
 
 class _Reference(TypedDict, total=False):
@@ -90,8 +90,8 @@ class _Participant(_Part, _Media, total=False):
     pass
 
 
-def _told_by_id(participants: list[Any]) -> str:
-    return told(sorted(participants, key=lambda one: str(one.get("id"))))
+def _digest_by_id(participants: list[Any]) -> str:
+    return digest_of_parts(sorted(participants, key=lambda one: str(one.get("id"))))
 
 
 class Snapshot(TypedDict, total=False):
@@ -100,6 +100,6 @@ class Snapshot(TypedDict, total=False):
     id: Id
     userId: Id
     queueId: Id
-    participants: Annotated[list[_Participant], After(_told_by_id)]
+    participants: Annotated[list[_Participant], After(_digest_by_id)]
     recordingState: Word
     securePause: bool

@@ -11,7 +11,7 @@ from enrichment.keys import without_nulls
 from enrichment.times import EARLIEST_MS, LAST_MS, to_ms
 
 TIMED = "timed "
-_TELLS_TIME = b'Time":'
+_HAS_TIME = b'Time":'
 
 
 class Checked:
@@ -63,7 +63,7 @@ WhenMs = Annotated[
 ]
 
 
-def told(parts: list[Any]) -> str:
+def digest_of_parts(parts: list[Any]) -> str:
     """A digest of what the parts tell, and `timed` before it where they tell a time.
 
     The parts are validated, so their fields are in the order of their declaration.
@@ -72,4 +72,4 @@ def told(parts: list[Any]) -> str:
     if b"null" in text:
         text = to_json(without_nulls(parts))
     digest = sha256(text).hexdigest()
-    return TIMED + digest if _TELLS_TIME in text else digest
+    return TIMED + digest if _HAS_TIME in text else digest

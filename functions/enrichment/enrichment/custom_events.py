@@ -4,10 +4,10 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from enrichment.contract import KEY_VERSION, ParkedReason
 from enrichment.envelope import UnfitError
 from enrichment.identity import Identity, Json, Kind, latest_key
 from enrichment.keys import compose, digest
-from enrichment.words import KEY_VERSION, ParkedReason
 
 # All names here are as `_plain` writes them: conversation_id and conversationId are one.
 _SUBJECTS = {
@@ -31,13 +31,13 @@ class Shape:
     """A flattened event, read: its fields by plain names, those further down after the others."""
 
     def __init__(self, detail: Json, topic: str) -> None:
-        fields = {_plain(name): value for name, value in detail.items() if _tells(value)}
+        fields = {_plain(name): value for name, value in detail.items() if _is_given(value)}
         for name in _NESTED:
             inner = detail.get(name)
             if type(inner) is dict:
                 for key, value in inner.items():
                     plain = _plain(key)
-                    if _tells(value):
+                    if _is_given(value):
                         fields.setdefault(f"{name}id" if plain == "id" else plain, value)
         self._fields: dict[str, Any] = fields
         self._kind = topic or self._first(_KINDS)
@@ -98,7 +98,7 @@ class Shape:
         )
 
 
-def _tells(value: Any) -> bool:
+def _is_given(value: Any) -> bool:
     return value is not None and value != ""
 
 
