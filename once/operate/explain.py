@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 import typer
+from enrichment.keys import opaque
 from pydantic import Field
 from rich.markup import escape
 
@@ -69,6 +70,9 @@ def explain(
     if not thing.strip("/ "):
         raise OnceError("Which one? Give the id of a conversation, user, queue or message.")
     explanation = of(at.stack, thing, days)
+    if not explanation.subjects and opaque(thing) != thing:
+        # The key of an event of somebody's own hides what may be about a person.
+        explanation = of(at.stack, opaque(thing), days)
     if not explanation.subjects:
         waiting = explanation.waiting
         queued = f"Is it among the {words.events(waiting)} on the queue (once status)? Else l"

@@ -121,6 +121,26 @@ def call(conversation: str, **body: Any) -> dict[str, Any]:
     )
 
 
+def customs() -> list[dict[str, Any]]:
+    """Events of somebody's own, which may hold anything anywhere."""
+    text = f"{WORDS} +{PHONE}"
+    detail = {"conversationId": "c0ffee-1", "status": text, "callerId": f"+{PHONE}", "id": text}
+    return [
+        {"detail-type": "Call Change", "id": text, "detail": detail},
+        {"detail-type": f"Call of +{PHONE}", "detail": {**detail, "customer_email_id": WORDS}},
+        {**detail, "source": text, "version": text},
+        {**detail, "conversationId": PHONE, "queueId": f"+{PHONE}", f"{WORDS} id": "x"},
+    ]
+
+
+def unknown() -> dict[str, Any]:
+    """A topic that nobody declared, with a number where an id should be."""
+    event = call("private-unknown", userId=PHONE, callerId=PHONE)
+    template = "v2.callers.{id}.things"
+    event["detail"]["topicName"] = template.replace("{id}", WORDS)
+    return event | {"detail-type": template}
+
+
 def echo(status: int, detail: str | None = None, **headers: str) -> dict[str, Any]:
     """An answer that quotes the call in every field that an error of Genesys has."""
     said = f"{THEIRS}: no such caller, +{PHONE}"
@@ -159,6 +179,7 @@ def places(embedded: Embedded) -> Places:
     odd = call("private-odd", mediaType=[PHONE], provider={"dnis": PHONE})
     large = call("private-large", note=PHONE * 17_000)
     embedded.settle(call("private"), call("private"), large, broken, nameless, odd)
+    embedded.settle(*customs(), unknown())
     courses = {name: Course(f"private-{name}", call(f"private-{name}")) for name in REPLIES}
     for name, replies in REPLIES.items():
         answers(embedded, courses[name], *replies)

@@ -1,9 +1,11 @@
 """The shapes that people build themselves, in the spellings that were met."""
 
+import json
 from typing import Any
 
 import pytest
 
+from tests.enrichment.examples import conversation, event
 from tests.enrichment.sending import element, elements, key, record
 
 STATUS_CHANGE = {
@@ -139,3 +141,122 @@ def test_numbers_as_ids() -> None:
     one = element({"detail-type": "t", "detail": {"conversationId": 77, "status": 3}})
     assert one["subject"]["id"] == "77"
     assert one["state"] == "3"
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        {"id": "conv-1", "conversationId": "conv-1"},
+        {"eventId": "conv-1", "conversation_id": "conv-1"},
+        {"id": "p-7", "conversationId": "conv-1", "participantId": "p-7"},
+        {"id": "conv-1", "data": {"id": "conv-1"}},
+        {"id": "x-9", "conversationId": "conv-1", "caller": {"contact": [{"externalId": "x-9"}]}},
+        {"id": 7, "conversationId": "conv-1", "queueId": 7},
+    ],
+)
+def test_an_id_of_something_else_in_the_event_is_no_event_id(ids: Any) -> None:
+    """Taken for one, it would make each later return to a state a copy of the first."""
+    one = element({"detail-type": "t", "detail": {**ids, "status": "connected"}})
+    assert "eventId" not in one["trace"]
+
+
+def test_an_event_id_beside_one_that_is_none_is_found() -> None:
+    detail = {"eventId": "conv-1", "id": "e-1", "conversationId": "conv-1", "status": "connected"}
+    assert element({"detail-type": "t", "detail": detail})["trace"]["eventId"] == "e-1"
+
+
+PRIVATE = (
+    "+49 30 555 50123",
+    "4915550100742",
+    "jane.doe@example.com",
+    "Jane Doe",
+    "Jane",
+    "Köln 1",
+)
+PLACES: dict[str, Any] = {
+    "an id that nobody knows": lambda text: {"callerId": text, "customer_email_id": text},
+    "a name that ends in id": lambda text: {f"{text} id": "x"},
+    "a known id": lambda text: {"queueId": text, "participantId": text},
+    "the subject": lambda text: {"conversationId": text},
+    "the state": lambda text: {"status": text, "action": text},
+    "the event's id": lambda text: {"eventId": text},
+    "deeper": lambda text: {"body": {"callerId": text, "status": text}},
+    "around it": lambda text: {"source": text, "organizationId": text, "version": text},
+    "no state": lambda text: {"status": None, "text": text, "callerId": text},
+}
+
+
+def logged(one: Any) -> str:
+    """What claims and records of the outcome log hold of an element."""
+    trace = {name: one["trace"].get(name) for name in ("eventId", "envelopeId", "source")}
+    parts = (one["key"], one["policy"], one["family"], one["topic"], trace)
+    return json.dumps(parts, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("text", PRIVATE)
+@pytest.mark.parametrize("place", PLACES)
+def test_text_that_may_be_about_a_person_is_logged_as_a_hash(place: str, text: str) -> None:
+    usual = {"id": "e-1", "conversationId": "c1", "status": "connected"}
+    detail = {**usual, **PLACES[place](text)}
+    whole = {"detail-type": "Call Change", "id": text, "detail": detail}
+    for one in map(element, [whole] if place == "no state" else [whole, detail]):
+        assert one["kind"] == "event"
+        written = logged(one).lower()
+        assert text.lower() not in written
+        assert text.replace(" ", "").lower() not in written
+        assert text.replace(" ", ".").lower() not in written
+
+
+@pytest.mark.parametrize(
+    "place", ["an id that nobody knows", "a known id", "the subject", "the state"]
+)
+def test_hashed_text_still_tells_events_apart(place: str) -> None:
+    usual = {"conversationId": "c1", "status": "connected"}
+    keys = {
+        key({"detail-type": "t", "detail": {**usual, **PLACES[place](text)}}) for text in PRIVATE
+    }
+    assert len(keys) == len(PRIVATE)
+
+
+@pytest.mark.parametrize("name", ["Call of +49 30 555 50123", "jane@example.com called", "x" * 40])
+def test_a_kind_of_event_that_holds_a_number_or_an_address_is_hashed(name: str) -> None:
+    one = element({"detail-type": name, "detail": {"conversationId": "c1", "status": "connected"}})
+    assert (name in logged(one)) == name.startswith("x")
+    assert one["family"] == name or one["family"].startswith("event.")
+
+
+@pytest.mark.parametrize(
+    "state", ["connected", "DISCONNECTED", "conversation:started", "Not Responding", "on_queue", 3]
+)
+def test_known_states_stay_readable_in_the_key(state: Any) -> None:
+    _, sk = key({"detail-type": "t", "detail": {"conversationId": "c1", "status": state}})
+    assert "~" not in sk
+
+
+def test_a_family_made_of_the_events_own_text_is_marked() -> None:
+    """So that no metric gets a dimension of it."""
+    template = "v2.some.{id}.thing"
+    genuine = event(template, {"status": "x"}, "7ab1")
+    assert "freeFamily" not in element(genuine)
+    assert "freeFamily" not in element(conversation("user.start"))
+    assert "freeFamily" not in element(conversation("user.start")["detail"])
+    for free in (
+        {"detail-type": "Any Text", "detail": {"conversationId": "c1", "status": "connected"}},
+        {**genuine, "source": "my.app"},
+        genuine["detail"],
+    ):
+        assert element(free)["freeFamily"] is True
+
+
+@pytest.mark.parametrize("text", PRIVATE)
+def test_an_unknown_topic_logs_no_text_about_a_person(text: str) -> None:
+    body = {"callerId": text, "status": text, "id": text, "version": 3, "conversationId": text}
+    template = "v2.callers.{id}.calls.{id}"
+    for time in ({}, {"timestamp": 1741770000123}):
+        whole = event(template, body | time, text, text)
+        # Without its envelope a topic's plain word cannot be seen to be an id.
+        for one in map(element, [whole] if text == "Jane" else [whole, whole["detail"]]):
+            assert one["kind"] == "event"
+            hidden = {"key": one["key"], "policy": one["policy"]}
+            assert text.lower() not in json.dumps(hidden, ensure_ascii=False).lower()
+            assert element(event(template, body | time, text, "other"))["key"] != one["key"]

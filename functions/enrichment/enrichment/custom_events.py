@@ -1,13 +1,18 @@
-"""Identity of the flattened shapes people build themselves: a subject, a state, maybe a time."""
+"""Identity of the flattened events people make themselves: a subject, a state, maybe a time.
+
+Keys are logged and kept. So of such an event they hold only what is known to be no text about a
+person: the ids and states known here. All else that tells it apart is in a hash.
+"""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 from enrichment.contract import KEY_VERSION, ParkedReason
 from enrichment.envelope import UnfitError
 from enrichment.identity import Identity, Json, Kind, latest_key
-from enrichment.keys import compose, digest
+from enrichment.keys import compose, digest, is_id, is_word, opaque
 
 # All names here are as `_plain` writes them: conversation_id and conversationId are one.
 _SUBJECTS = {
@@ -17,13 +22,35 @@ _SUBJECTS = {
     "agentid": "user",
     "queueid": "queue",
 }
+_KNOWN_IDS = {
+    *_SUBJECTS,
+    *("participantid", "sessionid", "communicationid", "flowid", "flowoutcomeid", "wrapupcodeid"),
+    *("divisionid", "teamid", "groupid", "campaignid", "messageid", "recordid", "dataid"),
+}
 _NESTED = ("body", "data", "conversation")
 _EVENT_IDS = ("eventid", "id")
 _STATES = ("status", "state", "eventtype", "type", "action")
 _KINDS = ("eventtype", "type", "eventname")
 _TIMES = ("timestamp", "eventtime", "time", "occurredat")
 _NO_STATE = {*_EVENT_IDS, *_TIMES, *_NESTED, "correlationid", "metadata", "version", "source"}
+# A state of other words is hashed: it may be somebody's name.
+_STATE_WORDS = frozenset(
+    """
+    abandoned accepted acd active acw add added agent alerting answered assigned available
+    away break busy call callback cancelled changed chat clear closed communicating completed
+    connected contacting conversation create created customer deleted delivered detail dialing
+    disconnected email end ended error event failed finished flow held hold idle in inactive
+    interacting interaction ivr joined left logged meal meeting message missed muted new no
+    not off offline on open opened out outbound parked participant paused pending presence
+    progress queue queued ready received remove removed requested resolved responding resumed
+    ringing routing scheduled sent session start started state status stopped system talking
+    terminated training transfer transferred unmuted update updated uploading user voicemail
+    waiting wrap wrapup
+    """.split()  # noqa: SIM905 - a list would fill the page
+)
+_LONGEST_STATE = 64
 _NO_WORD = re.compile(r"[^0-9A-Za-z]+")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[^A-Za-z .:_-]")
 _LONGEST_FAMILY = 100
 
 
@@ -41,7 +68,8 @@ class Shape:
                         fields.setdefault(f"{name}id" if plain == "id" else plain, value)
         self._fields: dict[str, Any] = fields
         self._kind = topic or self._first(_KINDS)
-        self.event_id = self._first(_EVENT_IDS)
+        self.topic = topic if is_word(topic) else ""
+        self.event_id = self._event_id(detail)
         self.time = next((fields[name] for name in _TIMES if name in fields), None)
 
     def _first(self, names: tuple[str, ...]) -> str | None:
@@ -49,6 +77,18 @@ class Shape:
             value = self._fields.get(name)
             if type(value) is str or type(value) is int:
                 return str(value)
+        return None
+
+    def _event_id(self, detail: Json) -> str | None:
+        """The publisher's id of the event. One that is another id of the event as well says what
+        the event is about: taken for the event's own, it would make each later state a copy."""
+        others: set[str] | None = None
+        for name in _EVENT_IDS:
+            value = self._first((name,))
+            if value is not None:
+                others = {*_other_ids(detail)} if others is None else others
+                if value not in others:
+                    return opaque(value)
         return None
 
     def _subject(self) -> tuple[str, str]:
@@ -62,40 +102,68 @@ class Shape:
                 ParkedReason.NO_SUBJECT,
                 "The event names no conversation, user or queue that it is about.",
             )
-        return _slug(self._kind or "object").partition(".")[0], value
+        return _family(self._kind or "object").partition(".")[0], value
 
     def identify(self) -> Identity:
         """Subject and state; nothing in such a shape is known to be a time of its own."""
         fields = self._fields
-        states = [f"{n}={fields[n]}" for n in _STATES if isinstance(fields.get(n), str | int)]
+        states = {n: fields[n] for n in _STATES if isinstance(fields.get(n), str | int)}
         if not self._kind and not states:
             raise UnfitError(
                 ParkedReason.UNKNOWN_SHAPE,
                 "The object has neither a topicName, a detail-type, an event type nor a status.",
             )
         subject_type, subject_id = self._subject()
-        family = _slug(self._kind or f"{subject_type}.status")
-        ids = [
-            f"{name}={value}"
+        family = _family(self._kind or f"{subject_type}.status")
+        ids = {
+            name: str(value)
             for name, value in sorted(fields.items())
             if name.endswith("id")
-            and type(value) is str
-            and value != subject_id
+            and (type(value) is str or type(value) is int)
+            and str(value) != subject_id
             and name not in _NO_STATE
-        ]
-        content = None
+        }
+        known_ids = [f"{n}={v}" for n, v in ids.items() if n in _KNOWN_IDS and is_id(v)]
+        other_ids = {n: v for n, v in ids.items() if n not in _KNOWN_IDS or not is_id(v)}
+        known_states = [f"{n}={v}" for n, v in states.items() if _is_known_state(v)]
+        hidden = other_ids | {n: str(v) for n, v in states.items() if not _is_known_state(v)}
+        content = digest(hidden) if hidden else None
         if not states:
             content = digest({n: v for n, v in fields.items() if n not in _NO_STATE})
         return (
             Kind(family, subject_type, exact=False),
             subject_id,
-            *compose(f"{KEY_VERSION}/{family}/", [subject_id, *states, *ids], content),
+            opaque(subject_id),
+            compose(f"{KEY_VERSION}/{family}/", ["", *known_states, *known_ids], content)[1],
             None,
-            states[0].partition("=")[2] if states else None,
-            latest_key(family, ids),
+            str(next(iter(states.values()))) if states else None,
+            latest_key(family, [*known_ids, *([other_ids] if other_ids else [])]),
             {},
             None,
         )
+
+
+def _other_ids(value: Any, is_top: bool = True) -> Iterator[str]:
+    """All ids in an event but those that may be its own."""
+    if isinstance(value, list):
+        for part in value:
+            yield from _other_ids(part, is_top=False)
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            plain = _plain(name)
+            is_own = plain == "eventid" or (is_top and plain == "id")
+            if isinstance(part, dict | list):
+                yield from _other_ids(part, is_top=False)
+            elif plain.endswith("id") and not is_own and isinstance(part, str | int):
+                yield str(part)
+
+
+def _is_known_state(value: str | int) -> bool:
+    if isinstance(value, int):
+        return abs(value) < 1000
+    return len(value) <= _LONGEST_STATE and all(
+        word.lower() in _STATE_WORDS for word in _WORD.findall(value)
+    )
 
 
 def _is_given(value: Any) -> bool:
@@ -108,6 +176,8 @@ def _plain(name: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _slug(text: str) -> str:
+def _family(text: str) -> str:
     """`Conversation Status Change` as the name of a family."""
+    if not is_word(text):
+        return f"event.{digest(text)[:8]}"
     return _NO_WORD.sub(".", text).strip(".").lower()[:_LONGEST_FAMILY] or "event"

@@ -78,6 +78,8 @@ class Event(_Model):
     """Events of one lane are settled one after the other."""
     version: Literal["1"]
     family: str
+    free_family: Literal[True] | None = None
+    """The family's name is made of the event's own text, so it must be no dimension of a metric."""
     topic: str
     organization_id: str | None = None
     subject: Subject

@@ -9,11 +9,13 @@ from pydantic_core import from_json
 from enrichment import topics
 from enrichment.contract import ParkedReason
 from enrichment.families import BY_TOPIC
+from enrichment.keys import is_word, opaque
 
 Json = Mapping[str, Any]
 Opened = tuple[str | None, str, Json, Json, Json]
 """Template (None for shapes that are not Genesys' own), topic, body, detail and envelope."""
 
+PARTNER = "aws.partner/genesys.com/"
 LONGEST_TOPIC = 512  # characters; also of a source
 _HEARTBEAT = "channel.metadata"
 _WRAPPERS = ("body", "Body", "detail", "Message", "requestPayload")
@@ -127,11 +129,21 @@ def _wrapped(value: Json) -> Any:
 
 
 def _custom(value: Json) -> Opened:
-    detail = value.get("detail")
+    """An event of somebody's own. Its trace is logged, so it holds no text that may be private."""
+    detail, source = value.get("detail"), value.get("source")
+    envelope: dict[str, Any] = {}
+    if type(source) is str and source.startswith(PARTNER):
+        envelope["source"] = source
     if type(detail) is not dict:
         detail = value
+    else:
+        envelope |= {name: value[name] for name in ("time", "replay-name") if name in value}
+        if type(source) is str and is_word(source):
+            envelope["source"] = source
+        if type(value.get("id")) is str:
+            envelope["id"] = opaque(value["id"])
     name = value.get("detail-type")
-    return None, name[:LONGEST_TOPIC] if type(name) is str else "", detail, detail, value
+    return None, name[:LONGEST_TOPIC] if type(name) is str else "", detail, detail, envelope
 
 
 @lru_cache(maxsize=256)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from enrichment import topics
 from enrichment.contract import KEY_VERSION
-from enrichment.keys import compose, digest
+from enrichment.keys import compose, digest, is_id, opaque
 from enrichment.times import maybe_ms
 
 Json = Mapping[str, Any]
@@ -63,21 +63,23 @@ def generic(template: str, topic: str, body: Json) -> Identity:
     times = [maybe_ms(body[name]) for name in _TIMES if name in body]
     time = next(filter(None, times), None)
     version, own_id = body.get("version"), body.get("id")
-    parts = [subject_id or "", *ids[1:]]
+    named, exact = list(ids[1:]), time is not None
+    versions = []
     if own_id and isinstance(own_id, str) and type(version) is int:
-        parts += [own_id, str(version)]
-        exact = True
-    else:
-        exact = time is not None
-    if time is not None:
-        parts.append(str(time))
+        named.append(own_id)
+        versions, exact = [str(version)], True
+    # What may be about a person is known by its hash alone.
+    hidden = [None if is_id(one) else one for one in named]
+    parts = [*filter(is_id, named), *versions, *([] if time is None else [str(time)])]
+    content = digest([hidden, body]) if any(hidden) else digest(body)
     return (
         Kind(name, subject_type, exact),
         subject_id,
-        *compose(f"{KEY_VERSION}/{name}/", parts, digest(body)),
+        opaque(subject_id) if subject_id else "",
+        compose(f"{KEY_VERSION}/{name}/", ["", *parts], content)[1],
         time,
         next((body[name] for name in _STATES if type(body.get(name)) is str), None),
-        "" if exact else latest_key(name, [f"{n}={v}" for n, v in sorted(ids_of(body).items())]),
+        "" if exact else latest_key(name, [dict(ids_of(body))]),
         found,
         None,
     )

@@ -8,6 +8,8 @@ from typing import Any
 
 SK_BYTES = 1024
 _LONGEST = 400  # bytes of one part; a longer one is hashed, for nobody reads it
+_LONGEST_ID = 64
+_FEWEST_DIGITS_OF_A_NUMBER = 5
 _HASHED = "~"  # opens a hashed part; in a literal part it is always escaped
 _CANONICAL = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, check_circular=False
@@ -67,6 +69,28 @@ def _char(char: str) -> str:
     if char.isprintable() and char not in "%/~":
         return char
     return "".join(f"%{byte:02X}" for byte in _bytes(char))
+
+
+def is_id(text: str) -> bool:
+    """Whether a machine made it, of letters and digits: it is no name, phone number or address."""
+    plain = text.replace("-", "").replace("_", "")
+    return (
+        len(text) <= _LONGEST_ID
+        and plain.isascii()
+        and plain.isalnum()
+        and not plain.isalpha()
+        and not plain.isdecimal()
+    )
+
+
+def is_word(text: str) -> bool:
+    """Whether it may name a kind of event: it holds no number of a phone and no address."""
+    return "@" not in text and sum(map(str.isdecimal, text)) < _FEWEST_DIGITS_OF_A_NUMBER
+
+
+def opaque(text: str) -> str:
+    """An id as it is, and a hash of any other text: it may be about a person."""
+    return text if is_id(text) else _HASHED + _hash(_bytes(text))
 
 
 def digest(value: Any) -> str:

@@ -10,6 +10,7 @@ from enrichment.contract import VERSION, ParkedReason
 from enrichment.custom_events import Shape
 from enrichment.declared import declared
 from enrichment.envelope import (
+    PARTNER,
     Opened,
     UnfitError,
     open_event,
@@ -17,7 +18,7 @@ from enrichment.envelope import (
     parse,
 )
 from enrichment.identity import Json, generic, ids_of
-from enrichment.keys import idempotency_key, part, partition
+from enrichment.keys import idempotency_key, opaque, part, partition
 from enrichment.overflow import Element
 from enrichment.times import AHEAD_MS, as_iso, choose, iso, maybe_ms, window_of
 
@@ -121,9 +122,10 @@ def _event(message_id: str, opened: Opened, sent_ms: int | None) -> Element:
     if template is None:
         shape = Shape(body, topic)
         identity = shape.identify()
-        event_id, published = shape.event_id, shape.time
+        event_id, published, topic, is_free = shape.event_id, shape.time, shape.topic, True
     else:
         known = declared(template)
+        is_free = known is None and not _is_of_genesys(envelope, template)
         identity = known.identify(body, topic) if known else generic(template, topic, body)
     kind, subject_id, subject_part, sk, business_ms, state, latest, found, note = identity
     family, subject_type, exact = kind
@@ -132,7 +134,7 @@ def _event(message_id: str, opened: Opened, sent_ms: int | None) -> Element:
     organization_id = organization_of(source) if type(source) is str else None
     if organization_id is None or subject_id is None:
         organization_id, subject_id = _subject(subject_type, organization_id, subject_id, body)
-        subject_part = part(subject_id)
+        subject_part = subject_part or part(subject_id)
     pk = partition(organization_id, subject_type) + subject_part
 
     if business_ms is not None and sent_ms is not None and business_ms <= sent_ms + AHEAD_MS:
@@ -180,6 +182,8 @@ def _event(message_id: str, opened: Opened, sent_ms: int | None) -> Element:
     }
     if organization_id is not None:
         element["organizationId"] = organization_id
+    if is_free:
+        element["freeFamily"] = True
     if state:
         element["state"] = state
     published_at = as_iso(published)
@@ -190,13 +194,19 @@ def _event(message_id: str, opened: Opened, sent_ms: int | None) -> Element:
     return element
 
 
+def _is_of_genesys(envelope: Json, template: str) -> bool:
+    """Whether Genesys itself named the topic; else it may be any text."""
+    source = envelope.get("source")
+    return envelope.get("detail-type") == template and str(source).startswith(PARTNER)
+
+
 def _subject(
     subject_type: str, organization_id: str | None, subject_id: str | None, body: Json
 ) -> tuple[str | None, str]:
     """Organisation and subject, where the source lacks the one or the event the other."""
     if organization_id is None:
         own = body.get("organizationId")
-        organization_id = own if type(own) is str and own else None
+        organization_id = opaque(own).lstrip("~") if type(own) is str and own else None
     if subject_id is None and subject_type == "organization":
         subject_id = organization_id
     if subject_id is None:
