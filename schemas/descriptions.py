@@ -4,7 +4,10 @@ DESCRIPTIONS = {
     "Event.kind": "Tells this element from a copy, a parked and a deferred one.",
     "Event.version": "Version of this contract.",
     "Event.family": "The kind of event; docs/families.md lists them.",
-    "Event.topic": "The topic as it was received; of an event of your own, its detail-type.",
+    "Event.topic": (
+        "The topic as it was received, with a hash for what is no id where nobody declared it; of "
+        "an event of your own, its detail-type."
+    ),
     "Event.organizationId": "The Genesys Cloud organisation, from the source.",
     "Event.state": "What became the case, where the family tells it in one word.",
     "Event.occurredAt": "When it happened: ISO 8601, UTC, milliseconds.",

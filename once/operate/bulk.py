@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 from botocore.exceptions import ClientError
+from enrichment.contract import FIRST_SENT
 from pydantic import Field
 from rich.console import Console
 from rich.markup import escape
@@ -81,9 +82,17 @@ def work_through(
     return Done(done=len(settled), failed=failed, gone=rest)
 
 
-def resend(stack: Stack, body: str) -> None:
-    """Into the event queue, from where it takes the way of any event."""
-    stack.client("sqs").send_message(QueueUrl=stack.outputs["EventQueueUrl"], MessageBody=body)
+def resend(stack: Stack, body: str, first_sent_ms: int | None) -> None:
+    """Into the event queue, from where it takes the way of any event.
+
+    Where no other clock dates the event, the time it was first sent at keeps it a copy of itself.
+    """
+    attributes = {}
+    if first_sent_ms is not None:
+        attributes[FIRST_SENT] = {"DataType": "Number", "StringValue": str(first_sent_ms)}
+    stack.client("sqs").send_message(
+        QueueUrl=stack.outputs["EventQueueUrl"], MessageBody=body, MessageAttributes=attributes
+    )
 
 
 def report(at: Operation, done: Done, word: str) -> None:

@@ -1,6 +1,6 @@
 """The events that `once check` sends: made up, of an organisation that no one is.
 
-The data action knows their family and answers them itself, so no destination ever sees them.
+The data action knows their keys and answers them itself, so no destination ever sees them.
 """
 
 import json

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
+from enrichment.contract import FIRST_SENT
 from enrichment.normalise import normalise
 from pydantic import Field
 from rich.markup import escape
@@ -85,7 +86,7 @@ def replay(
                 at.stack,
                 OUTPUTS[place],
                 wanted,
-                lambda letter: resend(at.stack, letter.body),
+                lambda letter: resend(at.stack, letter.body, _first_sent_ms(letter)),
                 rate,
                 at.errors,
             )
@@ -110,6 +111,10 @@ def _read(stack: Stack, ids: list[str] | None, dead_end: DeadEnd | None) -> list
 
 def _is_about(dead: DeadLetter, letter: Letter, wanted: str) -> bool:
     return wanted in (dead.message_id, dead.key) or f'"{wanted}"' in letter.body
+
+
+def _first_sent_ms(letter: Letter) -> int:
+    return int(letter.attributes.get(FIRST_SENT) or letter.sent_ms)
 
 
 def _dead(letter: Letter, place: DeadEnd) -> DeadLetter:

@@ -104,7 +104,7 @@ def replay(
         parked = _parked(letter)
         if parked.reason == _UNCERTAIN:
             _reset(at.stack, parked)
-        resend(at.stack, _body(at.stack, parked))
+        resend(at.stack, _body(at.stack, parked), (parked.element or {}).get("firstSentAtMs"))
 
     _work(at, found, each, rate, "replayed")
 

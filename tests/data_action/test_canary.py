@@ -8,7 +8,8 @@ from tests.data_action.support import Bench, event
 
 
 def canary(**body: Any) -> dict[str, Any]:
-    return {**event(), "family": "once.check", "body": body}
+    key = {"pk": "once-check/check/run-good", "sk": "v1/once.check/~0"}
+    return {**event(), "family": "once.check", "key": key, "body": body}
 
 
 def test_a_canary_is_observed_and_the_destination_hears_nothing(either: Bench) -> None:
@@ -31,7 +32,10 @@ def test_a_canary_can_ask_to_fail_for_a_while(either: Bench) -> None:
     assert either.server.log == []
 
 
-@pytest.mark.parametrize("family", ["once.checked", "once", "conversation.once.check"])
-def test_no_other_family_is_taken_for_a_canary(webhook_action: Bench, family: str) -> None:
-    other = {**canary(refuse=True), "family": family}
+@pytest.mark.parametrize(
+    "pk", ["-/conversation/c1", "org/check/once-check", "once-check-2/check/a", "once-check/user/a"]
+)
+def test_an_event_that_somebody_calls_once_check_acts(webhook_action: Bench, pk: str) -> None:
+    other = canary(refuse=True)
+    other["key"] = {**other["key"], "pk": pk}
     assert webhook_action.call(event=other)["result"] == "ACTED"

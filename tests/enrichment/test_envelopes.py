@@ -5,6 +5,8 @@ import re
 from typing import Any
 
 import pytest
+from enrichment.contract import FIRST_SENT
+from enrichment.keys import idempotency_key
 
 from tests.enrichment.examples import (
     CONVERSATION,
@@ -15,7 +17,7 @@ from tests.enrichment.examples import (
     presence,
     snapshot,
 )
-from tests.enrichment.sending import element, elements, key, record
+from tests.enrichment.sending import SENT_MS, element, elements, key, record
 
 EVENT = conversation("user.start", userId=USER)
 
@@ -211,6 +213,62 @@ def test_what_somebody_wrote_in_another_way_is_replayed_as_it_should_be(
     assert (again["occurredAtMs"], again["policy"]) == (NINE_MS, usual["policy"])
     assert not {"null", "false", "correlation_id"} & {*re.findall(r"\w+", json.dumps(again))}
     assert copy["copyOf"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("pk", "sk"),
+    [
+        ("gate", "health"),
+        ("pace", "breaker"),
+        ("pace", "v1/user.presence/x"),
+        ("org/user/7", "latest/user.presence"),
+        ("org/user", "v1/user.presence/x"),
+        ("org/user/7/8", "v1/user.presence/x"),
+        ("org//7", "v1/user.presence/x"),
+    ],
+)
+def test_an_element_that_is_sent_back_cannot_name_a_row_that_no_event_makes(
+    pk: str, sk: str
+) -> None:
+    one = element(EVENT)
+    own = {"key": {"pk": pk, "sk": sk}, "idempotencyKey": idempotency_key(pk, sk)}
+    again = element({**one, **own})
+    assert (again["kind"], again["reason"]) == ("parked", "INVALID_REPLAY")
+    assert "key." in again["detail"]
+
+
+def test_an_element_that_is_sent_back_is_in_the_lane_of_its_subject() -> None:
+    one = element(EVENT)
+    assert element({**one, "lane": "another"}) == one
+
+
+FIRST_MS = SENT_MS - 86_400_000
+
+
+def sent_again(text: Any, first: Any) -> dict[str, Any]:
+    again = record(text, "again")
+    attribute = {"stringValue": first, "dataType": "Number"}
+    return again | {"messageAttributes": {FIRST_SENT: attribute}}
+
+
+def test_a_replay_of_what_only_the_queue_dates_is_the_same_occurrence() -> None:
+    """Its own SentTimestamp would be a day later, and open another occurrence of the state."""
+    undated = {"detail-type": "t", "detail": {"conversationId": "c1", "status": "connected"}}
+    first = element(undated, sent_ms=FIRST_MS)
+    (again,) = elements(sent_again(undated, str(FIRST_MS)))
+    assert again == {**first, "messageId": "again"}
+
+
+def test_what_is_parked_carries_the_time_for_its_replay() -> None:
+    assert element("nothing")["firstSentAtMs"] == SENT_MS
+    (again,) = elements(sent_again("nothing", str(FIRST_MS)))
+    assert again["firstSentAtMs"] == FIRST_MS
+
+
+@pytest.mark.parametrize("first", ["soon", "", None, [], str(SENT_MS + 1), "0"])
+def test_a_first_time_that_is_none_is_not_believed(first: Any) -> None:
+    (again,) = elements(sent_again("nothing", first))
+    assert again["firstSentAtMs"] == SENT_MS
 
 
 def test_good_and_bad_in_one_batch() -> None:

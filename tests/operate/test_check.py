@@ -1,13 +1,16 @@
 """`once check`: every edge of a stack that works, and the one that does not."""
 
+import json
 from typing import Any
 
 import pytest
+from data_action import canary
 
 from once.operate import check as checking
 from once.operate.canaries import Canaries
 from once.records import OutcomeRecord
 from proof.embedded import Embedded
+from tests.enrichment.sending import element
 from tests.operate.conftest import once
 from tests.operate.support import machine
 
@@ -105,6 +108,22 @@ class FakeStack:
         self.parameters = parameters
 
 
+def test_the_data_action_knows_the_canaries_by_their_keys() -> None:
+    """And nothing else: anybody may call an event of his own `Once Check`."""
+    hatched = Canaries.hatch(fails_for_ms=0)
+    for body in (
+        hatched.good.body,
+        hatched.good.copy(),
+        hatched.refused.body,
+        hatched.failing.body,
+    ):
+        assert canary.is_canary(element(json.loads(body)))
+    named = {"detail-type": "Once Check", "detail": {"conversationId": "c1", "status": "connected"}}
+    pretending = {**named["detail"], "organizationId": "once-check", "data": {"id": "d1"}}
+    for other in (named, pretending, {"detail-type": "check", "detail": {**pretending}}):
+        assert not canary.is_canary(element(other))
+
+
 def test_a_function_of_somebodys_own_never_gets_a_canary() -> None:
     stack: Any = FakeStack(ActionFunctionArn="arn:aws:lambda:eu-central-1:1:function:mine")
     with pytest.raises(checking.OnceError, match="ActionFunctionArn"):
@@ -133,8 +152,8 @@ def records(**histories: list[tuple[str, str]]) -> dict[str, list[OutcomeRecord]
 def flock() -> Canaries:
     hatched = Canaries.hatch(fails_for_ms=0)
     hatched.good.message_ids += ["good", "copy"]
-    for canary in (hatched.refused, hatched.failing, hatched.broken):
-        canary.message_ids.append(canary.name)
+    for one in (hatched.refused, hatched.failing, hatched.broken):
+        one.message_ids.append(one.name)
     return hatched
 
 

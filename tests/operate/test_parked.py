@@ -102,16 +102,23 @@ def test_a_replay_that_died_before_its_delete_acts_once(operated: Embedded) -> N
     assert len(keys_asked(operated, "p-crash")) == 2
 
 
+def whole(entry: dict[str, Any]) -> dict[str, Any]:
+    answer = once("parked", "show", entry["messageId"], "--json")
+    found: dict[str, Any] = json.loads(answer.out)["parked"][0]
+    return found
+
+
 def test_a_poisoned_event_comes_back_to_its_place_until_it_is_dropped(operated: Embedded) -> None:
     text = "poisoned: " + "x" * 300_000
     operated.settle(text)
     (entry,) = [e for e in parked() if e["reason"] == "NOT_JSON"]
-    shown = json.loads(once("parked", "show", entry["messageId"], "--json").out)["parked"][0]
+    shown = whole(entry)
     assert "rawRef" in shown["element"], "it is too large to be parked as it is"
     answer = once("parked", "replay", entry["messageId"], "--yes", "--json")
     assert answer.json == {**answer.json, "done": 1, "gone": 0, "failed": {}}
     (again,) = until(lambda: [e for e in parked() if e["reason"] == "NOT_JSON"])
     assert again["messageId"] != entry["messageId"]
+    assert whole(again)["element"]["firstSentAtMs"] == shown["element"]["firstSentAtMs"]
     dropped = once("parked", "drop", again["messageId"], says="y\n")
     assert "Delete 1 event for good?" in dropped.err
     assert "1 dropped." in dropped.out
@@ -139,10 +146,10 @@ def test_a_replay_that_is_interrupted_says_what_is_left_and_goes_on_when_typed_a
         destination_answers(operated, conversation, 422)
     operated.settle(*map(customer_start, conversations))
 
-    def interrupt(stack: Stack, body: str) -> None:
+    def interrupt(stack: Stack, body: str, first_sent_ms: int | None) -> None:
         if conversations[1] in body:
             raise KeyboardInterrupt
-        resend(stack, body)
+        resend(stack, body, first_sent_ms)
 
     with monkeypatch.context() as patched:
         patched.setattr("once.operate.parked.resend", interrupt)

@@ -59,7 +59,7 @@ class DataAction:
 
     def __call__(self, payload: Any, remaining_ms: int) -> dict[str, Any]:
         request = ActionRequest.read(payload)
-        if request.event["family"] == canary.FAMILY:
+        if canary.is_canary(request.event):
             canary.answer(request.event, self.now_ms())
             return _OBSERVED
         budget = Budget(request.deadline_ms, self.call_ms, remaining_ms, self.now_ms)

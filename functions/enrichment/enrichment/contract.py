@@ -4,6 +4,9 @@ from enum import StrEnum
 
 VERSION = "1"
 KEY_VERSION = "v1"
+FIRST_SENT = "FirstSentTimestamp"
+"""Message attribute of what a person sends once more: its first SentTimestamp. Where no other clock
+dates an event, its copies are told by that one."""
 
 
 class ParkedReason(StrEnum):

@@ -34,9 +34,9 @@ class Subject(_Model):
 class Key(_Model):
     """The identity of the logical event: copies share it, other events never do."""
 
-    pk: str = Field(examples=["5a0d2b3c/conversation/7f3e"])
+    pk: str = Field(pattern="^[^/]+/[^/]+/[^/]+$", examples=["5a0d2b3c/conversation/7f3e"])
     """Organisation, subject type and subject id."""
-    sk: str
+    sk: str = Field(pattern="^v[0-9]+/[^/]+/")
     """Key version, family and identity parts."""
 
 
@@ -118,6 +118,8 @@ class Parked(_Model):
     lane: str
     reason: ParkedReason
     detail: str
+    first_sent_at_ms: EpochMs | None = None
+    """When the message was sent first; who sends it once more passes it on."""
     raw: str | None = None
     raw_ref: Reference | None = None
 

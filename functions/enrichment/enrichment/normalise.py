@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic_core import ValidationError, to_json
 
-from enrichment.contract import VERSION, ParkedReason
+from enrichment import topics
+from enrichment.contract import FIRST_SENT, VERSION, ParkedReason
 from enrichment.custom_events import Shape
 from enrichment.declared import declared
 from enrichment.envelope import (
@@ -41,16 +42,18 @@ def prepare(record: Any) -> tuple[Element, bytes]:
         sent_ms = maybe_ms(record["attributes"]["SentTimestamp"])
     except (LookupError, TypeError):
         message_id, text, sent_ms = _odd_record(record)
+    if type(record) is dict and record.get("messageAttributes"):
+        sent_ms = _first_sent_ms(record["messageAttributes"], sent_ms)
     if type(text) is not str or type(message_id) is not str or not message_id.isascii():
         message_id, text = _as_text(message_id), _as_text(text)
     try:
         element = _element(message_id, text, sent_ms)
         return element, to_json(element)
     except UnfitError as unfit:
-        parked = _parked(message_id, text, unfit.reason, unfit.detail)
+        parked = _parked(message_id, text, sent_ms, unfit.reason, unfit.detail)
     except Exception as error:  # one bad message must not fail its whole batch
         detail = f"{type(error).__name__} while normalising: keep this message and report it."
-        parked = _parked(message_id, text, ParkedReason.UNEXPECTED, detail)
+        parked = _parked(message_id, text, sent_ms, ParkedReason.UNEXPECTED, detail)
     return parked, to_json(parked)
 
 
@@ -72,6 +75,13 @@ def _odd_record(record: Any) -> tuple[Any, Any, int | None]:
     return record.get("messageId"), record.get("body"), maybe_ms(sent)
 
 
+def _first_sent_ms(attributes: Any, sent_ms: int | None) -> int | None:
+    """The time that a replayed message carries; one after its own SentTimestamp is not believed."""
+    attribute = attributes.get(FIRST_SENT) if isinstance(attributes, dict) else None
+    first_ms = maybe_ms(attribute.get("stringValue")) if isinstance(attribute, dict) else None
+    return min(filter(None, (first_ms, sent_ms)), default=None)
+
+
 def _as_text(value: Any) -> str:
     """What should have been text: a queue sends no body that is an object, but people do."""
     if value is None:
@@ -84,8 +94,10 @@ def _as_text(value: Any) -> str:
     return str(value).encode("utf-8", "backslashreplace").decode()
 
 
-def _parked(message_id: str, text: str, reason: ParkedReason, detail: str) -> Element:
-    return {
+def _parked(
+    message_id: str, text: str, sent_ms: int | None, reason: ParkedReason, detail: str
+) -> Element:
+    parked: Element = {
         "messageId": message_id,
         "kind": "parked",
         "lane": message_id,
@@ -93,6 +105,9 @@ def _parked(message_id: str, text: str, reason: ParkedReason, detail: str) -> El
         "detail": detail,
         "raw": _as_text(text),
     }
+    if sent_ms is not None:
+        parked["firstSentAtMs"] = sent_ms
+    return parked
 
 
 def _replayed(message_id: str, value: Element) -> Element:
@@ -104,7 +119,8 @@ def _replayed(message_id: str, value: Element) -> Element:
     try:
         event = Event.model_validate(value)
         if event.idempotency_key == idempotency_key(event.key.pk, event.key.sk):
-            return {**event.model_dump(by_alias=True, exclude_none=True), "messageId": message_id}
+            own = {"messageId": message_id, "lane": event.key.pk}
+            return {**event.model_dump(by_alias=True, exclude_none=True), **own}
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         wrong = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
@@ -127,6 +143,8 @@ def _event(message_id: str, opened: Opened, sent_ms: int | None) -> Element:
         known = declared(template)
         is_free = known is None and not _is_of_genesys(envelope, template)
         identity = known.identify(body, topic) if known else generic(template, topic, body)
+        if known is None:
+            topic = topics.filled(template, map(opaque, topics.slots(template, topic)))
     kind, subject_id, subject_part, sk, business_ms, state, latest, found, note = identity
     family, subject_type, exact = kind
 

@@ -73,6 +73,13 @@ def slots(template: str, topic: str) -> tuple[str, ...]:
     return (*ids, topic[at:last]) if at < last else ()
 
 
+def filled(template: str, ids: Iterable[str]) -> str:
+    """The topic of a template with these ids in its slots."""
+    for one in ids:
+        template = template.replace(SLOT, one, 1)
+    return template
+
+
 @lru_cache(maxsize=1024)
 def _texts(template: str) -> tuple[str, ...]:
     """What stands before, between and behind the slots."""
