@@ -11,12 +11,12 @@ JSONATA := proof/asl/node/node_modules/.package-lock.json
 BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup jsonata run test test-fast check scan format build deploy bench compare overload chaos explore differential clean
+.PHONY: help setup jsonata run test test-fast schemas publish-schemas check scan format build deploy bench compare overload chaos explore differential clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@/ { printf "\n\033[1m%s\033[0m\n", substr($$0, 5) } \
-		/^[a-z-]+:.*## / { printf "  \033[36m%-12s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z-]+:.*## / { printf "  \033[36m%-15s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Try it, with nothing but Python and make
 
@@ -34,6 +34,12 @@ test: $(READY) ## Run every test (they mostly wait, so three at once)
 
 test-fast: $(READY) ## Run the tests that need no embedded AWS (under 2 minutes)
 	$(BIN)/pytest -n auto --dist loadfile -m "not embedded"
+
+schemas: $(READY) ## Write what follows from the models: schemas, examples, docs/families.md
+	$(BIN)/python -m schemas
+
+publish-schemas: $(READY) ## Record the contracts as published; refuses what breaks others
+	$(BIN)/python -m schemas --publish
 
 check: export AWS_DEFAULT_REGION ?= us-east-1
 check: $(READY) ## Lint and type-check code, template and state machine

@@ -13,7 +13,7 @@ from schemas import compatible, contracts, examples, families, registry
 from schemas.contracts import Schema
 from schemas.examples import ELEMENT, EVENT
 
-_AGAIN = "run `python -m schemas`"
+_AGAIN = "run `make schemas`"
 _DECLARED = {families.name_of(family): family for family in FAMILIES}
 
 
@@ -92,7 +92,7 @@ def unpublished(root: Path, schemas: dict[str, Schema]) -> Iterator[str]:
     """Contracts that nobody could build on yet, as no check holds them."""
     for name in schemas:
         if not (root / _published() / f"{name}.schema.json").exists():
-            yield f"{name}: is not published yet; run `python -m schemas --publish` and commit it"
+            yield f"{name}: is not published yet; run `make publish-schemas` and commit it"
 
 
 _WAYS_OUT = (

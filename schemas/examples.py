@@ -42,7 +42,7 @@ def changed_key(name: str, pinned: Json, now: Json) -> Iterator[str]:
     yield (
         f"schemas/examples/{name}{ELEMENT}: the key changed from {before} to {after}. Copies in "
         "flight would act twice. Take the change back; or, if it is meant, raise KEY_VERSION in "
-        "functions/enrichment/enrichment/contract.py, run `python -m schemas`, and deploy as "
+        "functions/enrichment/enrichment/contract.py, run `make schemas`, and deploy as "
         "docs/contracts.md says"
     )
 

@@ -218,7 +218,7 @@ _OTHERS = (
 
 
 _PAGE = """\
-<!-- Written by `python -m schemas` from functions/enrichment/enrichment/families.py. -->
+<!-- Written by `make schemas` from functions/enrichment/enrichment/families.py. -->
 # What counts as a copy
 
 Two messages carry the same event when organisation, subject, family, identity and time are the
@@ -238,8 +238,9 @@ same. `once normalise` shows the key of any event, and `once explain` what was d
 
 ## Adding a family
 
-One declaration in [families.py](../functions/enrichment/enrichment/families.py), with what it reads
-in `bodies.py`:
+One declaration in `FAMILIES` of [families.py](../functions/enrichment/enrichment/families.py). The
+fields that it reads stand in [bodies.py](../functions/enrichment/enrichment/bodies.py) beside it, so
+there it says `body=bodies.Seat`:
 
 ```python
 class Seat(TypedDict, total=False):

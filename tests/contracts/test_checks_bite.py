@@ -62,7 +62,7 @@ def test_the_command_fails_and_says_what_to_do(root: Path) -> None:
         check=False,
     )
     assert done.returncode == 1, done
-    assert "event.schema.json: is not what the models say; run `python -m schemas`" in done.stderr
+    assert "event.schema.json: is not what the models say; run `make schemas`" in done.stderr
 
 
 def event_with(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
@@ -123,7 +123,7 @@ def test_a_schema_of_the_registry_edited_by_hand_is_found_and_written_again(root
     before = template.read_text()
     template.write_text(before.replace('"title":"Normalised event"', '"title":"Any event"'))
     (line,) = checks.find(root)
-    assert line.startswith("template.yaml: is not what the models say; run `python -m schemas`")
+    assert line.startswith("template.yaml: is not what the models say; run `make schemas`")
     checks.write(root)
     assert template.read_text() == before
 
@@ -238,7 +238,7 @@ def test_a_contract_that_is_gone_fails(schemas: dict[str, Schema]) -> None:
 def test_a_contract_that_nobody_published_is_found(root: Path) -> None:
     (root / "schemas" / "published" / "v1" / "copy.schema.json").unlink()
     (line,) = checks.find(root)
-    assert line.startswith("copy: is not published yet; run `python -m schemas --publish`")
+    assert line.startswith("copy: is not published yet; run `make publish-schemas`")
     assert checks.publish(root) == []
     assert checks.find(root) == []
 

@@ -33,6 +33,10 @@ def _modules() -> dict[str, Path]:
 @cache
 def fields(model: str) -> dict[str, str]:
     """The fields of a model by their names in JSON, with the SDK's names of their types."""
+    assert model in _modules(), (
+        f"The installed SDK has no model {model} any more. Look for its successor in Genesys' list "
+        "of notification topics, and change tests/enrichment/topic_models.py."
+    )
     text = _modules()[model].read_text()
     kinds, names = (
         ast.literal_eval(re.findall(rf"self\.{table} = (\{{.*?\}})", text, re.DOTALL)[0])
