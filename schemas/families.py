@@ -239,8 +239,8 @@ same. `once normalise` shows the key of any event, and `once explain` what was d
 ## Adding a family
 
 One declaration in `FAMILIES` of [families.py](../functions/enrichment/enrichment/families.py). The
-fields that it reads stand in [bodies.py](../functions/enrichment/enrichment/bodies.py) beside it, so
-there it says `body=bodies.Seat`:
+fields that it reads stand in [bodies.py](../functions/enrichment/enrichment/bodies.py), so there it
+says `body=bodies.Seat`:
 
 ```python
 class Seat(TypedDict, total=False):

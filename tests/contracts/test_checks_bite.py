@@ -261,24 +261,24 @@ def test_a_version_begun_is_found_until_it_is_published(
     assert (root / "schemas" / "published" / "v1" / "event.schema.json").exists()
 
 
-class Seat(TypedDict, total=False):
-    deskId: Id
+class Guest(TypedDict, total=False):
+    tableId: Id
     userId: Id
 
 
 @pytest.fixture
 def one_more_family(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    seat = families.Family(
-        topics=("v2.desks.{id}.seat",),
-        body=Seat,
-        slots=("deskId",),
-        subject=("desk", "deskId"),
+    guest = families.Family(
+        topics=("v2.tables.{id}.guest",),
+        body=Guest,
+        slots=("tableId",),
+        subject=("table", "tableId"),
         state=("userId",),
         latest=True,
     )
-    monkeypatch.setitem(families.BY_TOPIC, seat.topics[0], seat)
-    monkeypatch.setattr(schemas_of_families, "FAMILIES", (*families.FAMILIES, seat))
-    monkeypatch.setitem(checks._DECLARED, "desk.seat", seat)
+    monkeypatch.setitem(families.BY_TOPIC, guest.topics[0], guest)
+    monkeypatch.setattr(schemas_of_families, "FAMILIES", (*families.FAMILIES, guest))
+    monkeypatch.setitem(checks._DECLARED, "table.guest", guest)
     declared.declared.cache_clear()
     yield
     declared.declared.cache_clear()
@@ -289,20 +289,20 @@ def test_whoever_adds_a_family_is_led_through_the_steps(root: Path) -> None:
     def found() -> list[str]:
         return [line.partition(";")[0] for line in checks.find(root)]
 
-    unpublished = "input/desk.seat: is not published yet"
+    unpublished = "input/table.guest: is not published yet"
     assert found() == [
         "docs/families.md: is not what the models say",
-        "schemas/input/desk.seat.schema.json: is not what the models say",
+        "schemas/input/table.guest.schema.json: is not what the models say",
         unpublished,
-        "schemas/examples/desk.seat.event.json: is missing",
+        "schemas/examples/table.guest.event.json: is missing",
     ]
     event = json.loads((root / "schemas/examples/routing.queue.users.event.json").read_text())
-    event["detail-type"] = "v2.desks.{id}.seat"
-    event["detail"] |= {"topicName": "v2.desks.d7.seat", "eventBody": {"userId": "u"}}
-    (root / "schemas/examples/desk.seat.event.json").write_text(json.dumps(event))
+    event["detail-type"] = "v2.tables.{id}.guest"
+    event["detail"] |= {"topicName": "v2.tables.d7.guest", "eventBody": {"userId": "u"}}
+    (root / "schemas/examples/table.guest.event.json").write_text(json.dumps(event))
     checks.write(root)
-    element = json.loads((root / "schemas/examples/desk.seat.element.json").read_text())
-    assert element["key"]["sk"] == "v1/desk.seat/userId=u"
+    element = json.loads((root / "schemas/examples/table.guest.element.json").read_text())
+    assert element["key"]["sk"] == "v1/table.guest/userId=u"
     assert found() == [unpublished]
     assert checks.publish(root) == []
     assert found() == []
