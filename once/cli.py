@@ -1,35 +1,115 @@
-"""The `once` command line."""
+"""The `once` command line: what there is, by what it is for. Each command is imported when it is
+typed, so that none waits for the libraries of another."""
 
+import importlib
 import signal
 import sys
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from once.errors import OnceError
-from once.genesys.server import genesys
-from once.mapping import app as mapping
-from once.normalise import normalise
-from once.operate.app import register
-from once.operate.up import parameters_of
-from once.plan.capacity import capacity
-from once.plan.cost import cost
-from once.run.command import Plan, run
-from once.run.report import Via
-from once.run.terminal import Terminal
+
+TRY, OPERATE, PLAN = "Try it on this machine", "Operate a stack", "Plan"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A command before it is imported: its module's `register` adds it to an app.
+
+    With an example it is the function of that name, and needs no `register`.
+    """
+
+    panel: str
+    module: str
+    summary: str
+    example: str | None = None
+
+
+ENTRIES = {
+    "run": Entry(
+        TRY,
+        "once.run.app",
+        "Send a file of events through an embedded AWS",
+        "once run once/examples/story.jsonl --report report.json",
+    ),
+    "up": Entry(TRY, "once.operate.up", "Start an embedded stack that stays up"),
+    "down": Entry(TRY, "once.operate.up", "End it"),
+    "send": Entry(TRY, "once.operate.send", "Put the events of a file into the queue"),
+    "normalise": Entry(
+        TRY,
+        "once.normalise",
+        "Show the key that the enrichment gives each event",
+        "once normalise once/examples/story.jsonl",
+    ),
+    "mapping": Entry(TRY, "once.mapping", "Check which data action each family calls"),
+    "genesys": Entry(
+        TRY,
+        "once.genesys.app",
+        "Play Genesys Cloud and a webhook's receiver",
+        "once genesys --port 8090 --script trouble.json",
+    ),
+    "status": Entry(OPERATE, "once.operate.status", "Say what waits, what is stuck, what helps"),
+    "explain": Entry(OPERATE, "once.operate.explain", "Say what was decided, and why"),
+    "parked": Entry(OPERATE, "once.operate.parked", "Events that wait for a person's decision"),
+    "dead-letters": Entry(OPERATE, "once.operate.dead_letters", "Events that are no longer tried"),
+    "forget": Entry(OPERATE, "once.operate.forget", "Let the next copy of an event act again"),
+    "check": Entry(OPERATE, "once.operate.check", "Try every edge of a stack with canaries"),
+    "pause": Entry(OPERATE, "once.operate.pipe", "Stop taking events from the queue"),
+    "resume": Entry(OPERATE, "once.operate.pipe", "Take events from the queue again"),
+    "permissions": Entry(
+        OPERATE, "once.operate.permissions", "Print the IAM policy that is needed"
+    ),
+    "cost": Entry(
+        PLAN,
+        "once.plan.cost",
+        "What a month costs, and what each setting saves",
+        "once cost --events-per-month 1000000 --log-level ERROR",
+    ),
+    "capacity": Entry(
+        PLAN,
+        "once.plan.capacity",
+        "Which quota binds first, and what to ask for",
+        "once capacity --rate 50 --region eu-west-1",
+    ),
+}
+
+
+def load(name: str) -> Any:
+    """The command itself."""
+    entry = ENTRIES[name]
+    module = importlib.import_module(entry.module)
+    app = typer.Typer()
+    if entry.example is None:
+        module.register(app)
+    else:
+        app.command(name, epilog=f"Example: {entry.example}")(getattr(module, name))
+    return typer.main.get_group(app).commands[name]
 
 
 class _Once(TyperGroup):
-    """What a person can mend is said in a sentence, by every command."""
+    """What a person can put right is said in a sentence, by every command."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, entry in ENTRIES.items():
+            self.add_command(TyperCommand(name, help=entry.summary, rich_help_panel=entry.panel))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, load(str(name)), rest
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except OnceError as error:
-            typer.secho(f"once: {error}", fg=typer.colors.RED, err=True)
+            from once.screen import put, screen
+
+            errors = screen(stderr=True)
+            for line in f"once: {error}".split("\n"):
+                put(errors, line, style="red", markup=False)
             raise typer.Exit(1) from None
 
 
@@ -42,74 +122,29 @@ app = typer.Typer(
     epilog="Exit codes: 0 all is well, 1 it could not be done, 2 it was typed wrongly, "
     "3 it was done and something wants attention, 130 it was interrupted.",
 )
-app.command("genesys", epilog="Example: once genesys --port 8090 --script trouble.json")(genesys)
-app.command("normalise", epilog="Example: once normalise once/examples/story.jsonl")(normalise)
-app.command("cost", epilog="Example: once cost --events-per-month 1000000 --log-level ERROR")(cost)
-app.command("capacity", epilog="Example: once capacity --rate 50 --region eu-west-1")(capacity)
-app.add_typer(mapping, name="mapping")
-register(app)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("genesys-once"))
+        raise typer.Exit
 
 
 @app.callback()
-def _main() -> None:
+def _main(
+    version: Annotated[  # noqa: ARG001 - its callback answers
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
     # So that TERM, too, unwinds what was started.
     signal.signal(signal.SIGTERM, _terminated)
 
 
 def _terminated(*_: object) -> NoReturn:
     raise SystemExit(128 + signal.SIGTERM)
-
-
-@app.command("run", epilog="Example: once run once/examples/story.jsonl --report report.json")
-def run_command(
-    events: Annotated[
-        Path, typer.Argument(metavar="EVENTS.jsonl", help="One event per line, in any known shape.")
-    ],
-    report: Annotated[
-        Path | None, typer.Option(help="Write what became of each line here.")
-    ] = None,
-    via: Annotated[
-        Via, typer.Option(help="Into the queue as the rule would deliver, or through a bus.")
-    ] = "queue",
-    step: Annotated[
-        bool, typer.Option("--step", help="Send a line only when the one before is settled.")
-    ] = False,
-    destination: Annotated[
-        Path | None,
-        typer.Option(
-            help="How the destination behaves (see `once genesys`). "
-            "Default: EVENTS.destination.json, where it exists."
-        ),
-    ] = None,
-    faults: Annotated[
-        Path | None,
-        typer.Option(
-            help="What is to go wrong on the way, and how often (see once/examples/chaos.toml)."
-        ),
-    ] = None,
-    parameters: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PARAMETER=VALUE", help="Set a parameter of template.yaml."),
-    ] = None,
-) -> None:
-    """Send events through the real template on an embedded AWS and show what became of them."""
-    plan = Plan(events, via, step, parameters_of(parameters), destination, faults)
-    console = Console()
-    if report is not None and not report.absolute().parent.is_dir():
-        raise OnceError(f"Cannot write the report to {report}: its folder does not exist.")
-    with Terminal(console) as terminal:
-        result, received = run(plan, terminal)
-    if report is not None:
-        _write(report, result.to_json())
-    terminal.summary(result, received)
-    raise typer.Exit(0 if result.settled else 1)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise OnceError(f"Cannot write the report to {path}: {error.strerror}.") from error
 
 
 if __name__ == "__main__":

@@ -7,17 +7,23 @@ import data_action
 import typer
 from data_action import mapping
 
+_EXAMPLE = "functions/data_action/actions.toml"
 _SHIPPED = Path(data_action.__file__).parents[1] / "actions.toml"
 
-app = typer.Typer(no_args_is_help=True, help="Which data action each family of events calls.")
+
+def register(app: typer.Typer) -> None:
+    mapping = typer.Typer(
+        no_args_is_help=True, help="Which data action each family of events calls."
+    )
+    mapping.callback()(_group)
+    mapping.command("check", epilog=f"Example: once mapping check {_EXAMPLE}")(check)
+    app.add_typer(mapping, name="mapping")
 
 
-@app.callback()
 def _group() -> None:
     """Keeps `check` a command of its own."""
 
 
-@app.command("check", epilog="Example: once mapping check functions/data_action/actions.toml")
 def check(
     file: Annotated[
         Path, typer.Argument(exists=True, dir_okay=False, help="The mapping.")

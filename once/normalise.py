@@ -3,23 +3,22 @@
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from enrichment.batch import enrich
 
-from once.errors import OnceError
-
-# Allowed inside JSON strings, but the end of a line for some who read the answer.
-_LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
+from once.run.lines import texts, unreadable
+from once.screen import showable
 
 
 def normalise_stream(lines: Iterable[str]) -> Iterator[str]:
     """One line of JSON for each line: the element of the event or SQS record that it holds."""
     for number, line in enumerate(lines, 1):
         (element,) = enrich([_record(line.rstrip("\r\n"), number)], _would_write)
-        yield json.dumps(element, ensure_ascii=False).translate(_LINE_ENDS)
+        yield showable(json.dumps(element, ensure_ascii=False))
 
 
 def _record(line: str, number: int) -> dict[str, Any]:
@@ -42,25 +41,26 @@ def _would_write(key: str, _content: bytes) -> dict[str, str]:
 def normalise(
     source: Annotated[
         Path,
-        typer.Argument(metavar="[FILE|-]", help="An event or an SQS record a line; - is stdin."),
+        typer.Argument(
+            metavar="[FILE|-]", help="An event or an SQS record a line, or JSON; - is stdin."
+        ),
     ] = Path("-"),
 ) -> None:
     """Print what the enrichment makes of each line: its event with its key, or why it has none."""
+    # Lines end in \n alone: JSON strings may hold U+2028 and its like.
+    form: dict[str, Any] = {"encoding": "utf-8-sig", "errors": "replace", "newline": "\n"}
     if source == Path("-"):
-        sys.stdin.reconfigure(encoding="utf-8", errors="replace", newline="\n")  # type: ignore[union-attr]
+        sys.stdin.reconfigure(**form)  # type: ignore[union-attr]
         _print(sys.stdin)
         return
-    try:
-        # Lines end in \n alone: JSON strings may hold U+2028 and its like.
-        with source.open(encoding="utf-8", errors="replace", newline="\n") as lines:
-            _print(lines)
-    except OSError as error:
-        raise OnceError(
-            f"Cannot read {source}: {error.strerror}.\n"
-            "Give a file with one event per line, e.g. once/examples/story.jsonl."
-        ) from error
+    with ExitStack() as opened:
+        try:
+            lines = opened.enter_context(source.open(**form))
+        except OSError as error:
+            raise unreadable(source, error) from error
+        _print(lines)
 
 
 def _print(lines: Iterable[str]) -> None:
-    for line in normalise_stream(lines):
-        typer.echo(line)
+    for line in normalise_stream(texts(line.rstrip("\r\n") for line in lines)):
+        print(line)

@@ -1,9 +1,12 @@
 """Reads the outcome log of a stack: what became of each message, as the state machine wrote."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from once.records import OutcomeRecord
+from once.run.report import SETTLED
+
+Records = Mapping[str, Sequence[OutcomeRecord]]
 
 # Executions end in another order than they stamp their records, by less than this.
 _OVERLAP_MS = 6_000
@@ -12,10 +15,10 @@ _OVERLAP_MS = 6_000
 class OutcomeLog:
     """Each call of `new` yields the records that no call before it did."""
 
-    def __init__(self, logs: Any, group: str) -> None:
+    def __init__(self, logs: Any, group: str, since_ms: int = 0) -> None:
         self._logs = logs
         self._group = group
-        self._newest_ms = 0
+        self._newest_ms = since_ms
         self._seen: dict[str, int] = {}
 
     def new(self) -> Iterator[OutcomeRecord]:
@@ -33,3 +36,15 @@ class OutcomeLog:
                 record = OutcomeRecord.read(event["message"], event["timestamp"])
                 if record is not None:
                     yield record
+
+
+def settled(message_id: str, records: Records) -> OutcomeRecord | None:
+    """What a message ended as."""
+    return next((r for r in history(message_id, records) if r.outcome in SETTLED), None)
+
+
+def history(message_id: str, records: Records) -> list[OutcomeRecord]:
+    """All that became of a message; one that was deferred goes on as another."""
+    found = list(records.get(message_id, ()))
+    deferred_to = next((record.deferred_to for record in found if record.deferred_to), None)
+    return found + history(deferred_to, records) if deferred_to else found

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import typer
 
-from once.cli import app
+from once.cli import ENTRIES, load
 from proof.definition.asl import ROOT
 from proof.template import of_type
 
@@ -39,7 +38,9 @@ def test_there_are_commands_to_look_for() -> None:
 @pytest.mark.parametrize("said", NAMED)
 def test_a_command_that_is_named_exists(said: str) -> None:
     words = said.split()[1:]
-    command: Any = typer.main.get_command(app)
+    name = words.pop(0)
+    assert name in ENTRIES, f"{said}: there is no {name}"
+    command: Any = load(name)
     while commands := getattr(command, "commands", None):
         assert words, f"{said}: one of {', '.join(commands)}"
         name = words.pop(0)

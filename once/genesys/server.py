@@ -16,10 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
-
-import typer
 
 from once.errors import OnceError
 from once.genesys.script import Reply, Script, error_body, signature_holds
@@ -342,28 +340,3 @@ def _facts(body: Any, headers: dict[str, str], action: str) -> dict[str, str]:
 
 def _oauth_error(error: str, description: str) -> dict[str, str]:
     return {"error": error, "description": description, "error_description": description}
-
-
-def genesys(
-    port: Annotated[
-        int, typer.Option(min=0, max=65_535, help="Port on 127.0.0.1; 0 takes a free one.")
-    ] = 8090,
-    script: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="JSON file of misbehaviour.")
-    ] = None,
-) -> None:
-    """Play Genesys Cloud (login and data actions) and a webhook's receiver on this machine."""
-
-    def show(entry: Received) -> None:
-        told = " ".join(f"{name}={value}" for name, value in entry.facts.items())
-        verdict = "again" if entry.repeated else "acted" if entry.acted else "-"
-        typer.echo(f"{entry.status or 'hung up'}  {entry.endpoint:8} {verdict:6} {told}")
-
-    try:
-        with GenesysServer(port, script, show) as server:
-            typer.echo(f"GENESYS_HOST={server.url}")
-            typer.echo(f"WEBHOOK_URL={server.webhook_url}")
-            typer.echo("Ctrl-C ends it.")
-            threading.Event().wait()
-    except KeyboardInterrupt:
-        return

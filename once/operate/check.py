@@ -1,10 +1,9 @@
 """`once check`: sends canaries through a deployed stack and says whether every edge works."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from once.errors import OnceError
@@ -16,8 +15,10 @@ from once.operate.command import ATTENTION, Operation, Yes, command
 from once.operate.model import Model
 from once.operate.queues import Reading
 from once.operate.stack import Stack
+from once.outcomes import Records, history, settled
 from once.records import OutcomeRecord
-from once.run.report import SETTLED, Outcome
+from once.run.report import Outcome
+from once.screen import screen
 
 _POLL_SECONDS = 2.0
 _PARKING = "ParkingQueueUrl"
@@ -35,9 +36,6 @@ class Edge(Model):
 class Check(Model):
     run: str
     edges: list[Edge]
-
-
-Records = Mapping[str, Sequence[OutcomeRecord]]
 
 
 def register(app: typer.Typer) -> None:
@@ -62,7 +60,7 @@ def check(at: Operation, yes: Yes = False) -> None:
 
 def of(stack: Stack, hidden_seconds: int, step: Callable[[str], None]) -> Check:
     rule = _rule(stack)
-    canaries = Canaries.hatch(fails_for_ms=hidden_seconds * 500)
+    canaries = Canaries.hatch(fails_for_ms=hidden_seconds * 900)
     try:
         records = _fly(stack, canaries, hidden_seconds, step)
     finally:  # also where somebody does not wait for the end
@@ -143,19 +141,7 @@ def _wait(
 
 
 def _all_settled(canaries: Sequence[Canary], records: Records) -> bool:
-    return all(_settled(m, records) is not None for c in canaries for m in c.message_ids)
-
-
-def _settled(message_id: str, records: Records) -> OutcomeRecord | None:
-    """What a message ended as."""
-    return next((r for r in _history(message_id, records) if r.outcome in SETTLED), None)
-
-
-def _history(message_id: str, records: Records) -> list[OutcomeRecord]:
-    """All that became of a message; one that was deferred goes on as another."""
-    history = list(records.get(message_id, ()))
-    deferred_to = next((record.deferred_to for record in history if record.deferred_to), None)
-    return history + _history(deferred_to, records) if deferred_to else history
+    return all(settled(m, records) is not None for c in canaries for m in c.message_ids)
 
 
 def _clear_parked(stack: Stack, canaries: Canaries) -> int:
@@ -167,13 +153,13 @@ def _clear_parked(stack: Stack, canaries: Canaries) -> int:
             for letter in letters
             if canaries.run in letter.body
         }
-    done = work_through(stack, _PARKING, ours, lambda _: None, 100, Console(quiet=True))
+    done = work_through(stack, _PARKING, ours, lambda _: None, 100, screen(quiet=True))
     return done.done
 
 
 def _edges(canaries: Canaries, records: Records, parked: int) -> Iterator[Edge]:
     def ends(canary: Canary, number: int, outcome: Outcome, reason: str) -> tuple[bool, str]:
-        record = _settled(canary.message_ids[number], records)
+        record = settled(canary.message_ids[number], records)
         if record is None:
             return False, "no outcome was recorded in time"
         said = f"{record.outcome}, {record.reason}"
@@ -194,10 +180,10 @@ def _edges(canaries: Canaries, records: Records, parked: int) -> Iterator[Edge]:
 
 def _hand_back(canaries: Canaries, records: Records) -> Iterator[Edge]:
     """The batch report as the pipe reads it: this one comes again, and only this one."""
-    history = _history(canaries.failing.message_ids[0], records)
-    failed = any(record.reason == "ACTION_UNANSWERED" for record in history)
-    acted = any(record.outcome is Outcome.PROCESSED for record in history)
-    said = "; ".join(f"{record.outcome}, {record.reason}" for record in history) or "no outcome"
+    story = history(canaries.failing.message_ids[0], records)
+    failed = any(record.reason == "ACTION_UNANSWERED" for record in story)
+    acted = any(record.outcome is Outcome.PROCESSED for record in story)
+    said = "; ".join(f"{record.outcome}, {record.reason}" for record in story) or "no outcome"
     yield Edge(edge="an action that fails is tried again later", works=failed and acted, said=said)
     again = [
         canary.name
@@ -205,7 +191,7 @@ def _hand_back(canaries: Canaries, records: Records) -> Iterator[Edge]:
         if len(records.get(canary.message_ids[0], ())) > 1
     ]
     works: bool | None = False
-    if not failed or any(record.deferred_to for record in history):
+    if not failed or any(record.deferred_to for record in story):
         works, said = None, "not tried: nothing was handed back; check again in a quiet hour"
     elif not acted:
         said = "what was handed back did not come again"

@@ -14,6 +14,7 @@ from rich.console import Console, RenderableType
 from once.errors import OnceError
 from once.operate.refusals import plain
 from once.operate.stack import EMBEDDED, Stack
+from once.screen import put, screen, showable
 
 ATTENTION = 3  # it was done, and what was found wants somebody's attention
 INTERRUPTED = 130  # as shells have it
@@ -43,26 +44,28 @@ class Operation:
 
     stack: Stack
     as_json: bool
-    console: Console = field(default_factory=Console)
-    errors: Console = field(default_factory=lambda: Console(stderr=True))
+    console: Console = field(default_factory=screen)
+    errors: Console = field(default_factory=lambda: screen(stderr=True))
 
     def answer(self, answer: BaseModel, view: Iterable[RenderableType]) -> None:
         """JSON goes out whole; the view is for people. Both say whose answer it is."""
         if self.as_json:
             said = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
-            self.console.out(json.dumps({"stack": str(self.stack), **said}, indent=2))
+            typer.echo(json.dumps({"stack": str(self.stack), **said}, indent=2))
             return
-        self.console.print(f"[dim]{self.stack}[/]", highlight=False, soft_wrap=True)
+        put(self.console, f"[dim]{self.stack}[/]")
         for part in view:
-            self.console.print(part, highlight=False, soft_wrap=isinstance(part, str))
+            put(self.console, part)
 
-    def confirm(self, question: str, yes: bool) -> None:
-        """Ends the command unless somebody agrees."""
+    def confirm(self, question: str, yes: bool, facts: Iterable[str] = ()) -> None:
+        """Ends the command unless somebody agrees, who is shown the facts before the question."""
         if yes:
             return
-        self.errors.print(f"[dim]{self.stack}[/]", highlight=False, soft_wrap=True)
+        put(self.errors, f"[dim]{self.stack}[/]")
+        for fact in facts:
+            put(self.errors, fact)
         try:
-            typer.confirm(question, abort=True, err=True)
+            typer.confirm(showable(question), abort=True, err=True)
         except typer.Abort:
             raise OnceError("Nothing was changed. In a script, agree with --yes.") from None
 

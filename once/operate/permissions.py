@@ -52,7 +52,7 @@ def permissions(
         at.answer(Policy(policy=policy), [])
     else:
         # Nothing but the policy, so that it can go into a file.
-        at.console.out(json.dumps(policy, indent=2))
+        typer.echo(json.dumps(policy, indent=2))
 
 
 def of(stack: Stack, operate: bool) -> dict[str, Any]:

@@ -44,8 +44,12 @@ def _keep(parameters: dict[str, str], script: str | None, stopping: threading.Ev
             raise OnceError("It was told to end before it was up.")
         _tell(step=what)
 
+    chosen: dict[str, str] = {}
+
     def all_parameters(aws: EmbeddedAws) -> dict[str, str]:
-        return {**destination_parameters(aws, destination), **parameters}
+        chosen.update(destination_parameters(aws, destination))
+        chosen.update(parameters)
+        return chosen
 
     with (
         kept() as note,
@@ -60,10 +64,21 @@ def _keep(parameters: dict[str, str], script: str | None, stopping: threading.Ev
                 genesys=destination.url,
             )
         )
-        _tell(up=True)
+        _tell(up=_whom_it_calls(chosen))
         _let_the_parent_go()
         while stack.aws.alive() and not stopping.wait(_LOOK_SECONDS):
             continue
+
+
+def _whom_it_calls(parameters: dict[str, str]) -> str:
+    if function := parameters.get("ActionFunctionArn"):
+        return function
+    match parameters["ActionTarget"]:
+        case "none":
+            return "nobody (ActionTarget is none)"
+        case "webhook":
+            return parameters["WebhookUrl"]
+    return parameters["GenesysHost"]
 
 
 def _tell(**what: Any) -> None:

@@ -11,14 +11,13 @@ import time
 from pathlib import Path
 
 import pytest
-import typer
 import urllib3
 from typer.testing import CliRunner
 
+from once.cli import app
 from once.errors import OnceError
 from once.genesys.script import Script
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, GenesysServer
-from once.mapping import app as mapping_app
 
 ACTION = "/api/v2/integrations/actions/custom_-_1/execute"
 
@@ -209,6 +208,10 @@ def test_a_file_that_is_not_json_is_told(tmp_path: Path) -> None:
         Script.read(file)
 
 
+def hear_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_once_genesys_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text('[{"match": {"family": "user.*"}, "then": 503}]')
@@ -218,6 +221,8 @@ def test_once_genesys_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        # What a shell starts in the background ignores it, and so would all it starts.
+        preexec_fn=hear_ctrl_c,
     ) as process:
         assert process.stdout
         url = process.stdout.readline().strip().removeprefix("GENESYS_HOST=")
@@ -231,8 +236,6 @@ def test_once_genesys_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
 
 
 def test_once_mapping_check_names_the_faulty_line(tmp_path: Path) -> None:
-    app = typer.Typer()
-    app.add_typer(mapping_app, name="mapping")
     file = tmp_path / "mine.toml"
     file.write_text('[actions]\n"*" = "a"\n[inputs]\nkey = "idempotencyKey"\nx = "subjekt.id"\n')
     result = CliRunner().invoke(app, ["mapping", "check", str(file)])

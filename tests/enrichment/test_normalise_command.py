@@ -1,8 +1,12 @@
 """`once normalise`: exactly one line out for each line in."""
 
 import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 from enrichment.elements import Element
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -63,6 +67,40 @@ def test_a_large_event_shows_where_its_body_would_be() -> None:
     large = conversation("attributes", attributes={"a": "x" * 300_000})
     (line,) = normalise_stream([json.dumps(large)])
     assert json.loads(line)["bodyRef"]["key"].endswith("/line-1.json")
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_document_and_an_array_are_read_as_what_they_are(
+    tmp_path: Path, indent: int | None, mark: str
+) -> None:
+    path = tmp_path / "events.json"
+    for document, count in ((EVENT, 1), ([EVENT, EVENT], 2)):
+        text = mark + json.dumps(document, indent=indent)
+        path.write_text(text, "utf-8")
+        by_file = CliRunner().invoke(app, ["normalise", str(path)])
+        by_stdin = CliRunner().invoke(app, ["normalise"], input=text)
+        assert by_file.stdout == by_stdin.stdout
+        elements = [json.loads(line) for line in by_file.stdout.splitlines()]
+        assert [one["kind"] for one in elements] == ["event"] * count
+
+
+def test_whoever_reads_only_the_first_line_is_not_told_of_a_faulty_file(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_text(f"{json.dumps(EVENT)}\n" * 500)
+    command = shlex.join([sys.executable, "-m", "once.cli", "normalise", str(path)])
+    answer = subprocess.run(
+        ["bash", "-c", f"{command} | head -1"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(answer.stdout)["kind"] == "event"
+    assert answer.stderr == ""
+
+
+def test_what_would_steer_the_terminal_is_written_as_json_does() -> None:
+    hostile = conversation("user.start", note="\x1b[2J\x9b\u202e\x7f")
+    (line,) = normalise_stream([json.dumps(hostile, ensure_ascii=False)])
+    assert line.isprintable()
+    assert json.loads(line)["body"]["note"] == "\x1b[2J\x9b\u202e\x7f"
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

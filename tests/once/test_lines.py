@@ -27,6 +27,37 @@ def test_lines_keep_their_numbers_and_their_text(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "events"),
+    [
+        (json.dumps(EVENT, indent=2), [json.dumps(EVENT, indent=2)]),
+        (
+            '\n[ {"a": 1.50} ,\n {"a": 1, "a": 2}, "x" ]\n',
+            ['{"a": 1.50}', '{"a": 1, "a": 2}', '"x"'],
+        ),
+        ('{\n"a": 1}\n{\n"a": 2}\n', ['{\n"a": 1}', '{\n"a": 2}']),
+        ('{"a": 1}\n{"a":\n', ['{"a": 1}', '{"a":']),
+        ('{"a":\n{"a": 1}\n', ['{"a":', '{"a": 1}']),
+        ("7\n8\n", ["7", "8"]),
+        ("[" * 100_000, ["[" * 100_000]),
+    ],
+    ids=["document", "array", "documents", "lines", "broken lines", "numbers", "deep"],
+)
+def test_json_that_is_laid_out_is_read_as_what_it_is(
+    tmp_path: Path, text: str, events: list[str]
+) -> None:
+    file = tmp_path / "events.json"
+    file.write_text(text)
+    assert [line.text for line in read_lines(file)] == events
+
+
+def test_an_array_without_elements_holds_no_events(tmp_path: Path) -> None:
+    file = tmp_path / "events.json"
+    file.write_text("[]")
+    with pytest.raises(OnceError, match="holds no events"):
+        read_lines(file)
+
+
 def test_bytes_that_are_no_text_do_not_stop_the_others(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     file.write_bytes(b'\xff\xfe\n{"a": 1}\n')

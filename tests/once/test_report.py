@@ -30,7 +30,7 @@ def report(*outcomes: Outcome, dead_letters: int = 0) -> Report:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, result: Report, *options: str) -> tuple[int, str]:
-    monkeypatch.setattr("once.cli.run", lambda *_: (result, GenesysServer()))
+    monkeypatch.setattr("once.run.command.run", lambda *_: (result, GenesysServer()))
     answer = CliRunner().invoke(app, ["run", "events.jsonl", *options])
     return answer.exit_code, " ".join(answer.output.split())
 

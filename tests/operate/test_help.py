@@ -1,14 +1,18 @@
-"""Each command's help ends with an example, and the command takes it."""
+"""What `once` says of itself: quickly, grouped, and with an example for each command to take."""
 
+import os
 import shlex
+import subprocess
+import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
-from once.cli import app
+from once.cli import ENTRIES, load
+from once.embedded.stack import project_template
 from proof.definition.asl import ROOT
 from tests.operate.conftest import once
 
@@ -22,7 +26,7 @@ def leaves(command: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield from leaves(one, f"{path} {name}")
 
 
-COMMANDS = dict(leaves(typer.main.get_command(app), "once"))
+COMMANDS = dict(leaf for name in ENTRIES for leaf in leaves(load(name), f"once {name}"))
 # These start something of their own, or need no stack.
 WITHOUT_STACK = {"run", "up", "down", "genesys", "normalise", "cost", "capacity", "mapping check"}
 
@@ -53,3 +57,38 @@ def test_what_works_on_a_stack_takes_the_options_that_name_it(path: str) -> None
 def test_what_a_script_may_go_by_is_told() -> None:
     said = " ".join(once("--help").out.split())
     assert "3 it was done and something wants attention" in said
+
+
+def test_the_commands_are_grouped_and_each_is_said_in_one_line_of_80_columns() -> None:
+    said = once("--help").out
+    assert said.index("Try it") < said.index("Operate a stack") < said.index("Plan")
+    for name, entry in ENTRIES.items():
+        assert f"│ {name:12}  {entry.summary}" in said
+
+
+def test_a_command_that_is_typed_wrongly_is_guessed() -> None:
+    answer = once("statsu")
+    assert answer.code == 2
+    assert "Did you mean 'status'" in " ".join(answer.err.split())
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert once("--version").out == f"{project['version']}\n"
+
+
+def processor_seconds(*arguments: str) -> float:
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "once.cli", *arguments],
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(project_template().parent)},
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return used.ru_utime + used.ru_stime
+
+
+def test_help_takes_less_than_a_third_of_a_second_of_processor_time() -> None:
+    processor_seconds("--help")  # the first one may compile
+    assert min(processor_seconds("--help") for _ in range(3)) < 0.3

@@ -1,0 +1,84 @@
+"""What others wrote is shown, and does not steer the terminal; prose breaks between words."""
+
+import io
+import json
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from rich.table import Table
+
+from once.screen import put, screen, showable
+
+HOSTILE = (
+    "\x1b[2J\x1b]0;owned\x07 \x9b31m \u202egnp.exe \u2066x\u2069 \x7f\x85\u2028 \ud800 \r\n"
+    ":warning:"
+)
+
+
+def steering(text: str) -> set[str]:
+    return {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+
+
+@given(st.text(st.characters()))
+def test_nothing_that_steers_a_terminal_is_left(text: str) -> None:
+    assert steering(showable(text)) == set()
+
+
+@given(st.text())
+def test_inside_json_it_means_the_same(text: str) -> None:
+    assert json.loads(showable(json.dumps(text, ensure_ascii=False))) == text
+
+
+def test_letters_of_every_language_stay_as_they_are() -> None:
+    for text in ("Müller\xa0GmbH", "Ελλάδα", "מוקד", "日本", "👍🏽", "a b"):
+        assert showable(text) == text
+
+
+def shown(part: object, width: int | None = None) -> str:
+    console = screen()
+    console.file = io.StringIO()
+    if width:
+        console._force_terminal, console.width = True, width
+        console.no_color = True
+    put(console, part)  # type: ignore[arg-type]
+    return console.file.getvalue()
+
+
+def test_texts_and_cells_of_tables_are_shown_in_one_line_each() -> None:
+    table = Table("", box=None)
+    table.add_row(HOSTILE)
+    for part in (HOSTILE, table):
+        said = shown(part, width=200)
+        assert steering(said) == {"\n"}
+        assert "\\u001b" in said
+        assert ":warning:" in said
+        assert len(said.strip("\n").splitlines()) <= 2
+
+
+def test_prose_breaks_between_words_and_never_inside_a_key() -> None:
+    key = "org/conversation/" + "k" * 90
+    prose = f"{'so many words ' * 10}{key} and more"
+    lines = shown(prose, width=80).splitlines()
+    (whole,) = [line for line in lines if key in line]
+    assert all(len(line) <= 80 for line in lines if line != whole)
+    assert " ".join(lines) == prose
+
+
+def test_what_is_indented_stays_indented() -> None:
+    first, second = shown(f"    [bold]one[/] {'many words ' * 6}", width=50).splitlines()
+    assert first.startswith("    one many words")
+    assert second.startswith(("    many", "    words"))
+
+
+def test_what_goes_into_a_pipe_is_not_broken() -> None:
+    assert shown("so many words " * 10).count("\n") == 1
+
+
+@pytest.mark.parametrize("stderr", [True, False])
+def test_a_screen_is_a_console_of_its_stream(stderr: bool) -> None:
+    console = screen(stderr=stderr)
+    assert isinstance(console, Console)
+    assert console.stderr is stderr
