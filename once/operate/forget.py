@@ -1,9 +1,11 @@
 """`once forget`: opens a claim, so that the next copy of its event acts again."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
 from botocore.exceptions import ClientError
+from rich.markup import escape
 
 from once.errors import OnceError
 from once.operate import claims, log
@@ -28,7 +30,7 @@ def forget(
     key: Annotated[str, typer.Argument(metavar="KEY", help="As `once explain` shows it.")],
     yes: Yes = False,
 ) -> None:
-    """Let the next copy of an event act again, as a new occurrence with an Idempotency-Key anew."""
+    """Let the next copy of an event act again, as a new occurrence with a new Idempotency-Key."""
     now_ms = log.now_ms()
     claim, latest = _find(at.stack, key)
     if claim.held(now_ms):
@@ -38,10 +40,8 @@ def forget(
             f"Look again with once explain. If that died, its claim is free in {seconds} s."
         )
     newer = [row for row in latest if _blocks(row, claim)]
-    at.confirm(_question(claim, newer), yes)
-    for row in newer:
-        _rewind(at.stack, row, claim)
-    _open(at.stack, claim, now_ms)
+    at.confirm("Forget it, so that its next copy acts again?", yes, _facts(claim, newer))
+    _forget(at.stack, claim, newer, now_ms)
     at.answer(
         Forgotten(key=claim.key, rewound=[row.sk for row in newer]),
         ["Forgotten: its next copy acts again. Copies come by a replay, or by once send."],
@@ -79,72 +79,64 @@ def _blocks(row: Latest, claim: Claim) -> bool:
     )
 
 
-def _question(claim: Claim, newer: list[Latest]) -> str:
-    said = (
+def _facts(claim: Claim, newer: list[Latest]) -> Iterator[str]:
+    yield escape(
         f"{claim.topic} of {words.moment(claim.event_time)} UTC, {claim.outcome or claim.status}."
     )
     if newer:
         moments = ", ".join(words.moment(row.event_time) for row in newer)
-        said += (
-            f"\nA newer state has passed ({moments} UTC). The replay will act all the same, and "
+        yield (
+            f"A newer state has passed ({moments} UTC). The replay will act all the same, and "
             "until then late events from in between are no longer told from new ones."
         )
-    return f"{said}\nForget it, so that its next copy acts again?"
 
 
-def _rewind(stack: Stack, row: Latest, claim: Claim) -> None:
-    _update(
-        stack,
-        row.pk,
-        row.sk,
-        "SET event_time = :time",
-        "event_time = :seen",
-        {":time": {"N": str(claim.event_time)}, ":seen": {"N": str(row.event_time)}},
-    )
-
-
-def _open(stack: Stack, claim: Claim, now_ms: int) -> None:
-    """As a released claim, so that whoever takes it over carries the new occurrence on."""
-    days = int(stack.parameters.get("ClaimDays", "30"))
-    _update(
-        stack,
-        claim.pk,
-        claim.sk,
-        "SET #status = :failed, occurrence = :occurrence, expires_at = :expires",
-        "#owner = :owner AND #status = :seen",
-        {
-            ":failed": {"S": Status.FAILED},
-            # Below zero it is told from all that events bring with them.
-            ":occurrence": {"N": str(-now_ms)},
-            ":expires": {"N": str(now_ms // 1000 + days * 86_400)},
-            ":owner": {"S": claim.owner},
-            ":seen": {"S": claim.status},
-        },
-        {"#status": "status", "#owner": "owner"},
-    )
-
-
-def _update(
-    stack: Stack,
-    pk: str,
-    sk: str,
-    update: str,
-    condition: str,
-    values: dict[str, dict[str, str]],
-    names: dict[str, str] | None = None,
-) -> None:
+def _forget(stack: Stack, claim: Claim, newer: list[Latest], now_ms: int) -> None:
+    """All of it or nothing: a newest time moved back under a claim that stands would let what is
+    stale act."""
+    expires = {"N": str(now_ms // 1000 + int(stack.parameters.get("ClaimDays", "30")) * 86_400)}
+    table = stack.outputs["ClaimTableName"]
+    changes = [_opened(claim, now_ms, expires), *(_rewound(row, claim, expires) for row in newer)]
     try:
-        stack.client("dynamodb").update_item(
-            TableName=stack.outputs["ClaimTableName"],
-            Key={"pk": {"S": pk}, "sk": {"S": sk}},
-            UpdateExpression=update,
-            ConditionExpression=condition,
-            ExpressionAttributeValues=values,
-            **({"ExpressionAttributeNames": names} if names else {}),
+        stack.client("dynamodb").transact_write_items(
+            TransactItems=[{"Update": {"TableName": table, **change}} for change in changes]
         )
     except ClientError as error:
-        if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
+        if error.response["Error"]["Code"] != "TransactionCanceledException":
             raise
         raise OnceError(
             "It changed while you were asked, so nothing was forgotten. Look: once explain"
         ) from error
+
+
+def _opened(claim: Claim, now_ms: int, expires: dict[str, str]) -> dict[str, Any]:
+    """As a released claim, so that whoever takes it over carries the new occurrence on."""
+    return {
+        "Key": {"pk": {"S": claim.pk}, "sk": {"S": claim.sk}},
+        "UpdateExpression": (
+            "SET #status = :failed, occurrence = :occurrence, expires_at = :expires"
+        ),
+        "ConditionExpression": "#owner = :owner AND #status = :seen",
+        "ExpressionAttributeNames": {"#status": "status", "#owner": "owner"},
+        "ExpressionAttributeValues": {
+            ":failed": {"S": Status.FAILED},
+            # Below zero it is told from all that events bring with them.
+            ":occurrence": {"N": str(-now_ms)},
+            ":expires": expires,
+            ":owner": {"S": claim.owner},
+            ":seen": {"S": claim.status},
+        },
+    }
+
+
+def _rewound(row: Latest, claim: Claim, expires: dict[str, str]) -> dict[str, Any]:
+    return {
+        "Key": {"pk": {"S": row.pk}, "sk": {"S": row.sk}},
+        "UpdateExpression": "SET event_time = :time, expires_at = :expires",
+        "ConditionExpression": "event_time = :seen",
+        "ExpressionAttributeValues": {
+            ":time": {"N": str(claim.event_time)},
+            ":seen": {"N": str(row.event_time)},
+            ":expires": expires,
+        },
+    }

@@ -97,6 +97,54 @@ def test_an_old_state_acts_again_though_a_newer_one_has_passed(operated: Embedde
     assert older.outcome == "STALE"
 
 
+def test_what_changes_while_somebody_is_asked_leaves_all_as_it_was(
+    operated: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newest time moved back under a claim that stands would let what is stale act."""
+    old, new = presence("u-raced", "MEAL", "10:00:00"), presence("u-raced", "BUSY", "11:00:00")
+    operated.settle(old)
+    operated.settle(new)
+    meal = next(event for event in told("u-raced") if "MEAL" in event["text"])
+    pk, sk = f"{ORGANISATION}/user/u-raced", meal["key"].split("/", 3)[3]
+
+    def taken_over_meanwhile(*_: object) -> None:
+        operated.client("dynamodb").update_item(
+            TableName=operated.outputs["ClaimTableName"],
+            Key={"pk": {"S": pk}, "sk": {"S": sk}},
+            UpdateExpression="SET #o = :other",
+            ExpressionAttributeNames={"#o": "owner"},
+            ExpressionAttributeValues={":other": {"S": "other#other"}},
+        )
+
+    before = operated.rows(pk)
+    monkeypatch.setattr("once.operate.command.Operation.confirm", taken_over_meanwhile)
+    answer = once("forget", meal["key"])
+    assert (answer.code, "nothing was forgotten" in answer.err) == (1, True)
+    before[sk]["owner"] = "other#other"
+    assert operated.rows(pk) == before
+
+
+def test_what_is_forgotten_is_kept_as_long_as_what_is_claimed_now(operated: Embedded) -> None:
+    old, new = presence("u-kept", "MEAL", "10:00:00"), presence("u-kept", "BUSY", "11:00:00")
+    operated.settle(old)
+    operated.settle(new)
+    pk, table = f"{ORGANISATION}/user/u-kept", operated.outputs["ClaimTableName"]
+    for sk in operated.rows(pk):
+        operated.client("dynamodb").update_item(
+            TableName=table,
+            Key={"pk": {"S": pk}, "sk": {"S": sk}},
+            UpdateExpression="SET expires_at = :soon",
+            ExpressionAttributeValues={":soon": {"N": str(log.now_ms() // 1000 + 60)}},
+        )
+    meal = next(event for event in told("u-kept") if "MEAL" in event["text"])
+    answer = once("forget", meal["key"], "--yes", "--json")
+    touched = [meal["key"].split("/", 3)[3], *answer.json["rewound"]]
+    assert len(touched) == 2
+    rows = operated.rows(pk)
+    in_a_week = log.now_ms() // 1000 + 7 * 86_400
+    assert all(int(rows[sk]["expires_at"]) > in_a_week for sk in touched)
+
+
 def test_other_lanes_of_the_subject_keep_their_newest(operated: Embedded) -> None:
     """An agent's presence from another source has a newest state of its own."""
     old, new = presence("u-lanes", "MEAL", "10:00:00"), presence("u-lanes", "BUSY", "11:00:00")
@@ -130,11 +178,12 @@ def test_a_claim_that_somebody_holds_is_not_forgotten_until_its_lease_is_over(
             },
         )
 
+    hour_ms = 3_600_000
+    hold(hour_ms)
+    refused = once("forget", done["key"], "--yes")
+    assert refused.code == 1
+    assert "its claim is free in" in refused.err
     with queue_with(operated, VisibilityTimeout="6"):
-        hold(5_000)
-        refused = once("forget", done["key"], "--yes")
-        assert refused.code == 1
-        assert "its claim is free in" in refused.err
         (line,) = operated.send(event)
         until(
             lambda: any(
@@ -142,7 +191,8 @@ def test_a_claim_that_somebody_holds_is_not_forgotten_until_its_lease_is_over(
             )
         )
         assert "being worked on" in str([e["verdict"] for e in told("f-stuck")])
-        # When the lease is over, the queue's own retry takes the claim over.
+        hold(-1)
+        # The lease is over, so the queue's own retry takes the claim over.
         (report,) = operated.wait([line])
         assert report.outcome == "PROCESSED"
 
