@@ -38,6 +38,8 @@ ENTRIES = {
     "up": Entry(TRY, "once.operate.up", "Start an embedded stack that stays up"),
     "down": Entry(TRY, "once.operate.up", "End it"),
     "send": Entry(TRY, "once.operate.send", "Put the events of a file into the queue"),
+    "received": Entry(TRY, "once.operate.destination", "What its destination was asked to do"),
+    "destination": Entry(TRY, "once.operate.destination", "Break its destination, or put it right"),
     "normalise": Entry(
         TRY,
         "once.normalise",

@@ -221,8 +221,8 @@ def _read_rule(rule: Any, number: int) -> _Rule:
     _only(match, _MATCHES, f"{where}, match")
     return _Rule(
         match={name: str(value) for name, value in match.items()},
-        replies=[_read_reply(reply, where) for reply in _list(rule, "replies", where)],
-        then=_read_reply(rule["then"], where) if "then" in rule else None,
+        replies=[read_reply(reply, where) for reply in _list(rule, "replies", where)],
+        then=read_reply(rule["then"], where) if "then" in rule else None,
         per_event=bool(rule.get("perEvent", False)),
         sometimes=[_read_chance(chance, where) for chance in _list(rule, "sometimes", where)],
         seed=rule.get("seed", 1),
@@ -236,10 +236,10 @@ def _read_chance(chance: Any, where: str) -> tuple[float, Reply]:
             raise ValueError
     except (TypeError, ValueError):
         raise OnceError(f"{where}: sometimes is pairs of a chance, 0 to 1, and a reply") from None
-    return share, _read_reply(reply, where)
+    return share, read_reply(reply, where)
 
 
-def _read_reply(reply: Any, where: str) -> Reply:
+def read_reply(reply: Any, where: str) -> Reply:
     if isinstance(reply, int):
         reply = {"status": reply}
     if isinstance(reply, str):

@@ -20,11 +20,14 @@ from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from once.errors import OnceError
-from once.genesys.script import Reply, Script, error_body, signature_holds
+from once.genesys.script import Reply, Script, error_body, read_reply, signature_holds
 
 CLIENT_ID = "once-client"
 CLIENT_SECRET = "once-client-secret"  # noqa: S105 — known to this machine's imitation only
 SIGNING_SECRET = "whsec_b25jZS1sb2NhbC1zaWduaW5nLXNlY3JldC0wMDAx"  # noqa: S105
+
+# Paths of its own, which no Genesys has.
+RECEIVED, ALWAYS = "/once/received", "/once/always"
 
 
 @dataclass
@@ -76,6 +79,7 @@ class GenesysServer:
         self.log: list[Received] = []
         self.keys: dict[str, KeyRecord] = {}
         self.tokens_issued = 0
+        self.always: Reply | None = None
         self._on_received = on_received
         self._tokens: dict[str, _Token] = {}
         self._recent: deque[float] = deque()
@@ -125,7 +129,7 @@ class GenesysServer:
         with self._lock:
             self.log.append(entry)
         if entry.endpoint == "token":
-            reply = self.script.next_reply(entry.endpoint, entry.facts) or Reply()
+            reply = self._scripted(entry)
             self._server.closing.wait(reply.delay_seconds)
             return self._login(entry) if reply.plain else reply
         if entry.endpoint == "unknown":
@@ -139,7 +143,7 @@ class GenesysServer:
                 return refused
             self._running += 1
         try:
-            reply = self.script.next_reply(entry.endpoint, entry.facts) or Reply()
+            reply = self._scripted(entry)
             self._server.closing.wait(reply.delay_seconds)
         finally:
             with self._lock:
@@ -152,6 +156,15 @@ class GenesysServer:
         if reply.plain:
             reply = reply.with_body({"acted": True, "repeated": entry.repeated})
         return reply
+
+    def _scripted(self, entry: Received) -> Reply:
+        if self.always is not None and entry.endpoint != "token":
+            return self.always
+        return self.script.next_reply(entry.endpoint, entry.facts) or Reply()
+
+    def told_to(self, reply: Any) -> None:
+        """From now on every event gets this reply; with None what the script says again."""
+        self.always = None if reply is None else read_reply(reply, "the reply")
 
     def answered(self, entry: Received) -> None:
         if self._on_received:
@@ -287,6 +300,26 @@ class _Handler(BaseHTTPRequestHandler):
         entry.duration_ms = (time.perf_counter() - started) * 1000
         owner.answered(entry)
 
+    def do_GET(self) -> None:
+        """What was received so far, for `once received`."""
+        if self.path != RECEIVED:
+            self._send(Reply(404, error_body(404)))
+            return
+        self._send(Reply(200, [_noted(entry) for entry in list(self.server.owner.log)]))
+
+    def do_PUT(self) -> None:
+        """How it behaves from now on, for `once destination`."""
+        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.path != ALWAYS:
+            self._send(Reply(404, error_body(404)))
+            return
+        try:
+            self.server.owner.told_to(json.loads(raw))
+        except (ValueError, OnceError) as error:
+            self._send(Reply(400, {"message": str(error)}))
+        else:
+            self._send(Reply(200, {}))
+
     def _send(self, reply: Reply) -> None:
         content = b"" if reply.body is None else json.dumps(reply.body).encode()
         self.send_response(reply.status)
@@ -303,6 +336,18 @@ class _Handler(BaseHTTPRequestHandler):
         # Lingering for zero seconds turns the close into a reset.
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
+
+
+def _noted(entry: Received) -> dict[str, Any]:
+    return {
+        "atMs": entry.at_ms,
+        "endpoint": entry.endpoint,
+        "facts": entry.facts,
+        "status": entry.status,
+        "acted": entry.acted,
+        "repeated": entry.repeated,
+        "body": entry.body,
+    }
 
 
 def _endpoint(path: str) -> tuple[str, str]:

@@ -102,7 +102,8 @@ def report(at: Operation, done: Done, word: str) -> None:
         said.append(f"{done.gone} were no longer there.")
     said += [f"{escape(m)} is still there: {escape(why)}" for m, why in done.failed.items()]
     if done.left is not None:
-        said.append(f"Interrupted: {done.left} left. The same command goes on with the rest.")
+        again = " The same command goes on with the rest." if word == "replayed" else ""
+        said.append(f"Interrupted: {done.left} left.{again}")
     at.answer(done, said)
     if done.left is not None:
         raise typer.Exit(INTERRUPTED)

@@ -75,6 +75,12 @@ def of_subject(stack: Stack, pk: str) -> tuple[list[Claim], list[Latest]]:
     return sorted(claims, key=lambda claim: claim.event_time), latest
 
 
+def expires(stack: Stack, now_ms: int) -> dict[str, str]:
+    """When a row goes that is written now, as DynamoDB wants it."""
+    days = int(stack.parameters.get("ClaimDays", "30"))
+    return {"N": str(now_ms // 1000 + days * 86_400)}
+
+
 def plain(item: dict[str, Any]) -> dict[str, Any]:
     """An item without DynamoDB's types; numbers stay text, which the models read."""
     return {name: next(iter(value.values())) for name, value in item.items()}

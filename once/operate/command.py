@@ -10,6 +10,7 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import BaseModel
 from rich.console import Console, RenderableType
+from typer.core import TyperCommand
 
 from once.errors import OnceError
 from once.operate.refusals import plain
@@ -36,6 +37,14 @@ _SHARED = {
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask first.")]
 P = ParamSpec("P")
+
+
+class _Command(TyperCommand):
+    """Takes the key of an event without an organisation, which begins with -/, for no option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.ignore_unknown_options = any(argument.startswith("-/") for argument in args)
+        return super().parse_args(ctx, args)
 
 
 @dataclass
@@ -98,6 +107,6 @@ def command(
         own = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
         run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
         run.__doc__ = function.__doc__
-        app.command(name, epilog=f"Example: {example}")(run)
+        app.command(name, cls=_Command, epilog=f"Example: {example}")(run)
 
     return register

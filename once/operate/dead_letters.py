@@ -8,15 +8,31 @@ import typer
 from enrichment.contract import FIRST_SENT
 from enrichment.normalise import normalise
 from pydantic import Field
+from rich.console import RenderableType
 from rich.markup import escape
 
 from once.operate import log
 from once.operate import phrases as words
 from once.operate.bulk import PACE, Done, Rate, report, resend, work_through
 from once.operate.command import Operation, Yes, command
+from once.operate.groups import (
+    LISTED,
+    Group,
+    counts,
+    groups,
+    refuse,
+    source_of,
+    strangers,
+    table,
+)
 from once.operate.model import Model
 from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack
+from once.records import OutcomeRecord
+from once.run.report import Outcome
+
+_NAMED = 50  # ids that fit into one search
+_KEPT_MS = 14 * 86_400_000
 
 
 class DeadEnd(StrEnum):
@@ -39,13 +55,28 @@ class DeadLetter(Model):
     message_id: str
     dead_end: DeadEnd
     key: str | None = Field(description="Null for what holds no event.")
+    family: str | None
+    source: str | None
     text: str
-    error: str | None
-    receives: int
+    reason: str | None = Field(description="Of its last try, as the outcome log has it.")
+    error: str | None = Field(description="Why the rule could not deliver it.")
     sent_at_ms: int
+    body: str = Field(exclude=True)
+
+    @property
+    def why(self) -> tuple[str, str | None]:
+        return self.reason or ("NOT_DELIVERED" if self.error else "NOT_RECORDED"), self.error
+
+    @property
+    def since_ms(self) -> int:
+        return self.sent_at_ms
+
+    def is_called(self, name: str) -> bool:
+        return name in (self.message_id, self.key) or f'"{name}"' in self.body
 
 
 class DeadLetters(Model):
+    groups: list[Group]
     dead_letters: list[DeadLetter]
 
 
@@ -58,9 +89,10 @@ def register(app: typer.Typer) -> None:
 
 def list_dead(at: Operation, ids: _Ids = None, dead_end: _From = None) -> None:
     """List what lies in the dead letter queues of the queue and of the rule."""
-    found = _read(at.stack, ids, dead_end)
+    found = _chosen(_read(at.stack, dead_end), ids)
     nothing = "There is no dead letter that fits." if ids else "There are no dead letters."
-    at.answer(DeadLetters(dead_letters=found), _table(found) if found else [nothing])
+    listed = DeadLetters(groups=groups(found), dead_letters=found)
+    at.answer(listed, _view(listed) if found else [nothing])
 
 
 def replay(
@@ -71,11 +103,17 @@ def replay(
     yes: Yes = False,
 ) -> None:
     """Send dead letters through once more; what has acted already does not act again."""
-    found = _read(at.stack, ids, dead_end)
+    everything = _read(at.stack, dead_end)
+    unknown = strangers(ids, everything)
+    # Some may be gone: typed again after an interruption, it goes on with the rest.
+    if ids and len(unknown) == len(ids):
+        refuse(unknown, "dead-letters")
+    found = _chosen(everything, ids)
     if not found:
-        at.answer(Done(), ["There is no dead letter that fits."])
+        at.answer(Done(), ["There are no dead letters."])
         return
-    at.confirm(f"Replay {words.events(len(found))}?", yes)
+    facts = [*counts(found), "They go into the queue once more, and act unless a copy has acted."]
+    at.confirm(f"Replay {words.events(len(found))}?", yes, facts)
     together = Done()
     for place in DeadEnd:
         wanted = {dead.message_id for dead in found if dead.dead_end is place}
@@ -97,20 +135,30 @@ def replay(
     report(at, together, "replayed")
 
 
-def _read(stack: Stack, ids: list[str] | None, dead_end: DeadEnd | None) -> list[DeadLetter]:
+def _read(stack: Stack, dead_end: DeadEnd | None) -> list[DeadLetter]:
     found = []
     for place in [dead_end] if dead_end else list(DeadEnd):
         with Reading(stack, OUTPUTS[place]) as reading:
-            for letters in reading.batches():
-                for letter in letters:
-                    dead = _dead(letter, place)
-                    if not ids or any(_is_about(dead, letter, wanted) for wanted in ids):
-                        found.append(dead)
+            found += [_dead(letter, place) for letters in reading.batches() for letter in letters]
+    reasons = _last_reasons(stack, [dead.message_id for dead in found if dead.error is None])
+    for dead in found:
+        dead.reason = reasons.get(dead.message_id)
     return sorted(found, key=lambda dead: dead.sent_at_ms)
 
 
-def _is_about(dead: DeadLetter, letter: Letter, wanted: str) -> bool:
-    return wanted in (dead.message_id, dead.key) or f'"{wanted}"' in letter.body
+def _chosen(found: list[DeadLetter], ids: list[str] | None) -> list[DeadLetter]:
+    return [dead for dead in found if not ids or any(dead.is_called(name) for name in ids)]
+
+
+def _last_reasons(stack: Stack, ids: list[str]) -> dict[str, str]:
+    """By message, why its last try failed; of too many those that failed last."""
+    if not ids:
+        return {}
+    pattern = "|".join(ids) if len(ids) <= _NAMED else Outcome.RETRY.value
+    since_ms = log.now_ms() - _KEPT_MS
+    lines = log.insights(stack, stack.outputs["OutcomeLogGroupName"], since_ms, pattern)
+    records = (OutcomeRecord.read(line, at_ms) for at_ms, line in lines)
+    return {one.message_id: one.reason for one in records if one and one.reason}
 
 
 def _first_sent_ms(letter: Letter) -> int:
@@ -135,18 +183,26 @@ def _dead(letter: Letter, place: DeadEnd) -> DeadLetter:
         message_id=letter.message_id,
         dead_end=place,
         key=key,
+        family=element.get("family"),
+        source=source_of(element),
         text=text,
+        reason=None,
         error=": ".join(part for part in said if part) or None,
-        receives=letter.receives,
         sent_at_ms=letter.sent_ms,
+        body=letter.body,
     )
 
 
-def _table(found: list[DeadLetter]) -> Iterator[str]:
+def _view(listed: DeadLetters) -> Iterator[RenderableType]:
     now_ms = log.now_ms()
-    for dead in found:
-        age = words.age(now_ms - dead.sent_at_ms)
-        error = dead.error or f"tried {dead.receives} times"
-        yield f"{age:>6}  {dead.message_id} {dead.dead_end}: {escape(error)}"
-        yield f"{'':8}{escape(dead.text)} [dim]{escape(dead.key or '')}[/]"
-    yield "Who failed: once explain KEY. When that is mended: once dead-letters replay"
+    yield table(listed.groups, now_ms)
+    if len(listed.dead_letters) > LISTED:
+        yield f"More than {LISTED}, so not one by one: give an id, or --json."
+    else:
+        yield ""
+        for dead in listed.dead_letters:
+            age = words.age(now_ms - dead.sent_at_ms)
+            why = dead.error or words.reason(dead.why[0])
+            yield f"{age:>6}  {escape(dead.message_id)} {dead.dead_end}: {escape(why)}"
+            yield f"{'':8}{escape(dead.text)} [dim]{escape(dead.key or '')}[/]"
+    yield "Who failed: once explain KEY. When that is put right: once dead-letters replay"

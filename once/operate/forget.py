@@ -94,7 +94,7 @@ def _facts(claim: Claim, newer: list[Latest]) -> Iterator[str]:
 def _forget(stack: Stack, claim: Claim, newer: list[Latest], now_ms: int) -> None:
     """All of it or nothing: a newest time moved back under a claim that stands would let what is
     stale act."""
-    expires = {"N": str(now_ms // 1000 + int(stack.parameters.get("ClaimDays", "30")) * 86_400)}
+    expires = claims.expires(stack, now_ms)
     table = stack.outputs["ClaimTableName"]
     changes = [_opened(claim, now_ms, expires), *(_rewound(row, claim, expires) for row in newer)]
     try:

@@ -1,4 +1,4 @@
-"""`once parked`: events that no further try could help, until a person has mended the cause."""
+"""`once parked`: events that no further try could help, until a person has removed the cause."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -16,6 +16,16 @@ from once.operate import claims, log
 from once.operate import phrases as words
 from once.operate.bulk import PACE, Done, Rate, report, resend, work_through
 from once.operate.command import Operation, Yes, command
+from once.operate.groups import (
+    LISTED,
+    Group,
+    counts,
+    groups,
+    refuse,
+    source_of,
+    strangers,
+    table,
+)
 from once.operate.model import Model
 from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack
@@ -37,20 +47,27 @@ class Parked(Model):
     reason: str
     detail: str | None = None
     family: str | None = None
+    source: str | None = None
     key: str | None = None
     owner: str | None = None
     parked_at_ms: int
     element: dict[str, Any] | None = None
     letter_id: str = Field(exclude=True)
 
-    def asked_for(self, ids: list[str] | None, reason: str | None) -> bool:
-        if reason is not None and self.reason != reason.upper():
-            return False
-        subject = (self.key or "").split("/")[2:3]
-        return not ids or not {self.message_id, self.key, *subject}.isdisjoint(ids)
+    @property
+    def why(self) -> tuple[str, str | None]:
+        return self.reason, self.detail
+
+    @property
+    def since_ms(self) -> int:
+        return self.parked_at_ms
+
+    def is_called(self, name: str) -> bool:
+        return name in (self.message_id, self.key, *(self.key or "").split("/")[2:3])
 
 
 class ParkedList(Model):
+    groups: list[Group]
     parked: list[Parked]
 
 
@@ -64,19 +81,23 @@ def register(app: typer.Typer) -> None:
 
 
 def list_parked(at: Operation, ids: _Ids = None, reason: _Reason = None) -> None:
-    """List what is parked, with the reason."""
-    found = _read(at.stack, ids, reason)
+    """List what is parked, by reason, detail, family and source."""
+    found = _chosen(_read(at.stack), ids, reason)
     for parked in found:
         parked.element = None
-    at.answer(ParkedList(parked=found), _table(found) if found else [_nothing(ids, reason)])
+    listed = ParkedList(groups=groups(found), parked=found)
+    at.answer(listed, _tables(listed) if found else [_nothing(ids, reason)])
 
 
 def show(at: Operation, ids: Annotated[list[str], typer.Argument(metavar="ID...")]) -> None:
     """Show parked events whole. They may hold phone numbers."""
-    found = _read(at.stack, ids, None)
-    if not found:
-        raise OnceError(f"Nothing is parked of {', '.join(ids)}. See: once parked list")
-    at.answer(ParkedList(parked=found), [_whole(parked) for parked in found])
+    everything = _read(at.stack)
+    refuse(strangers(ids, everything), "parked")
+    found = _chosen(everything, ids, None)
+    at.answer(
+        ParkedList(groups=groups(found), parked=found),
+        (line for parked in found for line in _whole(parked)),
+    )
 
 
 def replay(
@@ -86,19 +107,26 @@ def replay(
     rate: Rate = PACE,
     yes: Yes = False,
 ) -> None:
-    """Send parked events through once more, when what they were parked for is mended."""
-    found = _read(at.stack, ids, reason)
-    uncertain = sum(parked.reason == _UNCERTAIN for parked in found)
+    """Send parked events through once more, when the cause is removed."""
+    everything = _read(at.stack)
+    unknown = strangers(ids, everything)
+    # Some may be gone: typed again after an interruption, it goes on with the rest.
+    if ids and len(unknown) == len(ids):
+        refuse(unknown, "parked")
+    _refuse_reason(reason, everything)
+    found = _chosen(everything, ids, reason)
     if not found:
         at.answer(Done(), [_nothing(ids, reason)])
         return
+    uncertain = sum(parked.reason == _UNCERTAIN for parked in found)
     question = f"Replay {words.events(len(found))}?"
     if uncertain:
         question = (
             f"{uncertain} of {len(found)} may have acted already ({_UNCERTAIN}): did you look at "
             "the destination? Replay all the same?"
         )
-    at.confirm(question, yes)
+    facts = [*counts(found), "They go into the queue once more, and act unless a copy has acted."]
+    at.confirm(question, yes, facts)
 
     def each(letter: Letter) -> None:
         parked = _parked(letter)
@@ -113,11 +141,15 @@ def drop(at: Operation, ids: _Ids = None, reason: _Reason = None, yes: Yes = Fal
     """Delete parked events that shall never act."""
     if not ids and not reason:
         raise OnceError("Name what to delete: ids, or --reason CODE. See: once parked list")
-    found = _read(at.stack, ids, reason)
+    everything = _read(at.stack)
+    refuse(strangers(ids, everything), "parked")
+    _refuse_reason(reason, everything)
+    found = _chosen(everything, ids, reason)
     if not found:
         at.answer(Done(), [_nothing(ids, reason)])
         return
-    at.confirm(f"Delete {words.events(len(found))} for good?", yes)
+    facts = [*counts(found), "Nobody can bring them back, and they never act."]
+    at.confirm(f"Delete {words.events(len(found))} for good?", yes, facts)
     _work(at, found, lambda _: None, PACE, "dropped")
 
 
@@ -128,11 +160,29 @@ def _work(
     report(at, work_through(at.stack, _OUTPUT, wanted, each, rate, at.errors), word)
 
 
-def _read(stack: Stack, ids: list[str] | None, reason: str | None) -> list[Parked]:
+def _read(stack: Stack) -> list[Parked]:
     with Reading(stack, _OUTPUT) as reading:
         found = [_parked(letter) for letters in reading.batches() for letter in letters]
-    chosen = [parked for parked in found if parked.asked_for(ids, reason)]
-    return sorted(chosen, key=lambda parked: parked.parked_at_ms)
+    return sorted(found, key=lambda parked: parked.parked_at_ms)
+
+
+def _chosen(found: list[Parked], ids: list[str] | None, reason: str | None) -> list[Parked]:
+    return [
+        parked
+        for parked in found
+        if (reason is None or parked.reason == reason.upper())
+        and (not ids or any(parked.is_called(name) for name in ids))
+    ]
+
+
+def _refuse_reason(reason: str | None, everything: list[Parked]) -> None:
+    """Where nothing can ever be parked for it."""
+    there = sorted({parked.reason for parked in everything})
+    if reason is not None and reason.upper() not in {*words.REASONS, *there}:
+        raise OnceError(
+            f"{reason} is no reason to park an event. "
+            f"There {'is ' + ', '.join(there) if there else 'is nothing parked'}."
+        )
 
 
 def _parked(letter: Letter) -> Parked:
@@ -145,6 +195,7 @@ def _parked(letter: Letter) -> Parked:
             reason=body["reason"],
             detail=element.get("detail"),
             family=element.get("family"),
+            source=source_of(element),
             key=f"{key['pk']}/{key['sk']}" if key else None,
             owner=body["owner"],
             parked_at_ms=letter.sent_ms,
@@ -184,11 +235,12 @@ def _reset(stack: Stack, parked: Parked) -> None:
         stack.client("dynamodb").update_item(
             TableName=stack.outputs["ClaimTableName"],
             Key={"pk": {"S": key["pk"]}, "sk": {"S": key["sk"]}},
-            UpdateExpression="SET #status = :failed",
+            UpdateExpression="SET #status = :failed, expires_at = :expires",
             ConditionExpression="#status = :done AND outcome = :parked AND #owner = :owner",
             ExpressionAttributeNames={"#status": "status", "#owner": "owner"},
             ExpressionAttributeValues={
                 ":failed": {"S": claims.Status.FAILED},
+                ":expires": claims.expires(stack, log.now_ms()),
                 ":done": {"S": claims.Status.DONE},
                 ":parked": {"S": "PARKED"},
                 ":owner": {"S": parked.owner},
@@ -199,14 +251,21 @@ def _reset(stack: Stack, parked: Parked) -> None:
             raise
 
 
-def _table(found: list[Parked]) -> Iterator[RenderableType]:
-    table = Table("Age", "Reason", Column("Message", no_wrap=True), "What", box=None)
+def _tables(listed: ParkedList) -> Iterator[RenderableType]:
     now_ms = log.now_ms()
-    for parked in found:
-        age = words.age(now_ms - parked.parked_at_ms)
-        table.add_row(age, parked.reason, parked.message_id, escape(_what(parked)))
-    yield table
-    yield "One whole: once parked show ID. Mended: once parked replay. Never: once parked drop ID"
+    yield table(listed.groups, now_ms)
+    if len(listed.parked) > LISTED:
+        yield f"More than {LISTED}, so not one by one: give an id or --reason, or --json."
+    else:
+        entries = Table("age", "reason", Column("message", no_wrap=True), "what", box=None)
+        for parked in listed.parked:
+            age = words.age(now_ms - parked.parked_at_ms)
+            entries.add_row(
+                age, escape(parked.reason), escape(parked.message_id), escape(_what(parked))
+            )
+        yield ""
+        yield entries
+    yield "One whole: once parked show ID. Put right: once parked replay. Never: once parked drop"
 
 
 def _nothing(ids: list[str] | None, reason: str | None) -> str:
@@ -220,6 +279,7 @@ def _what(parked: Parked) -> str:
     return f"{words.event(parked.family or '', parked.key)} ({kind} {subject})"
 
 
-def _whole(parked: Parked) -> str:
-    element = json.dumps(parked.element, indent=2, ensure_ascii=False)
-    return f"{parked.message_id}: {words.reason(parked.reason)}\n{escape(element)}"
+def _whole(parked: Parked) -> Iterator[str]:
+    yield escape(f"{parked.message_id}: {words.reason(parked.reason)}")
+    for line in json.dumps(parked.element, indent=2, ensure_ascii=False).split("\n"):
+        yield escape(line)

@@ -37,7 +37,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z_ ]*")
 _SILENT = {"source=PURECLOUD", "primary=True"}  # of nearly every event, so it says nothing
 _OTHERS = {"userId": "agent", "user.id": "agent", "queueId": "queue"}
 
-_REASONS = {
+REASONS = {
     "ACTED": "",
     "OBSERVED": "nobody was called: the target or the mapping says so",
     "OBSERVED_UNMARKED": "nobody was called, and its mark was lost",
@@ -61,6 +61,9 @@ _REASONS = {
     "OVERFLOW_FAILED": "the overflow bucket did not take its body",
     "OVERFLOW_NOT_CONFIGURED": "the enrichment was deployed without its overflow bucket",
     "BATCH_TOO_LARGE": "its batch is too large for the state machine: lower BatchSize",
+    "NOT_RECORDED": "given up by the queue; nothing is recorded of its last try",
+    "NOT_DELIVERED": "the rule could not deliver it",
+    "NOT_OURS": "nothing that this stack parked",
     "REJECTED": "the destination refused it for good",
     "UNCERTAIN": "the destination failed in the middle of it and may have acted",
     "BODY_MISSING": "the message has no body",
@@ -93,7 +96,7 @@ def event(family: str, key: str) -> str:
 def reason(code: str | None) -> str:
     if code is None:
         return ""
-    return _REASONS.get(code, code.replace("_", " ").lower())
+    return REASONS.get(code, code.replace("_", " ").lower())
 
 
 def events(count: int) -> str:

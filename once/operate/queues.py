@@ -38,7 +38,6 @@ class Letter:
     message_id: str
     body: str
     sent_ms: int
-    receives: int
     attributes: dict[str, str]
     receipt: str = field(repr=False)
 
@@ -94,7 +93,7 @@ class Reading:
                 MaxNumberOfMessages=_BATCH,
                 WaitTimeSeconds=_POLL_SECONDS,
                 VisibilityTimeout=min(self._hide_seconds, LONGEST_HIDE_SECONDS),
-                MessageSystemAttributeNames=["SentTimestamp", "ApproximateReceiveCount"],
+                MessageSystemAttributeNames=["SentTimestamp"],
                 MessageAttributeNames=["All"],
             )
             letters = [_letter(message) for message in answer.get("Messages", [])]
@@ -120,7 +119,6 @@ def _letter(message: dict[str, Any]) -> Letter:
         message_id=message["MessageId"],
         body=message["Body"],
         sent_ms=int(message["Attributes"]["SentTimestamp"]),
-        receives=int(message["Attributes"]["ApproximateReceiveCount"]),
         attributes={
             name: attribute.get("StringValue", "")
             for name, attribute in message.get("MessageAttributes", {}).items()

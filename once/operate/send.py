@@ -67,16 +67,10 @@ def send(
     """Put the events of a file into the queue, as the rule would deliver them."""
     lines = read_lines(events)
     not_json = sum(not line.is_json() for line in lines)
-    facts = []
-    if not at.stack.embedded:
-        facts.append("They act as if they came from Genesys.")
-    if not_json:
-        facts.append(
-            f"{not_json} of {len(lines)} are not JSON, so they will be parked. "
-            "Is it the right file?"
+    if not at.stack.embedded or not_json > len(lines) / 2:
+        at.confirm(
+            f"Send {words.events(len(lines))} there?", yes, _facts(at.stack, len(lines), not_json)
         )
-    if facts:
-        at.confirm(f"Send {words.events(len(lines))} there?", yes, facts)
     started_ms = log.now_ms()
     messages = _Messages()
     Sender(at.stack.client("sqs"), None, at.stack.outputs, messages).to_queue(lines)
@@ -87,6 +81,13 @@ def send(
     at.answer(sent, _view(sent, timeout))
     if sent.unsettled:
         raise typer.Exit(ATTENTION)
+
+
+def _facts(stack: Stack, lines: int, not_json: int) -> Iterator[str]:
+    if not stack.embedded:
+        yield "They act as if they came from Genesys."
+    if not_json:
+        yield f"Not JSON, so they will be parked: {not_json} of {lines}. Is it the right file?"
 
 
 def _await(stack: Stack, sent: Sent, ids: list[str], since_ms: int, timeout: float) -> None:

@@ -11,6 +11,7 @@ from proof.embedded import Embedded
 from proof.events import customer_start
 from tests.operate.conftest import once
 from tests.operate.support import (
+    destination_answers,
     keys_asked,
     machine,
     pk_of,
@@ -112,6 +113,41 @@ def test_a_dead_letter_that_had_acted_does_not_act_again(operated: Embedded) -> 
     until(lambda: len(told("d-acted")[0]["messages"]) == 2)
     assert told("d-acted")[0]["messages"][1]["cause"] == "SAME_ENVELOPE"
     assert len(keys_asked(operated, "d-acted")) == 1
+
+
+def test_looking_changes_nothing_of_what_is_shown_and_groups_are_counted(
+    operated: Embedded,
+) -> None:
+    for number in (1, 2):
+        operated.client("sqs").send_message(
+            QueueUrl=operated.outputs["EventDeadLettersUrl"],
+            MessageBody=json.dumps(customer_start(f"d-look-{number}")),
+        )
+    ids = ["d-look-1", "d-look-2"]
+    first = once("dead-letters", "list", *ids, "--json").out
+    for _ in range(3):
+        assert once("dead-letters", "list", *ids, "--json").out == first
+    (group,) = json.loads(first)["groups"]
+    assert (group["reason"], group["count"], group["source"]) == ("NOT_RECORDED", 2, "tests")
+    asked = once("dead-letters", "replay", *ids)
+    assert "2 NOT_RECORDED: given up by the queue" in asked.err
+    assert "Replay 2 events?" in asked.err
+    wrong = once("dead-letters", "replay", "d-typo", "--yes")
+    assert (wrong.code, "nothing of d-typo" in wrong.err) == (1, True)
+    assert len(dead(*ids)) == 2
+    assert once("dead-letters", "replay", *ids, "--yes").code == 0
+    until(lambda: verdict("d-look-1") == verdict("d-look-2") == "acted once")
+
+
+def test_the_reason_of_the_last_try_stands_beside_a_dead_letter(operated: Embedded) -> None:
+    destination_answers(operated, "d-reason", *[503] * 8)
+    with tried_once(operated):
+        operated.send(customer_start("d-reason"))
+        (letter,) = until(lambda: dead("d-reason"))
+    assert letter["reason"] == "ACTION_UNANSWERED"
+    said = once("dead-letters", "list", "d-reason").out
+    assert "queue: the destination gave no good answer in time" in said
+    assert once("dead-letters", "replay", "d-reason", "--yes").code == 0
 
 
 def test_an_interrupted_replay_leaves_both_dead_ends_as_they_were(

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from once.operate import log
 from once.operate.bulk import resend
 from once.operate.stack import Stack
 from proof.embedded import Embedded
@@ -38,7 +39,7 @@ def test_a_refused_event_is_listed_with_its_reason_and_shown_whole(operated: Emb
     said = once("parked", "list", "p-shown").out
     assert "REJECTED" in said
     assert entry["messageId"] in said
-    assert " s " in said.splitlines()[2][:8]
+    assert [line for line in said.splitlines() if entry["messageId"] in line and " s " in line[:8]]
     shown = once("parked", "show", entry["messageId"])
     assert '"conversationId": "p-shown"' in shown.out
     assert "refused it for good" in shown.out
@@ -172,6 +173,66 @@ def test_what_is_not_ours_stays_and_is_said(operated: Embedded) -> None:
     assert answer.code == 3
     assert "nothing to replay" in answer.out
     assert once("parked", "drop", sent["MessageId"], "--yes").code == 0
+
+
+def test_what_is_parked_is_counted_by_reason_and_asked_about_by_reason(operated: Embedded) -> None:
+    for conversation in ("p-group-1", "p-group-2"):
+        destination_answers(operated, conversation, 422)
+    destination_answers(operated, "p-group-3", "processing")
+    operated.settle(*[customer_start(f"p-group-{number}") for number in (1, 2, 3)])
+    ids = [f"p-group-{number}" for number in (1, 2, 3)]
+    listed = once("parked", "list", *ids, "--json").json
+    assert [(group["reason"], group["count"]) for group in listed["groups"]] == [
+        ("REJECTED", 2),
+        ("UNCERTAIN", 1),
+    ]
+    first, second, _ = [entry["parkedAtMs"] for entry in listed["parked"]]
+    assert {entry["source"] for entry in listed["parked"]} == {"tests"}
+    group = listed["groups"][0]
+    assert (group["family"], group["source"]) == ("conversation.customer.start", "tests")
+    assert group["firstMs"] <= group["lastMs"]
+    assert first <= second
+    assert "2 REJECTED: the destination refused it for good" in once("parked", "drop", *ids).err
+    asked = once("parked", "replay", *ids)
+    assert "1 UNCERTAIN: the destination failed in the middle of it" in asked.err
+    assert "1 of 3 may have acted already" in asked.err
+    once("parked", "drop", *ids, "--yes")
+
+
+def test_a_mistake_of_typing_drops_and_replays_nothing(operated: Embedded) -> None:
+    destination_answers(operated, "p-good", 422)
+    operated.settle(customer_start("p-good"))
+    for command in (["drop", "p-typo"], ["drop", "p-good", "p-typo"], ["replay", "p-typo"]):
+        answer = once("parked", *command, "--yes")
+        assert (answer.code, answer.out) == (1, "")
+        assert "There is nothing of p-typo" in answer.err
+    for name in ("drop", "replay"):
+        answer = once("parked", name, "--reason", "REJEKTED", "--yes")
+        assert (answer.code, "REJEKTED is no reason" in answer.err) == (1, True)
+    assert len(parked("p-good")) == 1
+    once("parked", "drop", "p-good", "--yes")
+
+
+def test_a_claim_that_a_replay_opens_is_kept_as_long_as_a_new_one(operated: Embedded) -> None:
+    destination_answers(operated, "p-expires", "processing")
+    operated.settle(customer_start("p-expires"))
+    pk = pk_of("p-expires")
+    (sk,) = operated.rows(pk)
+    operated.client("dynamodb").update_item(
+        TableName=operated.outputs["ClaimTableName"],
+        Key={"pk": {"S": pk}, "sk": {"S": sk}},
+        UpdateExpression="SET expires_at = :soon",
+        ExpressionAttributeValues={":soon": {"N": str(log.now_ms() // 1000 + 60)}},
+    )
+    once("pause", "--yes")
+    try:
+        assert once("parked", "replay", "p-expires", "--yes").code == 0
+        (row,) = operated.rows(pk).values()
+    finally:
+        once("resume")
+    assert row["status"] == "FAILED"
+    assert int(row["expires_at"]) > log.now_ms() // 1000 + 7 * 86_400
+    until(lambda: len(keys_asked(operated, "p-expires")) == 2)
 
 
 def test_a_pace_is_kept(operated: Embedded) -> None:

@@ -161,4 +161,4 @@ def test_with_a_file_of_events_that_cannot_be_sent(
 ) -> None:
     if content is not None:
         Path("events.jsonl").write_text(content)
-    assert said in refusal("send", "events.jsonl")
+    assert said in refusal("send", "events.jsonl", "--yes")

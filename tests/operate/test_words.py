@@ -53,7 +53,7 @@ def test_every_reason_of_the_machine_and_the_enrichment_is_put_in_words() -> Non
     # These say why a message is a copy; that is told by its cause, which knows more.
     given -= {"SAME_KEY", "SAME_EVENT_ID", "SETTLED_BEFORE", "COLLAPSED"}
     given -= {"NEWER_STATE", "NEWER_OCCURRENCE"}
-    assert {code for code in given if code not in words._REASONS} == set()
+    assert {code for code in given if code not in words.REASONS} == set()
 
 
 @pytest.mark.parametrize(

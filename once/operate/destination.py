@@ -1,0 +1,126 @@
+"""`once received` and `once destination`: what the destination of an embedded stack was asked, and
+breaking it while the stack is up."""
+
+import json
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import typer
+import urllib3
+from pydantic import Field
+from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+from once.errors import OnceError
+from once.genesys.server import ALWAYS, RECEIVED
+from once.operate import phrases as words
+from once.operate.command import Operation, command
+from once.operate.model import Model
+from once.operate.stack import Stack
+
+_LISTED = 50
+_SECONDS = 5.0
+_STATES: dict[str, Any] = {
+    "ok": None,
+    "down": "reset",
+    "hanging": "timeout",
+    "429": {"status": 429, "retryAfter": 5},
+}
+
+
+class Call(Model):
+    """One request that asked the destination to act."""
+
+    at_ms: int
+    family: str | None
+    state: str | None
+    subject_id: str | None
+    idempotency_key: str | None
+    status: int | None = Field(description="What it answered; null where it hung up.")
+    acted: bool
+    repeated: bool = Field(description="Whether it had acted under this key before.")
+    body: Any = None
+
+
+class ReceivedCalls(Model):
+    calls: list[Call]
+
+
+class State(Model):
+    destination: str
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "received", "once received --json")(received)
+    command(app, "destination", "once destination down")(destination)
+
+
+def received(at: Operation) -> None:
+    """Show what the destination of an embedded stack was asked, and how it answered."""
+    entries = json.loads(_ask(at.stack, "GET", RECEIVED))
+    calls = [
+        Call.model_validate({**entry, **entry["facts"]}) for entry in entries if entry["facts"]
+    ]
+    at.answer(ReceivedCalls(calls=calls), _view(calls))
+
+
+def destination(
+    at: Operation,
+    state: Annotated[
+        str,
+        typer.Argument(
+            metavar="ok|down|hanging|429|REPLY",
+            help="REPLY is a status, or a word of a script: lose, processing, authentication, …",
+        ),
+    ],
+) -> None:
+    """Break the destination of an embedded stack, or put it right again, while it is up."""
+    if state.isdecimal() and not 200 <= int(state) <= 599:
+        raise OnceError(f"{state} is no status that ends a request: 200 to 599.")
+    reply = _STATES.get(state, int(state) if state.isdecimal() else state)
+    _ask(at.stack, "PUT", ALWAYS, reply)
+    said = "behaves as it did when it came up" if state == "ok" else f"is {state} for every event"
+    at.answer(State(destination=state), [f"The destination {escape(said)}."])
+
+
+def _ask(stack: Stack, method: str, path: str, content: Any = None) -> bytes:
+    if stack.up is None:
+        raise OnceError(
+            "Only an embedded stack has a destination that belongs to it. Start one with: once up"
+        )
+    pool = urllib3.PoolManager(retries=False, timeout=_SECONDS)
+    body = json.dumps(content).encode() if method == "PUT" else None
+    try:
+        answer = pool.request(method, stack.up.genesys + path, body=body)
+    except urllib3.exceptions.HTTPError as error:
+        raise OnceError(f"The destination at {stack.up.genesys} does not answer.") from error
+    if answer.status != HTTPStatus.OK:
+        raise OnceError(str(answer.json()["message"]))
+    return answer.data
+
+
+def _view(calls: list[Call]) -> Iterator[RenderableType]:
+    if not calls:
+        yield "It was asked nothing yet."
+        return
+    table = Table("time", "answer", "", "what", "key", box=None)
+    for call in calls[-_LISTED:]:
+        acted = "again" if call.repeated else "acted" if call.acted else ""
+        family, state = call.family or "", call.state or ""
+        parts = (family, "" if family.endswith(state) else state, call.subject_id)
+        name = " ".join(part for part in parts if part)
+        table.add_row(
+            words.clock(call.at_ms),
+            "none" if call.status is None else str(call.status),
+            acted,
+            escape(name),
+            escape((call.idempotency_key or "")[:8]),
+        )
+    yield table
+    if len(calls) > _LISTED:
+        yield f"The last {_LISTED} of {len(calls):,}; --json has all."
+    acts = sum(call.acted and not call.repeated for call in calls)
+    again = sum(call.repeated for call in calls)
+    yield f"Asked {len(calls):,} times, acted on {words.events(acts)}; asked to act again: {again}."

@@ -1,0 +1,101 @@
+"""The destination of a stack that is up: broken and put right without a restart, and what it was
+asked; and `once send --wait`, which says by its exit code whether all is settled."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from once.operate.up_process import _whom_it_calls
+from proof.embedded import Embedded
+from proof.events import customer_start
+from tests.operate.conftest import Answer, once
+from tests.operate.support import until, verdict
+
+
+@pytest.fixture
+def broken_meanwhile(operated: Embedded) -> Iterator[Embedded]:
+    yield operated
+    assert once("destination", "ok").code == 0
+
+
+def sent(*events: dict[str, Any], wait: str = "60") -> Answer:
+    Path("events.json").write_text(json.dumps(events, indent=2))
+    return once("send", "events.json", "--wait", "--timeout", wait, "--json")
+
+
+def calls(conversation: str) -> list[tuple[int | None, bool, bool]]:
+    return [
+        (call.get("status"), call["acted"], call["repeated"])
+        for call in once("received", "--json").json["calls"]
+        if call.get("subjectId") == conversation
+    ]
+
+
+@pytest.mark.embedded
+def test_a_destination_that_refuses_and_is_put_right(broken_meanwhile: Embedded) -> None:  # noqa: ARG001
+    assert once("destination", "422").code == 0
+    answer = sent(customer_start("x-refused"))
+    assert (answer.code, answer.json["outcomes"]) == (0, {"PARKED": 1})
+    assert once("destination", "ok").code == 0
+    answer = sent(customer_start("x-taken"), customer_start("x-taken"))
+    assert (answer.code, answer.json["outcomes"]) == (0, {"PROCESSED": 1, "DUPLICATE": 1})
+    assert calls("x-refused") == [(422, False, False)]
+    assert calls("x-taken") == [(200, True, False)]
+    said = once("received").out
+    assert "conversation.customer.start x-taken" in " ".join(said.split())
+    once("parked", "drop", "x-refused", "--yes")
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("state", ["down", "hanging", "429", "503", "lose"])
+def test_what_is_not_settled_in_time_ends_with_3_and_its_reason(
+    broken_meanwhile: Embedded,  # noqa: ARG001
+    state: str,
+) -> None:
+    assert once("destination", state).code == 0
+    conversation = f"x-{state}"
+    answer = sent(customer_start(conversation), wait="2")
+    assert answer.code == 3
+    assert sum(answer.json["unsettled"].values()) == 1
+    until(lambda: calls(conversation))
+    assert once("destination", "ok").code == 0
+    until(lambda: (verdict(conversation) or "").startswith("acted"))
+
+
+@pytest.mark.embedded
+def test_a_state_that_no_destination_has_is_refused_with_those_there_are(
+    operated: Embedded,  # noqa: ARG001
+) -> None:
+    for state, said in (("broken", "lose"), ("99", "200 to 599")):
+        answer = once("destination", state)
+        assert (answer.code, said in answer.err) == (1, True)
+
+
+@pytest.mark.embedded
+def test_a_file_that_is_mostly_no_json_is_asked_about_before_it_is_sent(
+    operated: Embedded,
+) -> None:
+    before = len(operated.destination.log)
+    Path("notes.txt").write_text("not\nan\nevent\n")
+    answer = once("send", "notes.txt", says="n\n")
+    assert answer.code == 1
+    assert "Not JSON, so they will be parked: 3 of 3" in answer.err
+    assert "Nothing was changed" in answer.err
+    assert once("parked", "list", "--reason", "NOT_JSON", "--json").json["parked"] == []
+    assert len(operated.destination.log) == before
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"ActionTarget": "genesys", "GenesysHost": "https://theirs"}, "https://theirs"),
+        ({"ActionTarget": "webhook", "WebhookUrl": "https://ours/hook"}, "https://ours/hook"),
+        ({"ActionTarget": "none"}, "nobody (ActionTarget is none)"),
+        ({"ActionTarget": "genesys", "ActionFunctionArn": "arn:x"}, "arn:x"),
+    ],
+)
+def test_up_names_the_destination_that_is_used(parameters: dict[str, str], said: str) -> None:
+    assert _whom_it_calls(parameters) == said
