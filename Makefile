@@ -107,6 +107,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \
 		echo "genesys-once needs Python 3.11, 3.12 or 3.13, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1)."; \
 		echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Installing what requirements.lock pins into $(VENV); it takes about a minute."
 	@if command -v uv >/dev/null && uv --version >/dev/null 2>&1; then \
 		uv venv --quiet --clear --seed --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV) && \
 		VIRTUAL_ENV=$(VENV) uv pip install --quiet --no-deps -r requirements.lock -e .; \
@@ -115,3 +116,4 @@ $(READY): requirements.lock pyproject.toml
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock -e .; \
 	fi
 	@touch $(READY)
+	@echo "Ready. Try it: make run"

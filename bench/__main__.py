@@ -5,6 +5,7 @@
 import importlib
 import sys
 import time
+import traceback
 
 from bench import numbers
 
@@ -16,13 +17,22 @@ def main() -> int:
     for name in BENCHES:
         print(f"\n== bench.{name}", flush=True)
         began = time.monotonic()
-        if importlib.import_module(f"bench.{name}").main():
+        if not _holds(name):
             failed.append(name)
         print(f"== bench.{name}: {time.monotonic() - began:.0f} s", flush=True)
     numbers.write()
     if failed:
-        print(f"A bound did not hold in: {', '.join(failed)}", file=sys.stderr)
+        print(f"Not measured, or a bound did not hold: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _holds(name: str) -> bool:
+    """On a busy machine one may fail to count; the others still measure."""
+    try:
+        return not importlib.import_module(f"bench.{name}").main()
+    except Exception:
+        traceback.print_exc()
+        return False
 
 
 if __name__ == "__main__":

@@ -7,6 +7,14 @@ import pytest
 from proof.embedded import Embedded, deployed
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whoever uses the stack is marked, so that `make test-fast` never deploys one."""
+    for item in items:
+        if "embedded" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.embedded)
+
+
 @pytest.fixture(scope="session")
 def embedded() -> Iterator[Embedded]:
     """The project's own template, deployed once for the whole session."""

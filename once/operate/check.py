@@ -24,6 +24,7 @@ _POLL_SECONDS = 2.0
 _PARKING = "ParkingQueueUrl"
 # What a good run needs beside the time that a message stays hidden.
 _PATIENCE_SECONDS = 120
+_RETURN_SECONDS = 120
 _GRACE_SECONDS = 5
 
 
@@ -82,7 +83,7 @@ def _fly(
     _send(stack, good, good.copy())
     _wait(stack, started_ms, canaries, _PATIENCE_SECONDS, lambda told: _all_settled([good], told))
     step(f"waiting up to {hidden_seconds} s for the one that was handed back")
-    patience = hidden_seconds + _PATIENCE_SECONDS
+    patience = hidden_seconds + _RETURN_SECONDS
     _wait(stack, started_ms, canaries, patience, lambda told: _all_settled([failing], told))
     # Had the pipe handed back more than it was told to, that would come now.
     time.sleep(_GRACE_SECONDS)

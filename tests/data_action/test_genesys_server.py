@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 import urllib3
-from typer.testing import CliRunner
 
-from once.cli import app
 from once.errors import OnceError
 from once.genesys.script import Script
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, GenesysServer
@@ -233,13 +231,3 @@ def test_once_genesys_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
         rest, _ = process.communicate(timeout=10)
     assert process.returncode == 0
     assert re.search(r"^401  token", rest, re.MULTILINE)
-
-
-def test_once_mapping_check_names_the_faulty_line(tmp_path: Path) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text('[actions]\n"*" = "a"\n[inputs]\nkey = "idempotencyKey"\nx = "subjekt.id"\n')
-    result = CliRunner().invoke(app, ["mapping", "check", str(file)])
-    assert result.exit_code == 1
-    assert f'{file}:5: an event has no "subjekt.id"' in result.output
-
-    assert CliRunner().invoke(app, ["mapping", "check"]).exit_code == 0

@@ -27,6 +27,10 @@ PHASES = {
 }
 
 
+def _hear_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Run:
     """A `once run` whose files, and so the command lines of all it starts, lie in one folder."""
 
@@ -42,6 +46,8 @@ class Run:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            # What a shell starts in the background ignores it, and so would all it starts.
+            preexec_fn=_hear_ctrl_c,
         )
         self.output = b""
 

@@ -50,7 +50,7 @@ def test_a_pipe_that_deletes_what_was_handed_back_is_found(
     def forgets_its_report(definition: dict[str, Any]) -> None:
         definition["States"]["ReportBatch"]["Output"] = {BATCH_REPORT: []}
 
-    monkeypatch.setattr(checking, "_PATIENCE_SECONDS", 8)
+    monkeypatch.setattr(checking, "_RETURN_SECONDS", 8)
     with machine(operated, forgets_its_report):
         answer = once("check", "--yes", "--json")
     assert answer.code == 3

@@ -1,0 +1,31 @@
+"""`make bench` on a busy machine."""
+
+import types
+
+import pytest
+
+import bench.__main__ as benches
+
+
+def test_one_that_cannot_count_does_not_take_the_others_with_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured, written = [], []
+
+    def imported(name: str) -> types.SimpleNamespace:
+        def main() -> int:
+            if name == "bench.cost":
+                raise RuntimeError("it counted 3 of 4")
+            measured.append(name)
+            return 0
+
+        return types.SimpleNamespace(main=main)
+
+    monkeypatch.setattr(benches.importlib, "import_module", imported)
+    monkeypatch.setattr(benches.numbers, "write", lambda: written.append(True))
+    assert benches.main() == 1
+    assert measured == ["bench.enrichment", "bench.data_action", "bench.scale"]
+    assert written == [True]
+    said = capsys.readouterr().err
+    assert "it counted 3 of 4" in said
+    assert "Not measured, or a bound did not hold: cost" in said
