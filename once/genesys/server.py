@@ -162,7 +162,7 @@ class GenesysServer:
             return self.always
         return self.script.next_reply(entry.endpoint, entry.facts) or Reply()
 
-    def told_to(self, reply: Any) -> None:
+    def answer_always(self, reply: Any) -> None:
         """From now on every event gets this reply; with None what the script says again."""
         self.always = None if reply is None else read_reply(reply, "the reply")
 
@@ -314,7 +314,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(Reply(404, error_body(404)))
             return
         try:
-            self.server.owner.told_to(json.loads(raw))
+            self.server.owner.answer_always(json.loads(raw))
         except (ValueError, OnceError) as error:
             self._send(Reply(400, {"message": str(error)}))
         else:

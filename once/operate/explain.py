@@ -197,7 +197,7 @@ def _event(event: Event, clock: str, links: dict[str, str]) -> Iterator[str]:
         text = f"{message.outcome}: {message.text}" if message.text else message.outcome
         if message.because_of not in (None, message.message_id):
             text += f" ← {message.because_of}"
-        yield f"{_INDENT}{message.message_id} {escape(text)}"
+        yield f"{_INDENT}{escape(f'{message.message_id} {text}')}"
     if event.key:
         yield f"{_INDENT}[dim]{escape(event.key)}[/]"
     if event.execution:

@@ -90,7 +90,7 @@ def counts(found: Collection[Lying]) -> Iterator[str]:
 
 
 def strangers(ids: list[str] | None, found: Collection[Lying]) -> list[str]:
-    """Names that fit nothing, most likely mistakes of typing."""
+    """Names that fit nothing, most likely typos."""
     return [name for name in ids or () if not any(one.is_called(name) for one in found)]
 
 

@@ -85,7 +85,7 @@ def test_a_document_and_an_array_are_read_as_what_they_are(
         assert [one["kind"] for one in elements] == ["event"] * count
 
 
-def test_whoever_reads_only_the_first_line_is_not_told_of_a_faulty_file(tmp_path: Path) -> None:
+def test_a_reader_of_the_first_line_alone_gets_no_error(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text(f"{json.dumps(EVENT)}\n" * 500)
     command = shlex.join([sys.executable, "-m", "once.cli", "normalise", str(path)])

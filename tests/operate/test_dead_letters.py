@@ -171,6 +171,6 @@ def test_an_interrupted_replay_leaves_both_dead_ends_as_they_were(
         until(lambda: verdict(conversation) == "acted once")  # noqa: B023 - awaited at once
 
 
-def test_a_name_that_fits_no_dead_letter_is_a_mistake_of_typing(operated: Embedded) -> None:  # noqa: ARG001
+def test_a_name_that_fits_no_dead_letter_is_an_error(operated: Embedded) -> None:  # noqa: ARG001
     answer = once("dead-letters", "replay", "no-such-event", "--yes")
     assert (answer.code, "nothing of no-such-event" in answer.err) == (1, True)

@@ -199,7 +199,7 @@ def test_what_is_parked_is_counted_by_reason_and_asked_about_by_reason(operated:
     once("parked", "drop", *ids, "--yes")
 
 
-def test_a_mistake_of_typing_drops_and_replays_nothing(operated: Embedded) -> None:
+def test_a_typo_drops_and_replays_nothing(operated: Embedded) -> None:
     destination_answers(operated, "p-good", 422)
     operated.settle(customer_start("p-good"))
     for command in (["drop", "p-typo"], ["drop", "p-good", "p-typo"], ["replay", "p-typo"]):
