@@ -67,7 +67,8 @@ def test_no_command_lets_an_event_steer_the_terminal(operated: Embedded) -> None
             assert steering(answer.out + answer.err) <= {"\n"}, command
     shown = once("parked", "show", *parked).out
     assert "\\u001b[2J" in shown
-    assert "[/][red]:warning:" in shown
+    assert "[red]:warning:" in shown
+    assert "-[/]" in shown
     for question in (["parked", "drop", *parked], ["forget", keys[0]], ["dead-letters", "replay"]):
         asked = once(*question, says="n\n")
         assert "Nothing was changed" in asked.err
