@@ -111,6 +111,27 @@ class HealthRow(_Row):
     expires_at: ExpiresAt
 
 
+class BreakerRow(_Row):
+    """The circuit breaker. There is no such row while calls are answered."""
+
+    pk: Literal["pace"]
+    """Shared by all events."""
+    sk: Literal["breaker"]
+    """There is one."""
+    since: PastMs | None = None
+    """When the first failed call began, epoch milliseconds; of a hold, when it was set."""
+    failed: set[str] | None = Field(None, examples=[["0a1b2c3d4e5f6071"]])
+    """First 16 digits of the idempotency keys of events that failed for the first time. With 20 of
+    them, 9 seconds after `since`, the breaker opens."""
+    open_until: PastMs | None = None
+    """Nobody calls before then, epoch milliseconds; then one batch probes. Absent: it counts."""
+    not_before: PastMs | None = None
+    """Nobody calls before then, epoch milliseconds: the destination asked for it, or a person."""
+    held: str | None = None
+    """Who holds all calls until `not_before`, and why; only by `once hold`."""
+    expires_at: ExpiresAt
+
+
 class ActionRequest(BaseModel):
     """What the state machine sends the data action, ours or a Lambda of your own."""
 
@@ -130,6 +151,144 @@ class ActionRequest(BaseModel):
     """How often this execution has asked before."""
     execution: Owner
     """The claim's owner, for your own logs."""
+
+
+class _Pacing(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=to_camel, extra="forbid", use_attribute_docstrings=True
+    )
+
+
+class _Breaker(_Pacing):
+    """The breaker's row as the batch read it at its start."""
+
+    since: PastMs | None = None
+    """When the first failed call began."""
+    failed: int | None = Field(None, ge=0)
+    """How many keys are in its set."""
+    open_until: PastMs | None = None
+    """Absent while it only counts."""
+    not_before: PastMs | None = None
+    """Of a 429, or of a hold."""
+    held: str | None = None
+    """Of a hold only."""
+
+
+class _Candidate(_Pacing):
+    """An event that would be called for: no copy, and nothing that was parked."""
+
+    message_id: str
+    subject_key: str
+    occurred_at_ms: int
+    receives: int = Field(ge=1)
+    """Where one event probes, it is the one with the fewest."""
+    sent_at_ms: PastMs
+    """After ten days it is allowed whatever the pace says: it is parked, not called for."""
+
+
+class PaceBegin(_Pacing):
+    """What the state machine asks the pacing function before the calls of a batch: only with a
+    limit, while the breaker has a row, or where that row could not be read."""
+
+    version: Literal["1"]
+    ask: Literal["begin"]
+    run: str
+    """Last part of the execution's id, for the logs."""
+    deadline_ms: PastMs
+    """The batch begins no call after it."""
+    breaker: _Breaker | None = None
+    """Absent where there was no row."""
+    breaker_unread: bool | None = None
+    """True where the row could not be read."""
+    events: list[_Candidate]
+
+
+class PaceBeginAnswer(_Pacing):
+    """For which events a call may be made."""
+
+    allowed: list[str]
+    """Message ids."""
+    reason: Literal["LIMITED", "BREAKER_OPEN", "RATE_LIMITED"] | None = None
+    """Why the others are handed back; absent where all are allowed."""
+    calls_allowed: Literal[1, 2]
+    """Calls an event may cost: with a limit, and for a probe, one."""
+    call_until_ms: PastMs
+    """No call begins after it; never later than the batch's own deadline."""
+    slot: int | None = None
+    """Where the tokens come from; only with a limit."""
+    tokens: int | None = Field(None, ge=1)
+    """How many calls were granted; only with a limit."""
+    probe: PastMs | None = None
+    """The `open_until` that this batch wrote: it makes the one call that may close the breaker."""
+
+
+class _Pace(_Pacing):
+    """From the first answer."""
+
+    slot: int | None = None
+    tokens: int | None = None
+    probe: PastMs | None = None
+
+
+class _HandedBack(_Pacing):
+    """An event whose message stays on the queue."""
+
+    message_id: str
+    receipt_handle: str
+    copies: list[str] | None = None
+    """Receipt handles of the copies that share its verdict."""
+    subject_key: str
+    """Events of one subject draw the same random number."""
+    sent_at_ms: PastMs
+    reason: str = Field(examples=["CALL_FAILED"])
+    failed_at_ms: PastMs | None = None
+    """Absent if it never failed."""
+    lease_until_ms: PastMs | None = None
+    """Of HELD, and of claims of our own that may still stand; absent of all else."""
+
+
+class PaceEnd(_Pacing):
+    """What the state machine asks after the calls of a batch: only where something is handed back,
+    tokens are left, or the breaker must learn something. It is asked once and not again: giving
+    tokens back is not idempotent, and without return times the queue's own visibility holds."""
+
+    version: Literal["1"]
+    ask: Literal["end"]
+    run: str
+    """Last part of the execution's id, for the logs."""
+    started_ms: PastMs
+    breaker: _Breaker | None = None
+    """As it was at the batch's start; absent where there was no row."""
+    breaker_unread: bool | None = None
+    """True where the row could not be read."""
+    pace: _Pace | None = None
+    """Absent where the batch did not ask at its beginning."""
+    calls: int = Field(ge=0)
+    """Made in all."""
+    answered: bool
+    """Whether any call was: the event acted, or was refused for good."""
+    failures: list[str] | None = None
+    """First 16 digits of the idempotency keys of events that failed for the first time."""
+    failed_at_ms: PastMs | None = None
+    """When the first failed call began; absent where none failed."""
+    retry_after_seconds: float | None = None
+    """The largest that a 429 asked for, 30 where it named none; absent without a 429."""
+    own_action: bool
+    """True with a Lambda of one's own: then this call writes into the breaker's row what our data
+    action function writes itself while it calls."""
+    events: list[_HandedBack]
+
+
+class _Return(_Pacing):
+    message_id: str
+    returns_at_ms: PastMs
+    """When its message is seen again."""
+
+
+class PaceEndAnswer(_Pacing):
+    """Which return times were set. The others keep the queue's own visibility."""
+
+    returns: list[_Return]
 
 
 class _Detail(BaseModel):

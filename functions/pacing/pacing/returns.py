@@ -1,0 +1,69 @@
+"""When a message that was handed back is seen again: from its reason, its age and the breaker."""
+
+from dataclasses import dataclass
+from math import ceil
+
+from .breaker import Row
+from .times import MINUTE_MS, SECOND_MS, Times, clamp
+
+# SQS takes 12 hours from the receive, and a machine may have held the message for 310 s of them.
+LONGEST_SECONDS = 43_200 - 310
+# The backlog of an outage returns in the order it came, this many times as fast.
+_FASTER = 25
+# Spread over four fifths of what the backlog needs at the limit, so that no slot lacks takers.
+_SHARE = 0.8
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What is asked of an event that was handed back."""
+
+    sent_ms: int
+    reason: str
+    # Of a claim that another holds, or one of our own that may still stand.
+    lease_until_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """How many messages are on the queue, in flight or not, and the limit they wait for."""
+
+    messages: int
+    per_minute: int
+
+
+def delay_ms(
+    event: Waiting, row: Row | None, backlog: Backlog | None, now_ms: int, u: float, times: Times
+) -> float:
+    """Until it is seen again. `row` as it is now; `u`, 0 to 1, is the same for one subject."""
+    if event.lease_until_ms is not None or event.reason == "HELD":
+        return _behind_a_claim(event, now_ms, times)
+    age_ms = max(0, now_ms - event.sent_ms)
+    pause_ms = max(0, row.until_ms - now_ms) if row else 0
+    if row and row.opened and row.since_ms is not None:
+        later_ms = event.sent_ms - row.since_ms
+        if later_ms >= -times.before_outage_ms:
+            ordered_ms = (now_ms - row.since_ms) / 100 + max(0, later_ms) / _FASTER
+            return pause_ms + min(times.longest_try_ms, ordered_ms) + u * times.spread_ms
+    if event.reason == "LIMITED" and backlog:
+        needed_ms = _SHARE * backlog.messages * MINUTE_MS / backlog.per_minute
+        return SECOND_MS + u * max(times.shortest_spread_ms, needed_ms)
+    if event.reason == "CALL_FAILED":
+        own_ms = clamp(age_ms, times.shortest_try_ms, times.longest_try_ms)
+    elif event.reason == "BREAKER_OPEN" and row is None:  # closed while it was handed back
+        return u * times.spread_ms
+    else:
+        own_ms = clamp(age_ms / 10, times.shortest_look_ms, times.longest_try_ms)
+    return max(pause_ms, (0.5 + u) * own_ms)
+
+
+def _behind_a_claim(event: Waiting, now_ms: int, times: Times) -> float:
+    if event.lease_until_ms is None:
+        return times.longest_hold_ms
+    over_ms = max(0, event.lease_until_ms - now_ms) + SECOND_MS
+    return min(over_ms, times.longest_hold_ms) if event.reason == "HELD" else over_ms
+
+
+def whole_seconds(milliseconds: float) -> int:
+    """As SQS takes it."""
+    return int(clamp(ceil(milliseconds / SECOND_MS), 1, LONGEST_SECONDS))

@@ -1,0 +1,68 @@
+"""Never more calls than the limit, in whatever minute one looks."""
+
+from bisect import bisect_left
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pacing.limiter import Limiter
+
+LIMITS = st.integers(10, 20_000)
+MINUTE_MS = 60_000
+LONGEST_ON_ITS_WAY_MS = 500
+
+
+def most_in_a_minute(arrivals_ms: list[int]) -> int:
+    return max(
+        bisect_left(arrivals_ms, start + MINUTE_MS) - at for at, start in enumerate(arrivals_ms)
+    )
+
+
+@given(per_minute=LIMITS, first_slot=st.integers(0, 10**9))
+def test_the_slots_that_a_minute_can_meet_hold_no_more_than_the_limit(
+    per_minute: int, first_slot: int
+) -> None:
+    limiter = Limiter(per_minute)
+    # The last call of a slot arrives then: the minute that meets most slots begins with it.
+    last_ms = limiter.call_until_ms(first_slot) + LONGEST_ON_ITS_WAY_MS
+    slots = limiter.slot_at(last_ms + MINUTE_MS - 1) - first_slot + 1
+    assert slots * limiter.quota <= per_minute
+
+
+@given(st.data())
+def test_a_minute_of_calls_made_as_badly_as_they_may_be_keeps_the_limit(
+    data: st.DataObject,
+) -> None:
+    limiter = Limiter(data.draw(st.integers(10, 2_000)))
+    arrivals = []
+    for slot in range(70_000 // limiter.slot_ms + 2):
+        begins_ms, ends_ms = slot * limiter.slot_ms, limiter.call_until_ms(slot)
+        called_ms = data.draw(st.sampled_from((begins_ms, ends_ms)), label=f"slot {slot}")
+        way_ms = data.draw(st.sampled_from((0, LONGEST_ON_ITS_WAY_MS)))
+        arrivals += [called_ms + way_ms] * limiter.quota
+    assert most_in_a_minute(sorted(arrivals)) <= limiter.per_minute
+
+
+@pytest.mark.parametrize(("least", "share"), [(10, 0.8), (30, 0.9)])
+def test_the_share_of_the_limit_that_can_flow_grows_with_it(least: int, share: float) -> None:
+    for per_minute in range(least, 20_001):
+        limiter = Limiter(per_minute)
+        assert limiter.quota * MINUTE_MS / limiter.slot_ms >= share * per_minute, per_minute
+
+
+@given(wanted=st.lists(st.integers(1, 10), min_size=1), per_minute=LIMITS)
+def test_a_slot_grants_no_more_than_its_quota_whoever_asks(
+    wanted: list[int], per_minute: int
+) -> None:
+    limiter, used, granted = Limiter(per_minute), 0, 0
+    for tokens in wanted:
+        granted += limiter.granted(tokens, used)
+        used += tokens
+    assert granted == min(sum(wanted), limiter.quota)
+
+
+@given(per_minute=LIMITS, now_ms=st.integers(0, 10**13), u=st.floats(0, 1, exclude_max=True))
+def test_a_wait_for_a_slot_ends_in_the_next_one(per_minute: int, now_ms: int, u: float) -> None:
+    limiter = Limiter(per_minute)
+    then_ms = now_ms + limiter.wait_ms(now_ms, u)
+    assert limiter.slot_at(then_ms) == limiter.slot_at(now_ms) + 1

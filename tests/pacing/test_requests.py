@@ -1,0 +1,203 @@
+"""The requests on the rows, held against DynamoDB's own conditions as moto plays them."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from moto import mock_aws
+from pacing import breaker_row, handler, payload, steps
+from pacing.breaker import Open, Probe, Row
+from pacing.limiter import Limiter
+from pacing.times import Times
+
+from proof.waiting.table import PaceTable
+
+EXAMPLES = Path(__file__).parents[2] / "schemas" / "examples"
+NOW = 1_777_888_800_000
+TABLE = "claims"
+# Few values, so that conditions hold as often as not.
+TIMES = st.sampled_from([NOW + 1, NOW + 2, NOW + 3])
+MAYBE = st.one_of(st.none(), TIMES)
+SEEN = st.builds(Row, since_ms=MAYBE, open_until_ms=MAYBE, not_before_ms=MAYBE)
+KEYS = st.lists(st.integers(0, 25).map("{:016x}".format), max_size=10, unique=True)
+STEPS = st.one_of(
+    st.just(steps.ReadRow()),
+    st.builds(Open, SEEN, TIMES),
+    st.builds(Probe, SEEN, TIMES),
+    st.builds(steps.EndProbe, TIMES),
+    st.builds(steps.NoteFailure, TIMES, KEYS),
+    st.builds(steps.NoteRateLimited, TIMES, TIMES),
+    st.builds(steps.Clear, SEEN),
+    st.builds(steps.TakeTokens, st.just(7), st.integers(1, 4), st.just(5)),
+    st.builds(steps.GiveBackTokens, st.just(7), st.integers(1, 4)),
+)
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    with mock_aws():
+        boto3.client("dynamodb").create_table(
+            TableName=TABLE,
+            KeySchema=[
+                {"AttributeName": "pk", "KeyType": "HASH"},
+                {"AttributeName": "sk", "KeyType": "RANGE"},
+            ],
+            AttributeDefinitions=[
+                {"AttributeName": "pk", "AttributeType": "S"},
+                {"AttributeName": "sk", "AttributeType": "S"},
+            ],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        yield
+
+
+@pytest.fixture
+def queue_url(aws: None) -> str:  # noqa: ARG001
+    return str(boto3.client("sqs").create_queue(QueueName="events")["QueueUrl"])
+
+
+def world(queue_url: str = "") -> handler.World:
+    dynamodb = boto3.client("dynamodb")
+    return handler.World(
+        TABLE, queue_url, dynamodb, lambda: dynamodb, boto3.client("sqs"), lambda: NOW, print
+    )
+
+
+def items() -> list[dict[str, Any]]:
+    return list(boto3.client("dynamodb").scan(TableName=TABLE)["Items"])
+
+
+def empty_the_table() -> None:
+    for item in items():
+        key = {"pk": item["pk"], "sk": item["sk"]}
+        boto3.client("dynamodb").delete_item(TableName=TABLE, Key=key)
+
+
+@pytest.mark.usefixtures("aws")
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@given(taken=st.lists(STEPS, max_size=8))
+def test_the_modelled_rows_answer_as_the_table_does(taken: list[Any]) -> None:
+    empty_the_table()
+    real, modelled = world(), PaceTable()
+    for step in [*taken, steps.ReadRow()]:
+        answers = real.take(step), modelled.take(step, NOW)
+        if isinstance(step, steps.ReadRow | steps.TakeTokens):
+            assert answers[0] == answers[1], (step, taken)
+        else:  # of a write only whether it was made
+            assert bool(answers[0]) == bool(answers[1]), (step, taken)
+
+
+@pytest.mark.usefixtures("aws")
+def test_every_write_renews_the_end_of_the_row_and_a_slot_ends_within_the_hour() -> None:
+    fortnight = str(NOW // 1000 + 14 * 86_400)
+    for step in (
+        steps.NoteFailure(NOW, ["0" * 16]),
+        Open(Row(NOW), NOW + 1),
+        Probe(Row(NOW, open_until_ms=NOW + 1), NOW + 2),
+        steps.EndProbe(NOW + 2),
+        steps.NoteRateLimited(NOW, NOW + 9),
+    ):
+        client = boto3.client("dynamodb")
+        for item in items():
+            key = {"pk": item["pk"], "sk": item["sk"]}
+            client.update_item(TableName=TABLE, Key=key, UpdateExpression="REMOVE expires_at")
+        assert world().take(step)
+        assert [item["expires_at"]["N"] for item in items()] == [fortnight], step
+    empty_the_table()
+    world().take(steps.TakeTokens(7, 1, 10))
+    assert items()[0]["expires_at"]["N"] == str(NOW // 1000 + 3_600)
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_hold_reads_as_such_is_shortened_by_a_second_one_and_resuming_removes_it() -> None:
+    client = boto3.client("dynamodb")
+    client.update_item(**breaker_row.hold(TABLE, "ada", NOW + 1_800_000, NOW))
+    assert world().take(steps.ReadRow()) == Row(NOW, not_before_ms=NOW + 1_800_000, held="ada")
+    client.update_item(**breaker_row.hold(TABLE, "ada", NOW + 60_000, NOW + 5))
+    assert world().take(steps.ReadRow()) == Row(NOW, not_before_ms=NOW + 60_000, held="ada")
+    client.delete_item(**breaker_row.resume(TABLE))
+    assert items() == []
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_failure_is_answered_with_how_many_have_failed() -> None:
+    client = boto3.client("dynamodb")
+    client.update_item(**breaker_row.note_failure(TABLE, NOW, ["a" * 16], NOW))
+    request = breaker_row.note_failure(TABLE, NOW, ["b" * 16], NOW)
+    assert client.update_item(**request)["Attributes"]["failed"]["SS"] == ["a" * 16, "b" * 16]
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"), [(None, 30), (0, 1), (1, 1), (179.5, 179.5), (86_400, 180)]
+)
+def test_a_429_is_obeyed_within_a_second_and_three_minutes(
+    asked: float | None, seconds: float
+) -> None:
+    assert breaker_row.rate_limited_until_ms(NOW, asked) == NOW + seconds * 1_000
+
+
+def test_the_function_paces_a_batch_from_its_first_question_to_its_return_time(
+    queue_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handler, "_world", lambda: world(queue_url))
+    monkeypatch.setattr(handler, "_now_ms", lambda: NOW)
+    monkeypatch.setattr(handler, "_settings", lambda: steps.Settings(Limiter(300), Times.of()))
+    sqs = boto3.client("sqs")
+    sqs.send_message(QueueUrl=queue_url, MessageBody="an event")
+    (message,) = sqs.receive_message(QueueUrl=queue_url, VisibilityTimeout=480)["Messages"]
+
+    begin = json.loads((EXAMPLES / "pace-begin.json").read_text()) | {"deadlineMs": NOW + 165_000}
+    del begin["breaker"]
+    answer = handler.handler(begin, None)
+    assert answer["tokens"] == 2
+
+    end = json.loads((EXAMPLES / "pace-end.json").read_text())
+    end["pace"] = {"slot": answer["slot"], "tokens": answer["tokens"]}
+    event = end["events"][0] | {"receiptHandle": message["ReceiptHandle"], "copies": []}
+    gone = end["events"][1] | {"receiptHandle": message["ReceiptHandle"][:-4] + "gone"}
+    returned = handler.handler(end | {"events": [event, gone]}, None)["returns"]
+    assert [one["messageId"] for one in returned] == [event["messageId"]]
+    slots = {item["sk"]["S"]: item.get("used", {}).get("N") for item in items()}
+    assert slots[f"slot/{answer['slot']}"] == "1"
+
+
+def test_a_table_that_does_not_answer_is_an_error_before_the_calls_and_none_after(
+    queue_url: str,
+) -> None:
+    real = world(queue_url)
+    boto3.client("dynamodb").delete_table(TableName=TABLE)
+    plain = steps.Settings(None, Times.of())
+    begin = payload.Begin(NOW, None, True, [payload.Candidate("a", NOW, 1, NOW)])
+    with pytest.raises(steps.UnansweredError):
+        real.run(steps.begin(begin, plain, lambda: NOW, lambda: 0.5))
+    end = payload.End(None, payload.Pace(probe_ms=NOW), 0, True, (), None, None, True, ())
+    assert real.run(steps.end(end, plain, lambda: NOW, lambda: 0.5)) == {"returns": []}
+
+
+def test_the_settings_come_from_the_environment_and_are_production_without_one() -> None:
+    assert handler.settings({}) == steps.Settings(None, Times.of())
+    assert handler.settings(
+        {"MAX_ACTIONS_PER_MINUTE": "300", "CALL_SECONDS": "3", "PACE_SCALE": "0.1"}
+    ) == steps.Settings(Limiter(300), Times.of(3_000, 0.1))
+
+
+@pytest.mark.parametrize(
+    "question", [None, {}, {"version": "2", "ask": "begin"}, {"version": "1", "ask": "end"}]
+)
+def test_a_question_of_another_release_says_what_to_do(question: Any) -> None:
+    with pytest.raises(payload.NotUnderstoodError, match="from the same release"):
+        payload.read(question)
+
+
+def test_a_number_may_come_as_jsonata_writes_it() -> None:
+    begin = json.loads((EXAMPLES / "pace-begin.json").read_text())
+    begin["breaker"]["since"] = 1.777888788e12
+    read = payload.read(begin)
+    assert isinstance(read, payload.Begin)
+    assert read.breaker == Row(1_777_888_788_000, 20)

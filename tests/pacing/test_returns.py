@@ -1,0 +1,95 @@
+"""When a message that was handed back is seen again."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pacing.breaker import Row
+from pacing.returns import LONGEST_SECONDS, Backlog, Waiting, delay_ms, whole_seconds
+from pacing.times import Times
+
+TIMES = Times.of()
+NOW = 1_777_888_800_000
+MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
+MIDDLE = 0.5  # the draw with which what varies by a half does not vary
+
+
+def delay(
+    reason: str,
+    age_ms: int = 0,
+    row: Row | None = None,
+    *,
+    u: float = MIDDLE,
+    lease_ms: int | None = None,
+    backlog: Backlog | None = None,
+) -> float:
+    lease_until_ms = None if lease_ms is None else NOW + lease_ms
+    event = Waiting(NOW - age_ms, reason, lease_until_ms)
+    return delay_ms(event, row, backlog, NOW, u, TIMES)
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "expected_ms"), [(0, 30_000), (5 * MINUTE, 5 * MINUTE), (DAY, 30 * MINUTE)]
+)
+def test_a_failed_call_waits_as_long_as_its_event_is_old_within_bounds(
+    age_ms: int, expected_ms: int
+) -> None:
+    assert delay("CALL_FAILED", age_ms) == expected_ms
+    assert delay("CALL_FAILED", age_ms, u=0) == expected_ms / 2
+    assert delay("CALL_FAILED", age_ms, u=1) == expected_ms * 1.5
+
+
+@pytest.mark.parametrize("reason", ["THROTTLED", "SETUP_FAULT", "TOO_LATE", "NOT_REACHED"])
+def test_what_was_not_called_looks_again_after_a_tenth_of_its_age(reason: str) -> None:
+    assert delay(reason, MINUTE) == 20_000
+    assert delay(reason, HOUR) == 6 * MINUTE
+    assert delay(reason, 10 * HOUR) == 30 * MINUTE
+
+
+def test_the_backlog_of_an_outage_returns_in_the_order_it_came() -> None:
+    row = Row(NOW - HOUR, 20, open_until_ms=NOW + 4 * MINUTE)
+    first, later = (delay("BREAKER_OPEN", age_ms, row, u=0) for age_ms in (HOUR, HOUR // 2))
+    assert first == 4 * MINUTE + HOUR / 100
+    assert later == first + HOUR / 2 / 25
+
+
+def test_an_event_of_before_the_outage_goes_by_its_own_age_but_not_into_the_pause() -> None:
+    row = Row(NOW - HOUR, 20, open_until_ms=NOW + 4 * MINUTE)
+    assert delay("BREAKER_OPEN", HOUR + 2 * MINUTE, row) == pytest.approx(6.2 * MINUTE)
+    assert delay("CALL_FAILED", HOUR + 2 * MINUTE, row) >= 4 * MINUTE
+
+
+def test_who_waits_for_a_claim_comes_back_soon_after_its_lease_and_at_most_30_s_later() -> None:
+    assert delay("HELD", lease_ms=8_000) == 9_000
+    assert delay("HELD", lease_ms=200_000) == 30_000
+    assert delay("HELD", lease_ms=-5_000) == 1_000
+
+
+def test_who_may_still_hold_its_own_claim_comes_back_when_its_lease_is_over() -> None:
+    assert delay("ROUND_FAILED", lease_ms=200_000) == 201_000
+    assert delay("ROUND_FAILED", MINUTE) == 20_000
+
+
+def test_those_over_the_limit_spread_over_four_fifths_of_what_they_need() -> None:
+    backlog = Backlog(messages=3_000, per_minute=300)
+    assert delay("LIMITED", backlog=backlog, u=0) == 1_000
+    assert delay("LIMITED", backlog=backlog, u=1) == 1_000 + 8 * MINUTE
+    assert delay("LIMITED", backlog=Backlog(0, 300), u=1) == 3_000
+
+
+def test_nobody_returns_into_a_429_or_a_hold() -> None:
+    pause = Row(NOW, not_before_ms=NOW + 3 * MINUTE)
+    held = Row(NOW, not_before_ms=NOW + HOUR, held="ada")
+    for reason in ("RATE_LIMITED", "CALL_FAILED", "NOT_REACHED", "BREAKER_OPEN"):
+        assert delay(reason, u=0, row=pause) >= 3 * MINUTE
+        assert delay(reason, u=0, row=held) >= HOUR
+
+
+def test_one_that_the_breaker_stopped_returns_at_once_where_it_closed_meanwhile() -> None:
+    assert delay("BREAKER_OPEN", DAY, u=1) == 10_000
+
+
+@given(milliseconds=st.floats(0, 1e12))
+def test_a_return_time_is_a_number_of_seconds_that_sqs_takes(milliseconds: float) -> None:
+    seconds = whole_seconds(milliseconds)
+    assert 1 <= seconds <= LONGEST_SECONDS < 43_200
+    assert seconds * 1_000 >= milliseconds or seconds == LONGEST_SECONDS
