@@ -8,8 +8,10 @@ from typing import Literal
 from .queue import Event
 
 Result = Literal["acted", "rejected", "failed", "rate limited", "throttled", "not authorised"]
-# Our data action function ends a call after so long. Lambda refuses in no time.
+# Our data action function ends a call after so long; for an own Lambda the machine does, later,
+# and that it does not repeat.
 CALL_MS = 8_000
+OWN_CALL_MS = 15_000
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,12 @@ def slow(answer_ms: float) -> Destination:
     return destination
 
 
-def down(*spans_ms: Span, hanging: bool = False, result: Result = "failed") -> Destination:
-    """Well, but for these spans of time: refusing with an error, or giving no answer."""
+def down(*spans_ms: Span, hanging_ms: float = 0, result: Result = "failed") -> Destination:
+    """Well, but for these spans of time: an error at once, or no answer until the call is ended."""
 
     def destination(event: Event, now_ms: int, rng: random.Random) -> Reply:
         if any(begins <= now_ms < ends for begins, ends in spans_ms):
-            return Reply(result, CALL_MS if hanging else quick(rng))
+            return Reply(result, hanging_ms or quick(rng))
         return well(event, now_ms, rng)
 
     return destination

@@ -1,5 +1,8 @@
-"""Time that passes as fast as it can be worked through: processes are generators that yield how many
-milliseconds they wait, or the processes whose end they wait for."""
+"""Time that passes as fast as it can be worked through.
+
+Processes are generators that yield for how many milliseconds they wait, or the processes whose end
+they wait for.
+"""
 
 import heapq
 from collections import deque

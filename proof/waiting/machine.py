@@ -16,7 +16,7 @@ from pacing.breaker import Row
 from pacing.payload import Begin, Candidate, End, HandedBack, Pace
 from pacing.times import LONGEST_WAIT_MS
 
-from .destination import Destination, Reply
+from .destination import CALL_MS, Destination, Reply
 from .kernel import Clock, Together
 from .measure import Measures
 from .queue import Event, Message, Pipe, Queue
@@ -52,13 +52,14 @@ class Batch:
     """What one execution knows."""
 
     messages: Sequence[Message]
+    started_ms: int
     row: Row | None
     deadline_ms: int
     lease_until_ms: int
     copies: dict[Event, list[Message]] = field(default_factory=dict)
     calls_allowed: int = 2
     call_until_ms: int = 0
-    pace: Pace = Pace()
+    pace: Pace = field(default_factory=Pace)
     calls: int = 0
     answered: bool = False
     failures: list[str] = field(default_factory=list)
@@ -115,7 +116,7 @@ class Machine:
     def _execute(self, messages: list[Message]) -> Generator[Any, Any, None]:
         yield _ENRICH_MS + _REQUEST_MS
         now = self._clock.now_ms
-        batch = Batch(messages, self._table.row, now + _DEADLINE_MS, now + _LEASE_MS)
+        batch = Batch(messages, now, self._table.row, now + _DEADLINE_MS, now + _LEASE_MS)
         batch.call_until_ms = batch.deadline_ms
         for message in messages:
             batch.copies.setdefault(message.event, []).append(message)
@@ -135,15 +136,13 @@ class Machine:
         for event, copies in batch.copies.items():
             for message in copies:
                 if copies[0] in batch.settled:
-                    self._queue.delete(message)
+                    self._queue.delete()
                     self._measures.settled(message, event, self._clock.now_ms)
                 else:
                     self._measures.handed_back(message, batch.reasons[copies[0]][0])
                     self._queue.keep(message)
 
-    def _ask(
-        self, batch: Batch, kept: Sequence[Message]
-    ) -> Generator[Any, Any, set[Message]]:
+    def _ask(self, batch: Batch, kept: Sequence[Message]) -> Generator[Any, Any, set[Message]]:
         ask = Begin(
             batch.deadline_ms,
             batch.row,
@@ -172,9 +171,7 @@ class Machine:
                 batch.reasons[message] = (answer["reason"], None)
         return allowed
 
-    def _rounds(
-        self, batch: Batch, messages: Sequence[Message]
-    ) -> Generator[Any, Any, None]:
+    def _rounds(self, batch: Batch, messages: Sequence[Message]) -> Generator[Any, Any, None]:
         subjects: dict[int, list[Message]] = defaultdict(list)
         for message in sorted(messages, key=lambda m: m.event.occurred_ms):
             subjects[message.event.subject].append(message)
@@ -206,11 +203,10 @@ class Machine:
             receipts |= dict(zip(names, copies, strict=True))
             reason, lease_ms = batch.reasons[copies[0]]
             events.append(
-                HandedBack(
-                    names[0], names, str(event.subject), copies[0].sent_ms, reason, lease_ms
-                )
+                HandedBack(names[0], names, str(event.subject), copies[0].sent_ms, reason, lease_ms)
             )
         ask = End(
+            batch.started_ms,
             batch.row,
             batch.pace,
             batch.calls,
@@ -315,7 +311,7 @@ class Machine:
             yield reply.duration_ms
             self.running -= 1
             full = self._note(batch, event, started, reply)
-            if reply.result != "failed" or full or self._own_lambda and reply.duration_ms > 9_000:
+            if reply.result != "failed" or full or reply.duration_ms > CALL_MS:
                 break
         return reply
 
@@ -328,8 +324,10 @@ class Machine:
                 if reply.result == "acted":
                     event.acts += 1
                 batch.answered = True
-                if batch.row and not self._own_lambda:
-                    self._write(steps.Clear(batch.row))
+                slow = reply.duration_ms > breaker_row.SLOW_MS
+                if not self._own_lambda and (batch.row or slow):
+                    read_ms = batch.row.not_before_ms if batch.row else None
+                    self._write(steps.Clear(started_ms, read_ms))
             case "failed":
                 event.failed_calls += 1
                 if batch.failed_ms is None:

@@ -1,4 +1,4 @@
-"""What a run is judged by: calls, turns of the breaker, how long events waited and how they ended."""
+"""What a run is judged by: calls, turns of the breaker, how long events waited, how they ended."""
 
 from array import array
 from bisect import bisect_left

@@ -1,8 +1,8 @@
 """A standard queue of SQS and the pipe's pollers, as far as waiting meets them.
 
 Of the queue: visibility, 120,000 in flight, receives and their maximum. Of the pipe: five pollers
-that take what is there, ten at most, and while something is left over up to 300 more a minute, 1,000
-in all. How fast AWS lets them go again is not documented: here a minute after nothing was left over.
+that take what is there, ten at most, and while something is left over up to 300 more a minute,
+1,000 in all. How soon AWS lets them go is not documented: here a minute after nothing is left over.
 """
 
 from collections import deque
@@ -93,8 +93,8 @@ class Queue:
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         return taken
 
-    def delete(self, message: Message) -> None:
-        """Settled."""
+    def delete(self) -> None:
+        """One that was in flight is settled."""
         self.in_flight -= 1
 
     def keep(self, message: Message) -> None:

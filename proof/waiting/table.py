@@ -53,10 +53,13 @@ class PaceTable:
                 since_ms = started_ms if there.since_ms is None else there.since_ms
                 self.row = replace(there, since_ms=since_ms, not_before_ms=until_ms)
                 return True
-            case steps.Clear(seen):
-                if self.row and (self.row.since_ms, self.row.not_before_ms) == (
-                    seen.since_ms,
-                    seen.not_before_ms,
+            case steps.Clear(started_ms, not_before_ms):
+                row = self.row
+                if (
+                    row
+                    and row.not_before_ms == not_before_ms
+                    and row.since_ms is not None
+                    and row.since_ms < started_ms
                 ):
                     self.row, self.keys = None, set()
                     return True

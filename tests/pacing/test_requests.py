@@ -32,7 +32,7 @@ STEPS = st.one_of(
     st.builds(steps.EndProbe, TIMES),
     st.builds(steps.NoteFailure, TIMES, KEYS),
     st.builds(steps.NoteRateLimited, TIMES, TIMES),
-    st.builds(steps.Clear, SEEN),
+    st.builds(steps.Clear, TIMES, MAYBE),
     st.builds(steps.TakeTokens, st.just(7), st.integers(1, 4), st.just(5)),
     st.builds(steps.GiveBackTokens, st.just(7), st.integers(1, 4)),
 )
@@ -176,7 +176,7 @@ def test_a_table_that_does_not_answer_is_an_error_before_the_calls_and_none_afte
     begin = payload.Begin(NOW, None, True, [payload.Candidate("a", NOW, 1, NOW)])
     with pytest.raises(steps.UnansweredError):
         real.run(steps.begin(begin, plain, lambda: NOW, lambda: 0.5))
-    end = payload.End(None, payload.Pace(probe_ms=NOW), 0, True, (), None, None, True, ())
+    end = payload.End(NOW, None, payload.Pace(probe_ms=NOW), 0, True, (), None, None, True, ())
     assert real.run(steps.end(end, plain, lambda: NOW, lambda: 0.5)) == {"returns": []}
 
 

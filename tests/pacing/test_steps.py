@@ -74,7 +74,7 @@ def batch(*events: Candidate, row: Row | None = None, unread: bool = False) -> B
 
 
 def ended(**changes: Any) -> End:
-    plain = End(None, Pace(), 0, False, (), None, None, False, ())
+    plain = End(NOW, None, Pace(), 0, False, (), None, None, False, ())
     return replace(plain, **changes)
 
 
@@ -209,10 +209,11 @@ def test_for_an_own_lambda_the_end_notes_failures_and_an_answer_deletes_the_row(
     assert world.table.row is None
 
 
-def test_a_stale_answer_does_not_delete_a_younger_row() -> None:
+def test_an_answer_to_a_call_of_before_the_first_failure_does_not_delete_the_row() -> None:
     younger = Row(NOW - 1_000, 4)
     world = World(PaceTable(younger))
-    world.end(ended(own_action=True, answered=True, breaker=Row(NOW - 60_000, 4), calls=1))
+    stale = {"breaker": Row(NOW - 60_000, 4), "started_ms": NOW - 50_000}
+    world.end(ended(own_action=True, answered=True, calls=1, **stale))
     assert world.table.row == younger
 
 

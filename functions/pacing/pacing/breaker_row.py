@@ -12,6 +12,7 @@ Request = dict[str, Any]
 
 KEY = {"pk": {"S": "pace"}, "sk": {"S": "breaker"}}
 MOST_FAILED = 20
+SLOW_MS = 1_000
 _KEPT_SECONDS = 14 * 86_400
 # Longer waits are obeyed in steps of this length, with one probe after each.
 _LONGEST_STEP_SECONDS = 180
@@ -69,13 +70,19 @@ def note_rate_limited(table: str, started_ms: int, until_ms: int, now_ms: int) -
     }
 
 
-def clear(table: str, since_ms: int | None, not_before_ms: int | None) -> Request:
-    """For DeleteItem: a call was answered by a batch that had read these two.
+def clear(table: str, started_ms: int, not_before_ms: int | None) -> Request:
+    """For DeleteItem: a call that began then was answered; `not_before_ms` as its batch read it.
 
-    A failure or a wait that began later, and a hold, leave another row: that one stays. What
-    opening changes is not asked for, or the answers that come right then would count for nothing.
+    Made where the batch had read a row, and after any answer that took longer than SLOW_MS: with
+    failures as slow as answers, those of batches that could have read the row come too late.
+    A row of failures that began after the call stays, and so do a wait and a hold that are news to
+    the batch. What opening changes is not asked for, or the answers that come right then would
+    count for nothing.
     """
-    return {"TableName": table, "Key": KEY} | _as_read(since=since_ms, not_before=not_before_ms)
+    request: Request = {"TableName": table, "Key": KEY, **_as_read(not_before=not_before_ms)}
+    request["ConditionExpression"] += " AND since < :started"
+    there = request.get("ExpressionAttributeValues", {})
+    return request | {"ExpressionAttributeValues": there | {":started": _n(started_ms)}}
 
 
 def open_(table: str, since_ms: int | None, until_ms: int, now_ms: int) -> Request:

@@ -58,6 +58,7 @@ class HandedBack:
 class End:
     """Asked after the calls of a batch."""
 
+    started_ms: int
     breaker: Row | None
     pace: Pace
     calls: int
@@ -99,6 +100,7 @@ def _begin(payload: Mapping[str, Any]) -> Begin:
 def _end(payload: Mapping[str, Any]) -> End:
     pace = payload.get("pace") or {}
     return End(
+        started_ms=int(payload["startedMs"]),
         breaker=_row(payload.get("breaker")),
         pace=Pace(_ms(pace, "slot"), int(pace.get("tokens") or 0), _ms(pace, "probe")),
         calls=int(payload["calls"]),

@@ -56,7 +56,8 @@ class NoteRateLimited:
 
 @dataclass(frozen=True)
 class Clear:
-    seen: Row
+    started_ms: int
+    not_before_ms: int | None
 
 
 @dataclass(frozen=True)
@@ -205,7 +206,7 @@ def end(ask: End, settings: Settings, now_ms: Clock, draw: Draw) -> Steps:
 def _learn(ask: End, now_ms: Clock) -> Generator[Any, Any, None]:
     """What our own data action function would have noted while it called."""
     if ask.answered and ask.breaker:
-        yield from _tried(Clear(ask.breaker))
+        yield from _tried(Clear(ask.started_ms, ask.breaker.not_before_ms))
     if ask.failed_ms is not None:
         yield from _tried(NoteFailure(ask.failed_ms, ask.failures))
     if ask.retry_after_seconds is not None:
