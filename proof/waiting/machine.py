@@ -133,13 +133,12 @@ class Machine:
         if self._something_to_say(batch):
             yield from self._hand_back(batch)
         yield _REPORT_MS
-        for event, copies in batch.copies.items():
+        for copies in batch.copies.values():
             for message in copies:
                 if copies[0] in batch.settled:
                     self._queue.delete()
-                    self._measures.settled(message, event, self._clock.now_ms)
                 else:
-                    self._measures.handed_back(message, batch.reasons[copies[0]][0])
+                    self._measures.handed_back(batch.reasons[copies[0]][0])
                     self._queue.keep(message)
 
     def _ask(self, batch: Batch, kept: Sequence[Message]) -> Generator[Any, Any, set[Message]]:

@@ -35,6 +35,7 @@ class Measures:
     calls_ms: "array[int]" = field(default_factory=lambda: array("q"))
     results: Counter[str] = field(default_factory=Counter)
     failures_ms: "array[int]" = field(default_factory=lambda: array("q"))
+    refused_ms: "array[int]" = field(default_factory=lambda: array("q"))
     acts: list[tuple[int, Event]] = field(default_factory=list)
     opened_ms: list[int] = field(default_factory=list)
     closed_ms: list[int] = field(default_factory=list)
@@ -44,7 +45,6 @@ class Measures:
     pacing_calls: int = 0
     pacing_failed: int = 0
     crashes: int = 0
-    copies_settled_ms: list[tuple[int, Event]] = field(default_factory=list)
 
     def round(self, message: Message, now_ms: int) -> None:
         """A message was received."""
@@ -65,6 +65,8 @@ class Measures:
             self.acts.append((now_ms, event))
         elif reply.result == "failed":
             self.failures_ms.append(now_ms)
+        elif reply.result == "rate limited":
+            self.refused_ms.append(now_ms)
 
     def row(self, now_ms: int, before: Row | None, after: Row | None) -> None:
         """Something was asked of the breaker's row."""
@@ -74,11 +76,7 @@ class Measures:
         elif was and not now_open:
             self.closed_ms.append(now_ms)
 
-    def settled(self, message: Message, event: Event, now_ms: int) -> None:
-        """A message was deleted."""
-        self.copies_settled_ms.append((now_ms - message.sent_ms, event))
-
-    def handed_back(self, message: Message, reason: str) -> None:  # noqa: ARG002
+    def handed_back(self, reason: str) -> None:
         """A message stays."""
         self.returned[reason] += 1
 

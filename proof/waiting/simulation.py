@@ -81,6 +81,7 @@ class Run:
         )
         self.events: list[Event] = []
         self.samples: list[dict[str, Any]] = []
+        self.copies_sent = 0
         self._arriving = 0
 
     def until(self, end_ms: float, *, settled: bool = False) -> "Run":
@@ -121,6 +122,7 @@ class Run:
         event = Event(number, subject, now, kind)
         self.events.append(event)
         if self.copies and self.rng.random() < self.copies:
+            self.copies_sent += 1
             copy = Message(event, now + 20)
             self.clock.at(now + 20, lambda: self.queue.send(copy))
         return Message(event, now)

@@ -53,7 +53,8 @@ def delay_ms(
     elif event.reason == "BREAKER_OPEN" and row is None:  # closed while it was handed back
         return u * times.spread_ms
     else:
-        own_ms = clamp(age_ms / 10, times.shortest_look_ms, times.longest_try_ms)
+        look_ms = max(min(age_ms / 5, times.early_look_ms), age_ms / 10)
+        own_ms = clamp(look_ms, times.shortest_look_ms, times.longest_try_ms)
     return max(pause_ms, (0.5 + u) * own_ms)
 
 

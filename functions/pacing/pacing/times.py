@@ -21,8 +21,11 @@ class Times:
     # Between tries of an event whose call failed: its age, so that it doubles by itself.
     shortest_try_ms: int
     longest_try_ms: int
-    # Between looks of what could not be called for another reason: a tenth of its age.
+    # Between looks of what could not be called for another reason: a fifth of its age at first, and
+    # later a tenth. So the first hour sees fewer than 30 looks, and what two hours were lost for
+    # acts within 20 minutes of the repair.
     shortest_look_ms: int
+    early_look_ms: int
     # What was sent shortly before the first failure belongs to the outage too.
     before_outage_ms: int
     # Spreads what is due at the same moment.
@@ -42,6 +45,7 @@ class Times:
             shortest_try_ms=scaled(30 * SECOND_MS),
             longest_try_ms=scaled(30 * MINUTE_MS),
             shortest_look_ms=scaled(20 * SECOND_MS),
+            early_look_ms=scaled(12 * MINUTE_MS),
             before_outage_ms=scaled(MINUTE_MS),
             spread_ms=scaled(10 * SECOND_MS),
             longest_hold_ms=scaled(30 * SECOND_MS),
