@@ -36,8 +36,8 @@ _SENTENCE = "thank you for calling how can I help you with your order today"
 class Events:
     """Makes events; each is about another conversation."""
 
-    def __init__(self) -> None:
-        self._random = Random(20260504)  # noqa: S311
+    def __init__(self, seed: int = 20260504) -> None:
+        self._random = Random(seed)  # noqa: S311
 
     def id(self) -> str:
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
@@ -235,3 +235,37 @@ def batches(name: str) -> list[list[dict[str, Any]]]:
     """Some batches of one kind of event."""
     events = Events()
     return [[events.record(name) for _ in range(BATCH)] for _ in range(BATCHES)]
+
+
+def mixed(seed: int, count: int) -> list[list[dict[str, Any]]]:
+    """Batches as a queue hands them out: all kinds side by side, no event twice, German names."""
+    events, random = Events(seed), Random(seed)  # noqa: S311
+    names = random.choices([*MIX], weights=[*MIX.values()], k=count * BATCH)
+    records = [german(events.record(name)) for name in names]
+    return [records[at : at + BATCH] for at in range(0, len(records), BATCH)]
+
+
+def german(record: dict[str, Any]) -> dict[str, Any]:
+    body = record["body"]
+    for english, word in (
+        ("somebody", "Jürgen Groß"),
+        ("of a caller", "für Köln"),
+        ("called", "zurück"),
+    ):
+        body = body.replace(english, word)
+    return record | {"body": body}
+
+
+def snapshots(seed: int, kilobytes: int) -> list[dict[str, Any]]:
+    """A batch of snapshots of about this size: a conversation with more and more participants."""
+    return [_grown(Events(seed + number).record("snapshot"), kilobytes) for number in range(BATCH)]
+
+
+def _grown(record: dict[str, Any], kilobytes: int) -> dict[str, Any]:
+    event = json.loads(record["body"])
+    body = event["detail"]["eventBody"]
+    first = list(body["participants"])
+    while len(json.dumps(event)) < kilobytes * 1000:
+        number = len(body["participants"])
+        body["participants"].append({**first[number % len(first)], "id": f"participant-{number}"})
+    return german(record | {"body": json.dumps(event, separators=(",", ":"))})
