@@ -14,6 +14,7 @@ OURS = ("functions", "schemas", "once", "proof", "tests", "bench")
 MAY_IMPORT = {
     "functions/enrichment": (),
     "functions/data_action": (),
+    "functions/pacing": (),
     "once": ("functions",),
     "schemas": ("functions", "once"),
     "proof": ("functions", "schemas", "once"),
