@@ -9,9 +9,14 @@ SCANNER := .venv-scan
 JSONATA := proof/asl/node/node_modules/.package-lock.json
 # On the command line parameters replace those of samconfig.toml, so these two come along.
 BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
+# pip checks hashes of all that one command installs, or of nothing: the clone has none of its own.
+LOCKED := --no-deps --require-hashes
+OURS := --no-deps --no-build-isolation -e .
+PIN := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --no-header --no-emit-index-url $(if $(UPGRADE),--upgrade)
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup jsonata run test test-fast schemas publish-schemas check scan format build deploy bench compare overload chaos explore differential clean
+.PHONY: help setup jsonata run test test-fast schemas publish-schemas check scan format lock wheel build deploy bench compare overload chaos explore differential clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -23,7 +28,7 @@ help: ## Show this list
 setup: $(READY) ## Create .venv with everything pinned in requirements.lock
 
 run: $(READY) ## Send the example stream through the real template on an embedded AWS
-	$(BIN)/once run once/examples/story.jsonl --step
+	$(BIN)/once run
 
 ##@ Work on it
 
@@ -58,6 +63,15 @@ scan: $(SCANNER) ## Look for what checkov, a scanner of templates, finds unsafe
 format: $(READY) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+lock: ## Pin what pyproject.toml names, with hashes (needs uv); UPGRADE=1 takes the newest
+	$(PIN) pyproject.toml --extra local --group dev -o requirements.lock
+	$(PIN) --group scan -o requirements-scan.lock
+	$(PIN) --group enrichment -c requirements.lock -o functions/enrichment/requirements.txt
+	$(PIN) --group data_action -c requirements.lock -o functions/data_action/requirements.txt
+
+wheel: $(READY) ## Build the wheel, which runs outside a clone, to dist/
+	$(BIN)/python -m hatchling build -t wheel
 
 ##@ Measure it, and write the numbers into the documents
 
@@ -101,7 +115,7 @@ $(JSONATA): proof/asl/node/package-lock.json
 
 $(SCANNER): requirements-scan.lock
 	$(PYTHON) -m venv --clear $(SCANNER)
-	$(SCANNER)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-scan.lock
+	$(SCANNER)/bin/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -r requirements-scan.lock
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \
@@ -109,11 +123,13 @@ $(READY): requirements.lock pyproject.toml
 		echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Installing what requirements.lock pins into $(VENV); it takes about a minute."
 	@if command -v uv >/dev/null && uv --version >/dev/null 2>&1; then \
-		uv venv --quiet --clear --seed --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV) && \
-		VIRTUAL_ENV=$(VENV) uv pip install --quiet --no-deps -r requirements.lock -e .; \
+		uv venv --quiet --clear --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV) && \
+		VIRTUAL_ENV=$(VENV) uv pip install --quiet $(LOCKED) -r requirements.lock && \
+		VIRTUAL_ENV=$(VENV) uv pip install --quiet $(OURS); \
 	else \
 		$(PYTHON) -m venv --clear $(VENV) && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock -e .; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -r requirements.lock && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check $(OURS); \
 	fi
 	@touch $(READY)
 	@echo "Ready. Try it: make run"
