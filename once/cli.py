@@ -33,7 +33,7 @@ ENTRIES = {
         TRY,
         "once.run.app",
         "Send a file of events through an embedded AWS",
-        "once run once/examples/story.jsonl --report report.json",
+        "once run --report report.json",
     ),
     "up": Entry(TRY, "once.operate.up", "Start an embedded stack that stays up"),
     "down": Entry(TRY, "once.operate.up", "End it"),
@@ -61,6 +61,12 @@ ENTRIES = {
     "check": Entry(OPERATE, "once.operate.check", "Try every edge of a stack with canaries"),
     "pause": Entry(OPERATE, "once.operate.pipe", "Stop taking events from the queue"),
     "resume": Entry(OPERATE, "once.operate.pipe", "Take events from the queue again"),
+    "template": Entry(
+        OPERATE,
+        "once.project",
+        "Write out what `sam deploy` needs",
+        "once template genesys-once",
+    ),
     "permissions": Entry(
         OPERATE, "once.operate.permissions", "Print the IAM policy that is needed"
     ),

@@ -6,7 +6,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
-import data_action
 import typer
 from data_action import mapping
 from data_action.mapping import Finding
@@ -14,10 +13,11 @@ from enrichment.families import FAMILIES
 from enrichment.identity import id_names
 from enrichment.topics import family_name, slot_names
 
+from once.project import ROOT
 from once.screen import put, say, screen
 
 _EXAMPLE = "functions/data_action/actions.toml"
-_SHIPPED = Path(data_action.__file__).parents[1] / "actions.toml"
+_SHIPPED = ROOT / "functions" / "data_action" / "actions.toml"
 
 
 def register(app: typer.Typer) -> None:

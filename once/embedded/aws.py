@@ -4,8 +4,10 @@ import json
 import os
 import shutil
 import socket
+import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -26,6 +28,8 @@ ACCOUNT = "000000000000"
 START_SECONDS = 30
 _ATTEMPTS = 3
 _HAPPENED = "faults.jsonl"
+# What the extra `local` installs, by the name of its module.
+_LOCAL = {"ministack": "ministack", "samcli": "aws-sam-cli", "pip": "pip"}
 
 # What our own processes need of the caller's environment. All else stays outside: a profile, an
 # endpoint or a ministack setting of the caller's would change where the run goes.
@@ -54,6 +58,7 @@ class EmbeddedAws:
 
     @classmethod
     def start(cls, faults: Faults | None = None) -> "EmbeddedAws":
+        _require_local()
         for _ in range(_ATTEMPTS):
             root = Path(tempfile.mkdtemp(prefix="once-"))
             port = _free_port()
@@ -149,6 +154,17 @@ class EmbeddedAws:
                 pass  # not there yet
             time.sleep(0.05)
         return False
+
+
+def _require_local() -> None:
+    missing = [package for module, package in _LOCAL.items() if find_spec(module) is None]
+    if missing:
+        raise OnceError(
+            f"The embedded AWS needs {' and '.join(missing)}, which the Python that runs `once` "
+            f"({sys.executable}) does not have.\n"
+            "Install the extra `local`: pip install 'genesys-once[local]'\n"
+            "Or run once without installing: uvx --from 'genesys-once[local]' once run"
+        )
 
 
 def session_of_nobody(root: Path) -> Any:

@@ -9,7 +9,6 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 from once.embedded import child, wheels
@@ -101,12 +100,6 @@ class _Sam:
     def __init__(self, aws: EmbeddedAws, project: Path) -> None:
         self._folder = aws.root / "sam"
         self._folder.mkdir()
-        for tool in ("samcli", "pip"):
-            if find_spec(tool) is None:
-                raise OnceError(
-                    f"{tool} is not installed in the Python that runs `once` ({sys.executable}).\n"
-                    "Run `make setup`, or install the project with its dependencies again."
-                )
         # Without a recent check sam asks the package index for a newer version of itself.
         (self._folder / "metadata.json").write_text(
             json.dumps(

@@ -8,7 +8,7 @@ from once.embedded.aws import EmbeddedAws
 from once.embedded.deploy import Stack, deploy
 from once.embedded.faulty_pipe import FaultyPipe
 from once.embedded.pipe import Observer, PipeRunner
-from once.errors import OnceError
+from once.project import TEMPLATE
 from once.run.faults import Dice
 
 Step = Callable[[str], None]
@@ -36,7 +36,7 @@ class EmbeddedStack:
         step("starting the embedded AWS")
         aws = EmbeddedAws.start(dice.faults if dice else None)
         try:
-            stack = deploy(aws, template or project_template(), parameters(aws), step)
+            stack = deploy(aws, template or TEMPLATE, parameters(aws), step)
             name = stack.outputs["PipeName"]
             if dice is None:
                 pipe = PipeRunner(aws.client, name, observer=observer)
@@ -63,14 +63,3 @@ class EmbeddedStack:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.stop(at_once=kind is not None)
-
-
-def project_template() -> Path:
-    """template.yaml of the clone that `once` is installed from."""
-    template = Path(__file__).resolve().parents[2] / "template.yaml"
-    if not template.is_file():
-        raise OnceError(
-            f"There is no template at {template}.\n"
-            "`once` runs the files of a clone: clone the repository and run `make setup` in it."
-        )
-    return template

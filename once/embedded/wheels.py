@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from once.embedded import child
+from once.project import cache_folder
 
 
 def settings(project: Path, environment: Mapping[str, str], log: Path) -> dict[str, str]:
@@ -19,7 +20,7 @@ def settings(project: Path, environment: Mapping[str, str], log: Path) -> dict[s
     requirements = sorted(project.glob("functions/*/requirements.txt"))
     wanted = [path.read_text() for path in requirements]
     name = hashlib.sha256(repr((wanted, sys.version_info[:2], platform.machine())).encode())
-    folder = project / ".once" / "wheels" / name.hexdigest()[:16]
+    folder = cache_folder() / "wheels" / name.hexdigest()[:16]
     if not folder.is_dir() and not _download(requirements, folder, environment, log):
         return {}
     return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}

@@ -11,10 +11,10 @@ import boto3
 from botocore.config import Config
 
 from once.embedded.aws import ACCOUNT, REGION, session_of_nobody
-from once.embedded.stack import project_template
 from once.errors import OnceError
 from once.operate import running
 from once.operate.running import Running
+from once.project import ROOT
 
 EMBEDDED = "embedded"
 _OURS = "EventQueueUrl"
@@ -111,7 +111,7 @@ class Stack:
 
 def _samconfig() -> dict[str, str]:
     """Stack and region as `sam deploy` would take them, of this folder or of the clone."""
-    for folder in (Path.cwd(), project_template().parent):
+    for folder in (Path.cwd(), ROOT):
         path = folder / "samconfig.toml"
         if path.is_file():
             break

@@ -16,11 +16,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from once.embedded.stack import project_template
-from once.errors import OnceError
+from once.project import ROOT, TEMPLATE
 
 PRICES = Path(__file__).with_name("prices.toml")
-RESULTS = Path(__file__).parents[2] / "bench" / "results"
+RESULTS = ROOT / "bench" / "results"
 
 # As template.yaml has them; tests/bench holds them together.
 ENRICHMENT_MB = 512
@@ -67,15 +66,9 @@ class Measured:
 
     @classmethod
     def read(cls, folder: Path = RESULTS) -> "Measured":
-        template = project_template().read_text()
-        try:
-            counted = json.loads((folder / "cost.json").read_text())
-            action = json.loads((folder / "data_action.json").read_text())
-        except FileNotFoundError as error:
-            raise OnceError(
-                f"There is no {error.filename}, which holds what was measured.\n"
-                "`once cost` works in a clone of the project; `make bench` measures again."
-            ) from None
+        template = TEMPLATE.read_text()
+        counted = json.loads((folder / "cost.json").read_text())
+        action = json.loads((folder / "data_action.json").read_text())
         return cls(
             parts=counted["parts"],
             row_bytes=counted["rowBytes"],

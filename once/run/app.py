@@ -7,6 +7,7 @@ import typer
 
 from once.errors import OnceError
 from once.operate.up import parameters_of
+from once.project import EXAMPLE
 from once.run import command
 from once.run.report import Via
 from once.run.terminal import Terminal
@@ -15,9 +16,14 @@ from once.screen import screen
 
 def run(
     events: Annotated[
-        Path,
-        typer.Argument(metavar="EVENTS", help="One event a line, in any known shape, or JSON."),
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="EVENTS",
+            help="One event a line, in any known shape, or JSON. Default: the example story, "
+            "with --step.",
+            show_default=False,
+        ),
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(help="Write what became of each line here.")
     ] = None,
@@ -46,7 +52,14 @@ def run(
     ] = None,
 ) -> None:
     """Send events through the real template on an embedded AWS and show what became of them."""
-    plan = command.Plan(events, via, step, parameters_of(parameters), destination, faults)
+    plan = command.Plan(
+        events or EXAMPLE,
+        via,
+        step or events is None,
+        parameters_of(parameters),
+        destination,
+        faults,
+    )
     if report is not None and not report.absolute().parent.is_dir():
         raise OnceError(f"Cannot write the report to {report}: its folder does not exist.")
     with Terminal(screen()) as terminal:

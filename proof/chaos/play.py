@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
-from once.embedded.stack import project_template
+from once.project import ROOT
 from once.run.command import Display, Plan, run
 from once.run.report import Report
 from proof.chaos.events import Stream
 from proof.chaos.verdict import Verdict, judge
 
-CHAOS = project_template().parent / "once" / "examples" / "chaos.toml"
+CHAOS = ROOT / "once" / "examples" / "chaos.toml"
 
 
 def play(

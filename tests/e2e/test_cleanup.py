@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from once.embedded.stack import project_template
+from once.project import ROOT
 from proof.events import customer_start
 
 pytestmark = pytest.mark.embedded
@@ -41,7 +41,7 @@ class Run:
         events.write_text(json.dumps(customer_start()) + "\n")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "once.cli", "run", str(events), *options],
-            cwd=project_template().parent,
+            cwd=ROOT,
             env={**os.environ, "TMPDIR": str(self.scratch), "PYTHONUNBUFFERED": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -24,8 +24,8 @@ from once.embedded import child
 from once.embedded.aws import ACCOUNT, REGION, EmbeddedAws
 from once.embedded.deploy import deploy
 from once.embedded.pipe import Batch, Ending, PipeRunner
-from once.embedded.stack import project_template
 from once.genesys.server import GenesysServer
+from once.project import TEMPLATE
 from once.run.command import destination_parameters
 from proof.embedded import Embedded
 from proof.events import customer_start
@@ -204,7 +204,7 @@ def secured() -> Iterator[Secured]:
         with GenesysServer() as destination:
             # A webhook is sent the whole body, out of the bucket where it had to go there.
             target = {**destination_parameters(aws, destination), "ActionTarget": "webhook"}
-            stack = deploy(aws, project_template(), target)
+            stack = deploy(aws, TEMPLATE, target)
             yield Secured(aws, stack.outputs, destination)
     finally:
         aws.stop()
@@ -288,7 +288,7 @@ def test_whoever_comes_without_tls_is_refused_even_the_owner_of_the_account() ->
     with checking_who_calls():
         aws = EmbeddedAws.start()
     with aws:
-        outputs = deploy(aws, project_template(), {}).outputs
+        outputs = deploy(aws, TEMPLATE, {}).outputs
         for name in [output for output in outputs if output.endswith("Url")]:
             with pytest.raises(ClientError, match="AccessDenied"):
                 aws.client("sqs").send_message(QueueUrl=outputs[name], MessageBody="{}")

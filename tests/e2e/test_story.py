@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from once.embedded.stack import project_template
 from once.examples.story import FOLDER
+from once.project import ROOT
 
 pytestmark = pytest.mark.embedded
 
@@ -28,7 +28,7 @@ def once_run(
     report = folder / "report.json"
     done = subprocess.run(
         [sys.executable, "-m", "once.cli", "run", str(events), "--report", str(report), *options],
-        cwd=project_template().parent,
+        cwd=ROOT,
         env={**os.environ, **(environment or {})},
         capture_output=True,
         text=True,

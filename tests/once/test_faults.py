@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from once.embedded.faulty_pipe import FaultyPipe
-from once.embedded.stack import project_template
 from once.errors import OnceError
 from once.genesys.script import Script
 from once.genesys.server import Received
+from once.project import ROOT
 from once.run.fault_effects import faults_report
 from once.run.faults import Destination, Dice, Faults, Pipe, Sending, Table, arrange
 from once.run.lines import Line
 from once.run.report import ActionReport, Key, LineReport, Outcome
 from tests.once.pipes import FakeAws, message, succeeded
 
-CHAOS = project_template().parent / "once" / "examples" / "chaos.toml"
+CHAOS = ROOT / "once" / "examples" / "chaos.toml"
 
 
 def read(folder: Path, text: str) -> Faults:

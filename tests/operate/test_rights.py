@@ -9,10 +9,10 @@ import pytest
 
 from once.embedded.aws import ACCOUNT, REGION
 from once.embedded.deploy import deploy
-from once.embedded.stack import project_template
 from once.genesys.server import GenesysServer
 from once.operate import permissions
 from once.operate.stack import Stack
+from once.project import TEMPLATE
 from once.run.command import destination_parameters
 from proof.events import customer_start
 from tests.e2e.test_rights import Secured, SecuredAws
@@ -91,7 +91,7 @@ def account() -> Iterator[Account]:
     try:
         with GenesysServer() as destination:
             parameters = destination_parameters(aws, destination)
-            stack = deploy(aws, project_template(), parameters)
+            stack = deploy(aws, TEMPLATE, parameters)
             account = Account(Secured(aws, stack.outputs, destination))
             destination.script.add({"match": {"conversationId": "r-refused"}, "replies": [422]})
             account.secured.through(customer_start("r-seen"))

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from once.embedded.stack import project_template
 from once.operate import running
 from once.operate.running import Running, kept
 from once.operate.stack import Stack
+from once.project import ROOT
 from proof.events import customer_start
 from tests.operate.conftest import once
 from tests.operate.support import until, verdict
@@ -29,7 +29,7 @@ def typed(*arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         timeout=120,
-        env={**os.environ, "PYTHONPATH": str(project_template().parent)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
 
 

@@ -1,0 +1,126 @@
+"""The wheel alone, in an empty environment and an empty folder: what a new user has."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from once.embedded.aws import EmbeddedAws
+from once.embedded.deploy import deploy
+from once.examples.story import FOLDER
+from once.project import ROOT
+from proof.events import customer_start
+from tests.operate.support import until
+
+pytestmark = pytest.mark.embedded
+
+Once = Callable[..., subprocess.CompletedProcess[str]]
+EXPECTED = json.loads((FOLDER / "story.expected.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def installed(what: str, folder: Path) -> Once:
+    """`once` of a fresh environment, with nothing of ours or of this one around it."""
+    python = folder / "venv" / "bin" / "python"
+    # With their hashes the constraints would ask for the hash of the wheel as well.
+    pins = re.findall(r"^[a-z].*?(?= \\$)", (ROOT / "requirements.lock").read_text(), re.M)
+    (folder / "pins.txt").write_text("\n".join(pins))
+    pip = [str(python), "-m", "pip", "install", "--quiet", "-c", str(folder / "pins.txt"), what]
+    subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
+    done = subprocess.run(pip, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    settings_of_pip = {k: v for k, v in os.environ.items() if k.startswith("PIP_")}
+    environment = {**settings_of_pip, "HOME": str(folder), "PATH": os.defpath}
+
+    def once(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(python.with_name("once")), *arguments],
+            cwd=cwd,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+
+    return once
+
+
+@pytest.fixture(scope="module")
+def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Once:
+    return installed(str(wheel), tmp_path_factory.mktemp("bare"))
+
+
+@pytest.fixture(scope="module")
+def local(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Once:
+    return installed(f"{wheel}[local]", tmp_path_factory.mktemp("local"))
+
+
+@pytest.fixture
+def up(local: Once, tmp_path: Path) -> Iterator[None]:
+    started = local("up", cwd=tmp_path)
+    assert started.returncode == 0, started.stdout + started.stderr
+    yield
+    local("down", cwd=tmp_path)
+
+
+def test_the_story_runs_with_the_wheel_alone(local: Once, tmp_path: Path) -> None:
+    done = local("run", "--report", "report.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert [event["outcome"] for event in report["events"]] == [e["outcome"] for e in EXPECTED]
+    assert os.listdir(tmp_path) == ["report.json"]
+
+
+def test_without_the_extra_run_says_how_to_install_it(bare: Once, tmp_path: Path) -> None:
+    done = bare("run", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "needs ministack and aws-sam-cli" in done.stderr
+    assert "pip install 'genesys-once[local]'" in done.stderr
+
+
+@pytest.mark.usefixtures("up")
+def test_explain_needs_neither_the_sam_cli_nor_the_emulator(bare: Once, tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").write_text(json.dumps(customer_start("a-conversation")))
+    sent = bare("send", "events.jsonl", cwd=tmp_path)
+    assert sent.returncode == 0, sent.stderr
+    until(lambda: "acted once" in bare("explain", "a-conversation", cwd=tmp_path).stdout)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["cost", "--events-per-month", "1e6"], ["capacity", "--rate", "50"], ["mapping", "check"]],
+    ids=" ".join,
+)
+def test_what_needs_no_stack_works_without_the_extra(
+    command: list[str], bare: Once, tmp_path: Path
+) -> None:
+    done = bare(*command, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_folder_that_template_writes_can_be_deployed(bare: Once, tmp_path: Path) -> None:
+    assert bare("template", "written", cwd=tmp_path).returncode == 0
+    with EmbeddedAws.start() as aws:
+        outputs = deploy(aws, tmp_path / "written" / "template.yaml", {}).outputs
+    assert {"EventQueueUrl", "StateMachineArn"} <= outputs.keys()
+
+
+def test_template_leaves_a_folder_with_files_alone(bare: Once, tmp_path: Path) -> None:
+    (tmp_path / "template.yaml").write_text("mine")
+    done = bare("template", ".", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "Name a new folder." in done.stderr
+    assert (tmp_path / "template.yaml").read_text() == "mine"
