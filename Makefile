@@ -6,7 +6,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SCANNER := .venv-scan
+<<<<<<< HEAD
 JSONATA := proof/asl/node/node_modules/.package-lock.json
+=======
+RELEASER := .venv-release
+>>>>>>> 44b17d1 (Say how to change, report and release it)
 # On the command line parameters replace those of samconfig.toml, so these two come along.
 BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
 # pip checks hashes of all that one command installs, or of nothing: the clone has none of its own.
@@ -16,7 +20,7 @@ PIN := uv pip compile --quiet --universal --python-version 3.11 --generate-hashe
 	--no-annotate --no-header --no-emit-index-url $(if $(UPGRADE),--upgrade)
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup jsonata run test test-fast schemas publish-schemas check scan format lock wheel build deploy bench compare overload chaos explore differential clean
+.PHONY: help setup jsonata run test test-fast schemas publish-schemas check scan format lock wheel release build deploy bench compare overload chaos explore differential clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -67,11 +71,9 @@ format: $(READY) ## Format the code
 lock: ## Pin what pyproject.toml names, with hashes (needs uv); UPGRADE=1 takes the newest
 	$(PIN) pyproject.toml --extra local --group dev -o requirements.lock
 	$(PIN) --group scan -o requirements-scan.lock
+	$(PIN) --group release -o requirements-release.lock
 	$(PIN) --group enrichment -c requirements.lock -o functions/enrichment/requirements.txt
 	$(PIN) --group data_action -c requirements.lock -o functions/data_action/requirements.txt
-
-wheel: $(READY) ## Build the wheel, which runs outside a clone, to dist/
-	$(BIN)/python -m hatchling build -t wheel
 
 ##@ Measure it, and write the numbers into the documents
 
@@ -103,19 +105,32 @@ deploy: build ## Deploy to AWS. PARAMETERS="Name=value ..." sets parameters, CON
 	$(BIN)/sam deploy $(if $(filter no,$(CONFIRM)),--no-confirm-changeset) \
 		$(if $(PARAMETERS),--parameter-overrides "$(BUILD_PARAMETERS) $(PARAMETERS)")
 
+release: build $(RELEASER) ## Build what a release holds to dist/: wheel, template, SBOMs, checksums
+	rm -rf dist
+	$(BIN)/python -m hatchling build -t wheel
+	tar -czf dist/genesys-once-template.tar.gz .aws-sam/build statemachine samconfig.toml
+	$(RELEASER)/bin/cyclonedx-py requirements requirements.lock -o dist/genesys-once.cdx.json
+	cat functions/*/requirements.txt | \
+		$(RELEASER)/bin/cyclonedx-py requirements - -o dist/genesys-once-functions.cdx.json
+	cd dist && sha256sum * > SHA256SUMS
+
 ##@ Tidy up
 
 clean: ## Remove what was built and installed
+<<<<<<< HEAD
 	rm -rf $(VENV) $(SCANNER) $(dir $(JSONATA)) .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # Without it the tests that need it are skipped, and say so.
 $(JSONATA): proof/asl/node/package-lock.json
 	@npm ci --prefix proof/asl/node --no-audit --no-fund --fetch-retries 1 --fetch-timeout 20000 || \
 		echo "The reference JSONata was not installed: its tests will be skipped."
+=======
+	rm -rf $(VENV) $(SCANNER) $(RELEASER) dist .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
+>>>>>>> 44b17d1 (Say how to change, report and release it)
 
-$(SCANNER): requirements-scan.lock
-	$(PYTHON) -m venv --clear $(SCANNER)
-	$(SCANNER)/bin/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -r requirements-scan.lock
+.venv-%: requirements-%.lock
+	$(PYTHON) -m venv --clear $@
+	$@/bin/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -r $<
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \
