@@ -6,11 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SCANNER := .venv-scan
-<<<<<<< HEAD
 JSONATA := proof/asl/node/node_modules/.package-lock.json
-=======
 RELEASER := .venv-release
->>>>>>> 44b17d1 (Say how to change, report and release it)
 # On the command line parameters replace those of samconfig.toml, so these two come along.
 BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
 # pip checks hashes of all that one command installs, or of nothing: the clone has none of its own.
@@ -73,7 +70,6 @@ lock: ## Pin what pyproject.toml names, with hashes (needs uv); UPGRADE=1 takes 
 	$(PIN) --group scan -o requirements-scan.lock
 	$(PIN) --group release -o requirements-release.lock
 	$(PIN) --group enrichment -c requirements.lock -o functions/enrichment/requirements.txt
-	$(PIN) --group data_action -c requirements.lock -o functions/data_action/requirements.txt
 
 ##@ Measure it, and write the numbers into the documents
 
@@ -117,16 +113,12 @@ release: build $(RELEASER) ## Build what a release holds to dist/: wheel, templa
 ##@ Tidy up
 
 clean: ## Remove what was built and installed
-<<<<<<< HEAD
-	rm -rf $(VENV) $(SCANNER) $(dir $(JSONATA)) .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SCANNER) $(RELEASER) $(dir $(JSONATA)) dist .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # Without it the tests that need it are skipped, and say so.
 $(JSONATA): proof/asl/node/package-lock.json
 	@npm ci --prefix proof/asl/node --no-audit --no-fund --fetch-retries 1 --fetch-timeout 20000 || \
 		echo "The reference JSONata was not installed: its tests will be skipped."
-=======
-	rm -rf $(VENV) $(SCANNER) $(RELEASER) dist .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
->>>>>>> 44b17d1 (Say how to change, report and release it)
 
 .venv-%: requirements-%.lock
 	$(PYTHON) -m venv --clear $@

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from once.cli import ENTRIES, load
-from once.embedded.stack import project_template
+from once.project import ROOT
 from proof.definition.asl import ROOT
 from tests.operate.conftest import once
 
@@ -84,7 +84,7 @@ def processor_seconds(*arguments: str) -> float:
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "once.cli", *arguments],
         stdout=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(project_template().parent)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
