@@ -18,7 +18,7 @@ from .table import PaceTable
 
 IN_FLIGHT_CAP = 120_000
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
-# Slots are counted from here, as they are from 1970.
+
 Kind = Callable[[int, random.Random], str]
 
 
@@ -98,7 +98,7 @@ class Run:
         return self
 
     def _arrive(self, arrivals: Arrivals) -> Generator[Any, Any, None]:
-        rng = random.Random(f"{self.seed} {arrivals}")  # noqa: S311
+        rng = random.Random(f"{self.seed} {self._arriving}")  # noqa: S311
         gap_ms = 1_000 * arrivals.at_once / arrivals.per_second
         yield arrivals.from_ms
         due_ms = arrivals.from_ms
