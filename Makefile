@@ -17,7 +17,7 @@ PIN := uv pip compile --quiet --universal --python-version 3.11 --generate-hashe
 	--no-annotate --no-header --no-emit-index-url $(if $(UPGRADE),--upgrade)
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup jsonata run test test-fast schemas publish-schemas check scan format lock wheel release build deploy bench compare overload chaos explore differential clean
+.PHONY: help setup jsonata run test test-fast schemas publish-schemas check scan format lock wheel release build deploy bench compare overload waiting chaos explore differential clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -82,6 +82,10 @@ compare: $(READY) ## Compare with a Redis key, an if-exists, FIFO, Powertools an
 overload: $(READY) ## Ten times more events than the destination takes, then with it down in the middle
 	$(BIN)/python -m bench.overload
 	$(BIN)/python -m bench.overload --down 240
+
+waiting: $(READY) ## Simulate every scenario of waiting, hours in seconds (some minutes)
+	$(BIN)/python -m bench.waiting
+	$(BIN)/python -m bench.numbers
 
 chaos: $(READY) ## Five thousand events with every fault on
 	$(BIN)/python -m bench.chaos

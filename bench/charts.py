@@ -176,3 +176,40 @@ def ranges(title: str, values: Mapping[str, float], wanted: float) -> str:
             text(left + math.log10(value) * across + 5, y + 12, f"{value:,.0f}", 11),
         ]
     return page(width, bottom + 30, title, parts)
+
+
+def timeline(
+    title: str,
+    panels: Mapping[str, Sequence[tuple[float, float]]],
+    x_name: str,
+    shaded: Sequence[tuple[float, float]],
+    shaded_name: str,
+) -> str:
+    """Panels below each other that share their time, with spans of it shaded."""
+    width, left, tall, gap = 560.0, 64.0, 110.0, 34.0
+    x_marks = ticks(max(x for points in panels.values() for x, _ in points))
+    across = (width - left - 24) / x_marks[-1]
+    top = TOP + 14.0
+    parts = legend({shaded_name: GRID}, 16, TOP - 10)
+    for name, points in panels.items():
+        low = top + tall
+        y_marks = ticks(max(max(y for _, y in points), 1), 3)
+        up = tall / y_marks[-1]
+        parts += [
+            box(left + begin * across, top, (end - begin) * across, tall, GRID)
+            for begin, end in shaded
+        ]
+        parts.append(text(16, top - 8, name, 11, FAINT))
+        for mark in y_marks:
+            y = low - mark * up
+            parts += [
+                line(left, y, width - 24, y),
+                text(left - 8, y + 4, f"{mark:,g}", 10, FAINT, "end"),
+            ]
+        path = " ".join(f"{left + x * across:.1f},{low - y * up:.1f}" for x, y in points)
+        parts.append(f"<polyline points='{path}' fill='none' stroke='{BLUE}' stroke-width='1.5'/>")
+        top = low + gap
+    for mark in x_marks:
+        parts.append(text(left + mark * across, top - gap + 16, f"{mark:,g}", 10, FAINT, "middle"))
+    parts.append(text(width - 24, top, x_name, 11, FAINT, "end"))
+    return page(width, top + 12, title, parts)

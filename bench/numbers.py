@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ DOCUMENTS = ("README.md", "docs/*.md")
 BLOCK = re.compile(r"(<!-- numbers:([a-z-]+) -->\n).*?(<!-- /numbers:\2 -->)", re.DOTALL)
 
 MILLION = 1_000_000
+MINUTE_MS = 60_000
 TARGET_DOLLARS = 3.0
 RATES = (10, 100, 1_000, 10_000)
 REGIONS = ("eu-central-1", "us-east-1")
@@ -415,6 +417,61 @@ def speed() -> str:
     )
 
 
+def waiting() -> str:
+    def said(measured: Mapping[str, Any]) -> str:
+        return ", ".join(
+            f"{name} {value:,.4g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in measured.items()
+        )
+
+    return table(
+        ("scenario", "must", "measured"),
+        [
+            [
+                f"{one['group']}: {one['name']}",
+                ", ".join(f"**not: {m}**" if m in one["broken"] else m for m in one["must"]),
+                said(one["measured"]),
+            ]
+            for one in recorded.read("waiting")["scenarios"]
+        ],
+    ).replace("|---|--:|--:|", "|---|---|---|")
+
+
+WAITING = {
+    "limit": ("Ten times a limit of 300 a minute for five minutes", MINUTE_MS, "minutes"),
+    "outage": ("Down from minute 5 to 9, ten events a second", MINUTE_MS, "minutes"),
+    "hang": ("Hanging from minute 5 to 9, 13 events a second", MINUTE_MS, "minutes"),
+    "poison": ("5 % of 6,000 events fail for good", 60 * MINUTE_MS, "hours"),
+}
+
+
+def waiting_chart(name: str) -> str:
+    title, unit_ms, unit = WAITING[name]
+    samples = recorded.read("waiting")["pictures"][name]
+
+    def at(sample: Mapping[str, Any]) -> float:
+        return float(sample["ms"]) / unit_ms
+
+    def per_minute(field: str) -> list[tuple[float, float]]:
+        return [
+            (at(b), (b[field] - a[field]) / (b["ms"] - a["ms"]) * MINUTE_MS)
+            for a, b in pairwise(samples)
+        ]
+
+    return charts.timeline(
+        title,
+        {
+            "messages on the queue": [(at(one), one["waiting"]) for one in samples],
+            "acts a minute": per_minute("acted"),
+            "calls a minute": per_minute("calls"),
+            "functions at once": [(at(one), one["running"]) for one in samples],
+        },
+        unit,
+        [(at(a), at(b)) for a, b in pairwise(samples) if a["open"]],
+        "breaker open",
+    )
+
+
 def blocks() -> dict[str, Callable[[], str]]:
     """By name; computed only where a document has it."""
     compared, costs, quotas = Comparison(), Costs(), Capacity()
@@ -429,6 +486,7 @@ def blocks() -> dict[str, Callable[[], str]]:
         "cost-rivals": costs.rivals,
         "speed": speed,
         "overload": overload,
+        "waiting": waiting,
         "chaos": chaos,
         "explorer": explorer,
         "scale": scale_line,
@@ -443,6 +501,7 @@ def drawings() -> dict[str, str]:
         "cost.svg": Costs().chart(),
         "scale.svg": scale_chart(),
         "capacity.svg": Capacity().chart(),
+        **{f"waiting-{name}.svg": waiting_chart(name) for name in WAITING},
     }
 
 

@@ -73,4 +73,5 @@ class Clock:
                 resume()
 
         for _ in range(min(wanted.at_once, left)):
-            self.start(waiting.popleft(), ended)
+            if waiting:  # one that ends at once has begun the next itself
+                self.start(waiting.popleft(), ended)
