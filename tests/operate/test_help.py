@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from once.cli import ENTRIES, load
-from once.project import ROOT
 from proof.definition.asl import ROOT
 from tests.operate.conftest import once
 
