@@ -1,0 +1,142 @@
+"""The state machine on a settled stream: one message a batch, each done before the next comes.
+
+Knows tasks by the service they call, never by the name of a state.
+"""
+
+import json
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from once.audit.verdict import Event, Rows, Verdict
+from once.run.report import Outcome
+from proof.definition.asl import SUBSTITUTIONS, definition
+from proof.explorer.machine import Ended, Failure, Machine, Position
+from proof.explorer.table import RefusedError, Row, changed
+
+START_MS = 1_777_875_660_000
+CLAIM_DAYS = int(SUBSTITUTIONS["ClaimDays"])
+_REFUSED = Failure("DynamoDB.ConditionalCheckFailedException")
+_ACTED = {"version": "1", "result": "ACTED", "status": 200, "calls": 1, "durationMs": 1}
+_DAY_MS = 86_400_000
+
+Json = dict[str, Any]
+Sent = tuple[Json, int]
+"""An element, and when its execution runs."""
+
+
+class Settled:
+    """The definition with a claim table, where every call is answered well."""
+
+    def __init__(self) -> None:
+        self._machine = Machine(definition())
+        self._rows: dict[tuple[str, str], Row] = {}
+        self._runs = 0
+
+    def settle(self, element: Json, now_ms: int) -> Verdict:
+        """What the machine records about the one message of a batch."""
+        self._runs += 1
+        records: list[Json] = []
+        at = self._machine.start(f"run{self._runs}", [element], now_ms)
+        while isinstance(at, Position):
+            asked = self._machine.arguments(at, now_ms)
+            if "LogEvents" in asked:
+                lines = [json.loads(event["Message"]) for event in asked["LogEvents"]]
+                records = [line for line in lines if "messageId" in line]
+            answer = self._answer(at, asked)
+            if isinstance(answer, Failure):
+                at = self._machine.fail(at, answer, now_ms)
+            else:
+                at = self._machine.answer(at, answer, now_ms)
+        assert isinstance(at, Ended)
+        assert not isinstance(at.output, Failure), at.output
+        (record,) = records
+        because = record.get("because")
+        return Verdict(
+            Outcome(record["outcome"]),
+            record["reason"],
+            because.rpartition("#")[2] if because else None,
+        )
+
+    def _answer(self, at: Position, asked: Mapping[str, Any]) -> Json | Failure:
+        operation = self._machine.task(at)["Resource"].removeprefix("arn:aws:states:::")
+        if operation == "lambda:invoke":
+            return {"StatusCode": 200, "Payload": _ACTED}
+        if not operation.startswith("dynamodb:"):
+            return {}
+        key = asked.get("Key") or asked["Item"]
+        place = key["pk"]["S"], key["sk"]["S"]
+        row = self._rows.get(place)
+        if operation == "dynamodb:getItem":
+            return {"Item": row} if row else {}
+        try:
+            self._rows[place] = changed(operation, asked, row)
+        except RefusedError:
+            return _REFUSED
+        return {"Attributes": self._rows[place]}
+
+
+def random_stream(random: Random) -> list[Sent]:
+    """Copies, occurrences, late events and claims that run out, of a few keys that share lanes."""
+    window_ms = random.choice((0, 500, 1_500, 60_000))
+    order = random.choice(("none", "latest")) if window_ms == 0 else "latest"
+    now_ms, at_ms = START_MS, START_MS - 10_000
+    found: list[Sent] = []
+    for number in range(random.randrange(2, 13)):
+        now_ms += random.choice((0, 1, 400, 2_000, 3_600_000))
+        if random.random() < 0.1:
+            # Around the very second in which a claim runs out.
+            now_ms += CLAIM_DAYS * _DAY_MS + random.choice((-1_000, 0, 1_000))
+        if found and random.random() < 0.2:
+            again, _ = random.choice(found[-3:])
+            found.append((again, now_ms))  # the queue hands a settled message out once more
+            continue
+        steps = (0, 1, window_ms - 1, window_ms, window_ms + 1, 2 * window_ms + 1, 5_000)
+        at_ms += random.choice((-2, -1, 0, 1, 1)) * random.choice(steps)
+        element = _element(random, number, at_ms, window_ms, order)
+        found.append((element, now_ms))
+    return found
+
+
+def _element(random: Random, number: int, at_ms: int, window_ms: int, order: str) -> Json:
+    state = random.choice("ab")
+    policy: Json = {"windowMs": window_ms, "order": order}
+    if order == "latest":
+        policy["latest"] = f"latest/users.presence/{random.choice('xy')}"
+    # The time is part of the key where nothing is windowed.
+    exact = "" if window_ms else f"/{at_ms}"
+    trace = {"eventId": random.choice("123")} if random.random() < 0.4 else {}
+    return {
+        "messageId": f"m{number}",
+        "kind": "event",
+        "lane": "org/user/1",
+        "version": "1",
+        "family": "users.presence",
+        "topic": "v2.users.1.presence",
+        "subject": {"type": "user", "id": "1"},
+        "occurredAtMs": at_ms,
+        "ids": {},
+        "key": {"pk": "org/user/1", "sk": f"v1/users.presence/{state}{exact}"},
+        "idempotencyKey": f"key-{state}{exact}",
+        "policy": policy,
+        "body": {},
+        "trace": trace,
+        # What a message brings along besides.
+        "receiptHandle": f"receipt-{number}",
+        "receives": 1,
+        "sentAtMs": at_ms,
+    }
+
+
+def differences(stream: list[Sent]) -> list[str]:
+    """Where the rule in memory and the machine disagree about a stream."""
+    machine, rows = Settled(), Rows({}, {}, CLAIM_DAYS)
+    found = []
+    for number, (element, now_ms) in enumerate(stream):
+        said = machine.settle(element, now_ms)
+        if said.reason == "OBSERVED":
+            said = said._replace(reason="ACTED")
+        ours = rows.settle(Event.of(element), now_ms)
+        if ours != said:
+            found.append(f"message {number}: the machine says {said}, the rule {ours}")
+    return found
