@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.compare.streams import Happening, Stream, fingerprint
+from bench.compare.streams import Happening, Stream
+from once.audit.rivals import fingerprint
 from once.genesys.script import Reply
 from once.genesys.server import GenesysServer, Received
 

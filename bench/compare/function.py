@@ -5,7 +5,6 @@ live from batch to batch, and workers that die.
 import json
 import threading
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import Any
 
 import urllib3
@@ -16,8 +15,8 @@ from bench.compare.streams import (
     DIES_BEFORE_ACT,
     STORE_ANSWER_LOST,
     Happening,
-    fingerprint,
 )
+from once.audit.rivals import happened_ms
 from once.embedded.aws import EmbeddedAws
 
 Event = dict[str, Any]
@@ -168,38 +167,3 @@ def _record(message: Message) -> dict[str, Any]:
         "eventSourceARN": "arn:aws:sqs:eu-central-1:000000000000:events",
         "awsRegion": "eu-central-1",
     }
-
-
-# How people read Genesys events: the entity, its state, when it was.
-
-
-def entity(event: Event) -> str:
-    """The conversation, or the user, that an event is about."""
-    body = event["detail"]["eventBody"]
-    found = (
-        body.get("conversationId") or body.get("id") or event["detail"]["topicName"].split(".")[2]
-    )
-    return str(found)
-
-
-def state(event: Event) -> str:
-    """What it says of the entity."""
-    body = event["detail"]["eventBody"]
-    presence = body.get("presenceDefinition", {}).get("systemPresence", "")
-    return f"{event['detail-type']}:{presence}{body.get('joined', '')}"
-
-
-def happened_ms(event: Event) -> int | None:
-    """The time of the event itself, else when it was published, where that is told."""
-    detail = event.get("detail", event)
-    body = detail["eventBody"]
-    told = body.get("eventTime") or body.get("modifiedDate") or detail.get("timestamp")
-    if isinstance(told, str):
-        return round(datetime.fromisoformat(told).timestamp() * 1000)
-    return told if told is None else int(told)
-
-
-def content_key(event: Event) -> str:
-    """A hash of the topic and the body, which copies share."""
-    detail = event.get("detail", event)
-    return fingerprint(detail["topicName"], detail["eventBody"])

@@ -3,8 +3,6 @@
 A happening is one real thing that happened; it must act once. Several messages may tell of it.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -85,12 +83,6 @@ def streams(seed: int) -> list[Stream]:
     for number, stream in enumerate(found):
         stream.starts_after(number * NEXT_STREAM_MS)
     return found
-
-
-def fingerprint(topic: str, body: Any) -> str:
-    """By which a destination recognises what it is told of, whoever tells it."""
-    content = json.dumps([topic, body], sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _moments(step_ms: int = 37) -> Iterator[int]:

@@ -16,15 +16,15 @@ DAY_SECONDS = 86_400
 class Event(NamedTuple):
     """What the claim rule reads of a normalised event."""
 
-    message_id: str
+    message_id: Any
     key: Any
     """Stands for pk and sk."""
     latest: Any
     """Stands for pk and the sort key of the latest event; None where order does not matter."""
     occurred_ms: int
     window_ms: int
-    event_id: str
-    """The publisher's own; empty where it gave none."""
+    event_id: Any
+    """The publisher's own; false where it gave none."""
 
     @classmethod
     def of(cls, element: Mapping[str, Any]) -> "Event":
@@ -44,9 +44,9 @@ class Event(NamedTuple):
 class Claim(NamedTuple):
     """A settled row of the claim table."""
 
-    message_id: str
+    message_id: Any
     occurred_ms: int
-    event_id: str
+    event_id: Any
     expires_s: int
     outcome: Outcome
 
@@ -54,7 +54,7 @@ class Claim(NamedTuple):
 class Latest(NamedTuple):
     """The row that says how new the newest event of a subject is."""
 
-    message_id: str
+    message_id: Any
     occurred_ms: int
     expires_s: int
 
@@ -62,7 +62,7 @@ class Latest(NamedTuple):
 class Verdict(NamedTuple):
     outcome: Outcome
     reason: str
-    because: str | None = None
+    because: Any = None
     """The message whose claim decided."""
 
 
@@ -123,4 +123,4 @@ def _refused(held: Claim, event: Event) -> Verdict:
 
 
 def _same_event_id(held: Claim, event: Event) -> bool:
-    return event.event_id != "" and held.event_id == event.event_id
+    return bool(event.event_id) and bool(held.event_id == event.event_id)

@@ -3,7 +3,8 @@
 from collections import Counter
 
 from bench.compare.destination import Destination
-from bench.compare.streams import fingerprint, streams
+from bench.compare.streams import streams
+from once.audit.rivals import fingerprint
 
 
 def test_a_seed_gives_the_same_streams_again_and_another_seed_others():

@@ -6,7 +6,8 @@ entity is a message group of its own, so that they need not wait for each other.
 import json
 from typing import Any
 
-from bench.compare.function import Event, Handler, World, content_key, entity
+from bench.compare.function import Event, Handler, World
+from once.audit.rivals import content_key, entity
 
 
 def queued(event: Event) -> tuple[str, str]:

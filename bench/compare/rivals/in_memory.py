@@ -2,7 +2,8 @@
 single server, carried over to Lambda, where every environment remembers for itself.
 """
 
-from bench.compare.function import Event, Handler, World, entity, happened_ms
+from bench.compare.function import Event, Handler, World
+from once.audit.rivals import entity, happened_ms
 
 
 def build(world: World) -> Handler:

@@ -16,12 +16,16 @@ from aws_lambda_powertools.utilities.idempotency import (
     idempotent_function,
 )
 
-from bench.compare.function import Answer, Context, Event, Handler, World, content_key
+from bench.compare.function import Answer, Context, Event, Handler, World
+from once.audit.rivals import POWERTOOLS_SECONDS, content_key
 
 
 def build(world: World) -> Handler:
     persistence = DynamoDBPersistenceLayer(table_name=world.table, boto3_client=world.dynamodb)
-    config = IdempotencyConfig(event_key_jmespath="detail.[topicName, eventBody]")
+    config = IdempotencyConfig(
+        event_key_jmespath="detail.[topicName, eventBody]",
+        expires_after_seconds=POWERTOOLS_SECONDS,
+    )
     processor = BatchProcessor(event_type=EventType.SQS)
 
     @idempotent_function(

@@ -2,7 +2,8 @@
 events, here with the state in the key, which they leave out. Two workers look at the same time.
 """
 
-from bench.compare.function import Event, Handler, World, entity, state
+from bench.compare.function import Event, Handler, World
+from once.audit.rivals import REDIS_SECONDS, entity, state
 
 
 def build(world: World) -> Handler:
@@ -10,7 +11,7 @@ def build(world: World) -> Handler:
         key = f"call:{entity(event)}:{state(event)}"
         if world.redis.get(key):
             return
-        world.redis.setex(key, 10, "1")
+        world.redis.setex(key, REDIS_SECONDS, "1")
         world.act(event, key)
 
     return world.each(handle)

@@ -3,12 +3,13 @@ race above. A claim without an owner stays when its owner dies.
 """
 
 from bench.compare.function import Event, Handler, World
+from once.audit.rivals import REDIS_ID_SECONDS
 
 
 def build(world: World) -> Handler:
     def handle(event: Event) -> None:
         key = f"dedup:{event['id']}"
-        if world.redis.set(key, "1", nx=True, ex=86_400):
+        if world.redis.set(key, "1", nx=True, ex=REDIS_ID_SECONDS):
             world.act(event, key)
 
     return world.each(handle)

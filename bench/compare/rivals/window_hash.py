@@ -7,9 +7,8 @@ import time
 
 from botocore.exceptions import ClientError
 
-from bench.compare.function import Event, Handler, World, entity, state
-
-WINDOW_MS = 500
+from bench.compare.function import Event, Handler, World
+from once.audit.rivals import WINDOW_MS, entity, state
 
 
 def build(world: World) -> Handler:
