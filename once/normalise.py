@@ -17,7 +17,7 @@ from once.screen import showable
 def normalise_stream(lines: Iterable[str]) -> Iterator[str]:
     """One line of JSON for each line: the element of the event or SQS record that it holds."""
     for number, line in enumerate(lines, 1):
-        (element,) = enrich([_record(line.rstrip("\r\n"), number)], _would_write)
+        (element,) = enrich([_record(line.rstrip("\r\n"), number)], would_write)
         yield showable(json.dumps(element, ensure_ascii=False))
 
 
@@ -26,15 +26,19 @@ def _record(line: str, number: int) -> dict[str, Any]:
         value = json.loads(line)
     except (ValueError, RecursionError):
         value = None
-    if isinstance(value, dict):
-        # The pipe writes these names in one way, `aws sqs receive-message` in another.
-        record = {name[:1].lower() + name[1:]: part for name, part in value.items()}
-        if "messageId" in record and "body" in record:
-            return record
-    return {"messageId": f"line-{number}", "body": line, "attributes": {}}
+    return sqs_record(value) or {"messageId": f"line-{number}", "body": line, "attributes": {}}
 
 
-def _would_write(key: str, _content: bytes) -> dict[str, str]:
+def sqs_record(value: Any) -> dict[str, Any] | None:
+    """The value as the pipe would hand it on, where it is a message with all that SQS notes."""
+    if not isinstance(value, dict):
+        return None
+    # The pipe writes these names in one way, `aws sqs receive-message` in another.
+    record = {name[:1].lower() + name[1:]: part for name, part in value.items()}
+    return record if "messageId" in record and "body" in record else None
+
+
+def would_write(key: str, _content: bytes) -> dict[str, str]:
     return {"bucket": "OVERFLOW_BUCKET", "key": key}
 
 

@@ -5,12 +5,14 @@ bench/compare runs the same rules on real stores, side by side with this project
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
 from math import inf
 from typing import Any, NamedTuple
+
+from once.audit.verdict import Store
 
 REDIS_SECONDS = 10
 REDIS_ID_SECONDS = 86_400
@@ -224,12 +226,10 @@ def with_fifo_of(seconds: int) -> tuple[Rule, ...]:
 
 class Rivals:
     """All rules on one stream. `memory` holds a few cells under each part that an event was read
-    into; any mapping serves, so that a long capture need not lie in memory.
+    into.
     """
 
-    def __init__(
-        self, memory: MutableMapping[Any, list[Cell]], rules: Sequence[Rule] = RULES
-    ) -> None:
+    def __init__(self, memory: Store[list[Cell]], rules: Sequence[Rule] = RULES) -> None:
         self._memory = memory
         self._rules = [
             (rule, [(Read._fields.index(name), _slot(rules, rule, name)) for name in rule.reads])

@@ -4,13 +4,24 @@ The claim rule of statemachine/, in memory: tests/audit holds it to the definiti
 happens while others are at work, such as leases, take-overs and retries, has no place here.
 """
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from once.run.report import Outcome
 
 DAY_SECONDS = 86_400
+
+
+Row = TypeVar("Row")
+
+
+class Store(Protocol[Row]):
+    """As much of a dict as is needed here, so that a long capture need not lie in memory."""
+
+    def get(self, key: Any, /) -> Row | None: ...
+
+    def __setitem__(self, key: Any, row: Row, /) -> None: ...
 
 
 class Event(NamedTuple):
@@ -68,10 +79,10 @@ class Verdict(NamedTuple):
 
 @dataclass
 class Rows:
-    """The claim table. Any mapping serves, so that a long capture need not lie in memory."""
+    """The claim table."""
 
-    claims: MutableMapping[Any, Claim]
-    latest: MutableMapping[Any, Latest]
+    claims: Store[Claim]
+    latest: Store[Latest]
     claim_days: int = 30
 
     def settle(self, event: Event, now_ms: int) -> Verdict:

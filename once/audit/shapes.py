@@ -1,0 +1,49 @@
+"""The shape of events without their content: which fields of which type a family's bodies have."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+Shapes = Counter[tuple[str, str, str]]
+"""Family, path of the field, type: how many events have it."""
+
+# Participant attributes and the like are maps, whose keys are chosen by people.
+_MAPS = {"attributes", "additionalProperties", "context", "customAttributes"}
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]{0,39}")
+_NUMBER_IN_NAME = re.compile(r"\d{3}")
+_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
+_DEPTH = 6
+
+
+def shape_of(family: str, body: Any) -> Iterator[tuple[str, str, str]]:
+    """Every path of a body once, with its type."""
+    return iter({(family, path, kind) for path, kind in _walk("", body, 0)})
+
+
+def _walk(path: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        if path:
+            yield path, "object"
+        for name, inner in value.items() if depth < _DEPTH else ():
+            is_map = path.rpartition(".")[2] in _MAPS
+            fits = _NAME.fullmatch(name) and not _NUMBER_IN_NAME.search(name)
+            shown = name if fits and not is_map else "*"
+            yield from _walk(f"{path}.{shown}" if path else shown, inner, depth + 1)
+    elif isinstance(value, list):
+        yield path, "array"
+        for inner in value:
+            yield from _walk(f"{path}[]", inner, depth + 1)
+    else:
+        yield path, _kind(value)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, str):
+        if _UUID.fullmatch(value):
+            return "uuid"
+        return "time" if _TIME.match(value) else "text"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else "boolean"
+    return "integer" if isinstance(value, int) else "number"

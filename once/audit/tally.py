@@ -1,0 +1,453 @@
+"""Goes through the facts of a capture in their order: settles each event as the machine would, and
+counts what the report tells.
+"""
+
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from once.audit.capture import Place
+from once.audit.clock import Clock
+from once.audit.distances import Histogram
+from once.audit.facts import Fact, Parked, Recorded, again, number
+from once.audit.memory import Row, Table
+from once.audit.rivals import RULES, Answer, Rivals
+from once.audit.verdict import Claim, Event, Latest, Rows, Verdict
+from once.run.report import Outcome
+
+EXAMPLES = 3
+_MOST_NAMES = 1_000  # of families, topics and sources; a mistaken publisher could make millions
+_MOST_HOURS = 20_000
+_HOUR_MS = 3_600_000
+OTHERS = "(others)"
+
+_OUTCOMES = list(Outcome)
+_CLAIM = ("message", "occurred", "event_id", "expires", "outcome")
+_FIRST = ("place", "came", "published", "envelope", "correlation", "source", "fields", "content")
+_COLUMNS = (*_CLAIM, *_FIRST, "acted")
+_CELLS = ("a", "b", "c")
+
+
+class First(NamedTuple):
+    """What is kept of the event that won a claim, to hold its copies against."""
+
+    place: int
+    came: int
+    published: int
+    envelope: int
+    correlation: int
+    source: int
+    fields: int
+    content: int
+
+    @classmethod
+    def of(cls, fact: Fact, now_ms: int) -> "First":
+        return cls(
+            packed(fact.place),
+            now_ms,
+            fact.published_ms or 0,
+            fact.envelope,
+            fact.correlation,
+            number(fact.source),
+            fact.order,
+            fact.read.content,
+        )
+
+
+@dataclass
+class Examples:
+    """How often, and the first few places."""
+
+    count: int = 0
+    places: list[Place] = field(default_factory=list)
+
+    def add(self, place: Place) -> None:
+        self.count += 1
+        if len(self.places) < EXAMPLES:
+            self.places.append(place)
+
+
+@dataclass
+class Shares:
+    """Outcomes by name, of so many names."""
+
+    most: int = _MOST_NAMES
+    outcomes: dict[str, Counter[Outcome]] = field(default_factory=dict)
+
+    def add(self, name: str, outcome: Outcome) -> str:
+        """The name under which it was counted."""
+        if name not in self.outcomes:
+            if len(self.outcomes) >= self.most:
+                name = OTHERS
+            self.outcomes.setdefault(name, Counter())
+        self.outcomes[name][outcome] += 1
+        return name
+
+
+@dataclass
+class RivalTally:
+    acted: int = 0
+    more_in_a_race: int = 0
+    overwrote: int = 0
+    unreadable: int = 0
+    too_often: Examples = field(default_factory=Examples)
+    wrongly_skipped: Examples = field(default_factory=Examples)
+
+
+class Busiest:
+    """The most events in any one stretch of time."""
+
+    def __init__(self, stretch_ms: int) -> None:
+        self._stretch_ms = stretch_ms
+        self._stretch = self._count = self.most = 0
+
+    def add(self, now_ms: int) -> None:
+        stretch = now_ms // self._stretch_ms
+        if stretch > self._stretch:
+            self._stretch, self._count = stretch, 0
+        self._count += stretch == self._stretch
+        self.most = max(self.most, self._count)
+
+
+@dataclass
+class Counts:
+    """All that the report is made of, for captures and outcome logs alike."""
+
+    received: int = 0
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    families: Shares = field(default_factory=Shares)
+    sources: Shares = field(default_factory=Shares)
+    hours: Shares = field(default_factory=lambda: Shares(_MOST_HOURS))
+    topics: Counter[str] = field(default_factory=Counter)
+    brought: dict[tuple[str, str], Counter[bool]] = field(default_factory=dict)
+    windowed: Counter[str] = field(default_factory=Counter)
+    late: Counter[str] = field(default_factory=Counter)
+    longest_late_ms: int = 0
+    distances: Histogram = field(default_factory=Histogram)
+    arrivals: int = 0
+    copies: int = 0
+    kinds: dict[str, Examples] = field(default_factory=lambda: defaultdict(Examples))
+    differences: Counter[str] = field(default_factory=Counter)
+    windows: dict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    fallbacks: dict[tuple[str, str], Examples] = field(
+        default_factory=lambda: defaultdict(Examples)
+    )
+    broken: dict[str, tuple[str, Examples]] = field(default_factory=dict)
+    broken_in: Counter[int] = field(default_factory=Counter)
+    rivals: list[RivalTally] = field(default_factory=lambda: [RivalTally() for _ in RULES])
+    seconds: Busiest = field(default_factory=lambda: Busiest(1_000))
+    minutes: Busiest = field(default_factory=lambda: Busiest(60_000))
+    acting_minutes: Busiest = field(default_factory=lambda: Busiest(60_000))
+    began_ms: int = 0
+    ended_ms: int = 0
+
+    def count(self, outcome: Outcome, family: str, source: str, now_ms: int) -> str:
+        """One settled record. Answers the name that its family is counted by."""
+        self.received += 1
+        self.outcomes[outcome] += 1
+        self.sources.add(source, outcome)
+        if now_ms:
+            self.hours.add(str(now_ms // _HOUR_MS * _HOUR_MS), outcome)
+            self.began_ms = min(self.began_ms or now_ms, now_ms)
+            self.ended_ms = max(self.ended_ms, now_ms)
+            self.seconds.add(now_ms)
+            self.minutes.add(now_ms)
+        return self.families.add(family, outcome)
+
+    def count_copy(self, kind: str, distance_ms: int | None, place: Place) -> None:
+        self.copies += 1
+        self.kinds[kind].add(place)
+        if distance_ms is not None:
+            self.distances.add(distance_ms)
+
+
+class Tally:
+    """One audit of a capture."""
+
+    def __init__(self, connection: sqlite3.Connection, claim_days: int) -> None:
+        self.counts = Counts()
+        self._connection = connection
+        self._claims = Table(connection, "claims", _COLUMNS)
+        self._memory = Table(connection, "memory", _CELLS)
+        self._rows = Rows(_Claims(self._claims), _LatestRows(self._memory), claim_days)
+        self._rivals = Rivals(self._memory)
+        self._clock = Clock()
+
+    def add(self, found: Iterable[Fact | Parked | Recorded]) -> None:
+        """A chunk of the capture, in its order."""
+        chunk = [again(one, self._clock.now_ms) if _needs_time(one) else one for one in found]
+        facts = [one for one in chunk if isinstance(one, Fact)]
+        self._claims.load({fact.key for fact in facts})
+        self._memory.load({*_kept_of(facts), *_logged_by(chunk)})
+        for one in chunk:
+            if isinstance(one, Fact):
+                self._settle(one)
+            elif isinstance(one, Parked):
+                self._park(one)
+            else:
+                self._note(one)
+
+    def finish(self) -> Counts:
+        """What can only be said at the end: on which events nobody acted."""
+        self._claims.write()
+        settled = _OUTCOMES.index(Outcome.PROCESSED)
+        for bit, rival in enumerate(self.counts.rivals):
+            skipped = f"FROM claims WHERE outcome = {settled} AND acted & {1 << bit} = 0"
+            (count,) = self._connection.execute(f"SELECT COUNT(*) {skipped}").fetchone()  # noqa: S608
+            rival.wrongly_skipped.count += count
+            places = self._connection.execute(
+                f"SELECT place {skipped} ORDER BY place LIMIT {EXAMPLES}"  # noqa: S608
+            )
+            several = {*rival.wrongly_skipped.places, *(unpacked(place) for (place,) in places)}
+            rival.wrongly_skipped.places = sorted(several)[:EXAMPLES]
+        return self.counts
+
+    def _settle(self, fact: Fact) -> None:
+        counts = self.counts
+        now_ms = self._clock.at(fact.arrived_ms, fact.published_ms)
+        counts.arrivals += fact.arrived_ms is not None
+        event = Event(
+            self._message(fact),
+            fact.key,
+            fact.latest,
+            fact.occurred_ms,
+            fact.window_ms,
+            fact.event_id,
+        )
+        before = self._claims.get(fact.key)
+        verdict = self._rows.settle(event, now_ms)
+        row = self._claims.get(fact.key)
+        assert row is not None  # noqa: S101 - a settled event has a claim, its own or another's
+        claimed = verdict.reason in ("ACTED", "NEWER_STATE")
+        if claimed:
+            if before is not None:
+                self._close(before)
+            row[len(_CLAIM) :] = [*First.of(fact, now_ms), 0]
+        family = counts.count(verdict.outcome, fact.family, fact.source or "(none)", now_ms)
+        self._play(fact, verdict, row, now_ms)
+        self._describe(fact, verdict, row, now_ms, family)
+
+    def _message(self, fact: Fact) -> int:
+        """A number for the message, the same when the queue handed it out twice."""
+        own = self.counts.received + 1
+        if not fact.message:
+            return own
+        row = self._memory.get(fact.message)
+        if row is None:
+            row = self._memory[fact.message] = [own, None, None]
+        return row[0] or own
+
+    def _describe(
+        self, fact: Fact, verdict: Verdict, row: Row, now_ms: int, family: str
+    ) -> None:
+        counts = self.counts
+        is_copy = verdict.outcome == Outcome.DUPLICATE or verdict.reason == "SETTLED_BEFORE"
+        counts.topics[fact.topic] += len(counts.topics) < _MOST_NAMES or fact.topic in counts.topics
+        brought = fact.source, fact.topic
+        if brought in counts.brought or len(counts.brought) < _MOST_NAMES:
+            counts.brought.setdefault(brought, Counter())[is_copy] += 1
+        if is_copy:
+            first = First(*(value or 0 for value in row[len(_CLAIM) : -1]))
+            same_message = verdict.reason == "SETTLED_BEFORE"
+            kind = kind_of(fact, first, same_message)
+            counts.count_copy(kind, abs(now_ms - first.came), fact.place)
+            counts.differences.update(differing(fact, first, row))
+        elif verdict.outcome == Outcome.PROCESSED:
+            counts.acting_minutes.add(now_ms)
+        if fact.window_ms:
+            counts.windowed[family] += 1
+            counts.windows[fact.window_ms][family] += 1
+        if not is_copy:
+            self._order(fact, family)
+        if fact.note:
+            for part in fact.note.split("; "):
+                counts.fallbacks[family, part.partition(": 2")[0]].add(fact.place)
+
+    def _order(self, fact: Fact, family: str) -> None:
+        row = self._memory.get(fact.about)
+        newest = (row[0] if row else None) or 0
+        if fact.occurred_ms < newest:
+            self.counts.late[family] += 1
+            late_ms = newest - fact.occurred_ms
+            self.counts.longest_late_ms = max(self.counts.longest_late_ms, late_ms)
+        else:
+            self._memory[fact.about] = [fact.occurred_ms, None, None]
+
+    def _play(self, fact: Fact, verdict: Verdict, row: Row, now_ms: int) -> None:
+        """What each rival does, and whether it should have."""
+        is_stale = verdict.outcome == Outcome.STALE or (
+            verdict.outcome == Outcome.DUPLICATE
+            and row[_CLAIM.index("outcome")] == _OUTCOMES.index(Outcome.STALE)
+        )
+        acted = row[-1] or 0
+        for number_of_rule, answer in enumerate(self._rivals.settle(fact.read, now_ms)):
+            rival, bit = self.counts.rivals[number_of_rule], 1 << number_of_rule
+            rival.acted += answer == Answer.ACTS
+            if answer == Answer.CANNOT_READ:
+                rival.unreadable += 1
+                acted |= bit
+            elif is_stale:
+                rival.overwrote += answer == Answer.ACTS
+            elif answer == Answer.ACTS:
+                if acted & bit:
+                    rival.too_often.add(fact.place)
+                acted |= bit
+            elif answer == Answer.MAY_ACT and acted & bit:
+                rival.more_in_a_race += 1
+        if not is_stale:
+            row[-1] = acted
+
+    def _close(self, row: Row) -> None:
+        """An occurrence that makes room for the next one of its state."""
+        if row[_CLAIM.index("outcome")] != _OUTCOMES.index(Outcome.PROCESSED):
+            return
+        for bit, rival in enumerate(self.counts.rivals):
+            if not (row[-1] or 0) & 1 << bit:
+                rival.wrongly_skipped.add(unpacked(row[len(_CLAIM)] or 0))
+
+    def _park(self, parked: Parked) -> None:
+        now_ms = self._clock.at(parked.arrived_ms, None)
+        self.counts.count(Outcome.PARKED, "(unreadable)", "(unreadable)", now_ms)
+        self.counts.broken_in[parked.place.file] += 1
+        detail = parked.detail.partition(":")[0].rstrip(".")
+        _, examples = self.counts.broken.setdefault(parked.reason, (detail, Examples()))
+        examples.add(parked.place)
+
+    def _note(self, recorded: Recorded) -> None:
+        """A line of an outcome log: the stack has judged already."""
+        record, counts = recorded.record, self.counts
+        at_ms = self._clock.at(record.recorded_at_ms or None, record.occurred_at_ms)
+        counts.arrivals += bool(record.recorded_at_ms)
+        family = counts.count(
+            record.outcome, record.family or "(unreadable)", record.source or "(none)", at_ms
+        )
+        if record.window_ms:
+            counts.windowed[family] += 1
+            counts.windows[record.window_ms][family] += 1
+        own = [at_ms, _hash(record.envelope_id), _hash(record.source)]
+        if record.outcome == Outcome.PROCESSED:
+            counts.acting_minutes.add(at_ms)
+            self._memory[_logged(record.message_id)] = [*own]
+        elif record.outcome == Outcome.DUPLICATE:
+            first = self._memory.get(_logged(_winner(recorded)))
+            if first is None:
+                counts.count_copy("unknown", None, recorded.place)
+                return
+            came, envelope, source = (value or 0 for value in first)
+            if own[1] and own[1] == envelope:
+                kind = "envelope"
+            elif own[2] != source:
+                kind = "integration"
+            else:
+                kind = "published" if own[1] and envelope else "unknown"
+            counts.count_copy(kind, abs(at_ms - came), recorded.place)
+
+
+def kind_of(fact: Fact, first: First, same_message: bool) -> str:
+    """How a copy came about, by what it shares with the first."""
+    if same_message:
+        return "queue"
+    if fact.replayed:
+        return "replay"
+    if fact.envelope and fact.envelope == first.envelope:
+        return "envelope"
+    if not fact.topic.startswith("v2."):
+        return "home-made"
+    if number(fact.source) != first.source:
+        return "integration"
+    return "published" if fact.envelope and first.envelope else "unknown"
+
+
+def differing(fact: Fact, first: First, row: Row) -> list[str]:
+    """In what a copy differs from the first."""
+    event_id = row[_CLAIM.index("event_id")] or 0
+    found = [
+        name
+        for name, one, other in (
+            ("envelope id", fact.envelope, first.envelope),
+            ("eventId", fact.event_id, event_id),
+            ("source", number(fact.source), first.source),
+            ("CorrelationId", fact.correlation, first.correlation),
+            ("publication time", fact.published_ms or 0, first.published),
+        )
+        if one != other
+    ]
+    if fact.read.content != first.content:
+        found.append("content beside the identity")
+    elif fact.order != first.fields:
+        found.append("field order")
+    return found or ["nothing"]
+
+
+def packed(place: Place) -> int:
+    """A place in one number, which sorts as places do."""
+    return place.file << 43 | min(place.line, (1 << 26) - 1) << 17 | min(place.item, (1 << 17) - 1)
+
+
+def unpacked(value: int) -> Place:
+    return Place(value >> 43, value >> 17 & (1 << 26) - 1, value & (1 << 17) - 1)
+
+
+def _needs_time(one: Fact | Parked | Recorded) -> bool:
+    return isinstance(one, Parked) and one.text is not None
+
+
+def _kept_of(facts: Sequence[Fact]) -> set[int]:
+    keys = {part for fact in facts for part in fact.read[:-1] if part is not None}
+    keys |= {fact.latest for fact in facts if fact.latest is not None}
+    return keys | {fact.about for fact in facts} | {fact.message for fact in facts if fact.message}
+
+
+def _logged_by(chunk: Sequence[Fact | Parked | Recorded]) -> set[int]:
+    records = [one for one in chunk if isinstance(one, Recorded)]
+    return {_logged(one.record.message_id) for one in records} | {
+        _logged(_winner(one)) for one in records
+    }
+
+
+def _logged(message_id: str) -> int:
+    return number(f"recorded {message_id}")
+
+
+def _winner(recorded: Recorded) -> str:
+    """The message that acted, whose claim this one met."""
+    record = recorded.record
+    return record.copy_of or (record.because or "").rpartition("#")[2]
+
+
+def _hash(text: str | None) -> int:
+    return number(text) if text else 0
+
+
+class _Claims:
+    """The claim part of the rows."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def get(self, key: int, /) -> Claim | None:
+        row = self._table.get(key)
+        if row is None:
+            return None
+        message, occurred, event_id, expires, outcome = (value or 0 for value in row[:5])
+        return Claim(message, occurred, event_id, expires, _OUTCOMES[outcome])
+
+    def __setitem__(self, key: int, claim: Claim, /) -> None:
+        *values, outcome = claim
+        self._table[key] = [*values, _OUTCOMES.index(outcome), *[0] * (len(_FIRST) + 1)]
+
+
+class _LatestRows:
+    """The rows that say how new the newest event is."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def get(self, key: int, /) -> Latest | None:
+        row = self._table.get(key)
+        return None if row is None else Latest(*(value or 0 for value in row))
+
+    def __setitem__(self, key: int, latest: Latest, /) -> None:
+        self._table[key] = [*latest]
