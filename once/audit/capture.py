@@ -114,7 +114,7 @@ def _texts(source: Source, number: int) -> Iterator[tuple[Text, int]]:
             return
         content = gzip.GzipFile(fileobj=file) if packed else file
         # Lines end in \n alone: JSON strings may hold U+2028 and its like.
-        with TextIOWrapper(content, "utf-8", errors="replace", newline="\n") as lines:  # type: ignore[type-var]
+        with TextIOWrapper(content, "utf-8", errors="replace", newline="\n") as lines:
             for text in _Splitter(lines, number).texts():
                 source.records += 1
                 yield text, file.tell()

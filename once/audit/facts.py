@@ -36,6 +36,8 @@ class Fact(NamedTuple):
     family: str
     topic: str
     subject: str
+    subject_id: str
+    """Whose event it is, in clear: it leaves the audit only as the report shows ids."""
     key: int
     latest: int | None
     about: int
@@ -164,6 +166,7 @@ def _fact(place: Place, record: dict[str, Any]) -> tuple[Fact | Parked, Any]:
         harmless(element["family"]),
         _template(event, element["topic"]),
         element["subject"]["type"],
+        element["subject"]["id"],
         number(f"{pk}\n{key['sk']}"),
         number(f"latest {pk}\n{latest}") if latest is not None else None,
         number(f"subject {pk}"),
@@ -178,7 +181,13 @@ def _fact(place: Place, record: dict[str, Any]) -> tuple[Fact | Parked, Any]:
         number(to_json(body(event))),
         element.get("note", ""),
         "replayName" in trace,
-        Read(*(number(part) if part else None for part in read[:-1]), read.happened_ms),
+        Read(
+            _part(read.envelope),
+            _part(read.entity),
+            _part(read.state),
+            _part(read.content),
+            read.happened_ms,
+        ),
     ), event
 
 
@@ -224,6 +233,10 @@ def number(text: str | bytes) -> int:
 
 def _number_of(text: str | None) -> int:
     return number(text) if text else 0
+
+
+def _part(text: str | None) -> int | None:
+    return number(text) if text else None
 
 
 def _parsed(text: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Rows of whole numbers in a temporary file, so that the longest capture takes no more of the
+"""Rows in a temporary file, so that the longest capture takes no more of the
 machine's memory than a short one. They are read and written a chunk of the capture at a time.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 _CACHE_KIB = 65_536  # of SQLite's own, beside the chunk that is worked on
 
-Row = list[int | None]
+Row = list[Any]
 
 
 class Table:

@@ -4,7 +4,7 @@ counts what the report tells.
 
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -25,7 +25,17 @@ OTHERS = "(others)"
 
 _OUTCOMES = list(Outcome)
 _CLAIM = ("message", "occurred", "event_id", "expires", "outcome")
-_FIRST = ("place", "came", "published", "envelope", "correlation", "source", "fields", "content")
+_FIRST = (
+    "place",
+    "who",
+    "came",
+    "published",
+    "envelope",
+    "correlation",
+    "source",
+    "fields",
+    "content",
+)
 _COLUMNS = (*_CLAIM, *_FIRST, "acted")
 _CELLS = ("a", "b", "c")
 
@@ -34,6 +44,7 @@ class First(NamedTuple):
     """What is kept of the event that won a claim, to hold its copies against."""
 
     place: int
+    who: str
     came: int
     published: int
     envelope: int
@@ -43,9 +54,10 @@ class First(NamedTuple):
     content: int
 
     @classmethod
-    def of(cls, fact: Fact, now_ms: int) -> "First":
+    def of(cls, fact: Fact, who: str, now_ms: int) -> "First":
         return cls(
             packed(fact.place),
+            who,
             now_ms,
             fact.published_ms or 0,
             fact.envelope,
@@ -56,17 +68,23 @@ class First(NamedTuple):
         )
 
 
+class Example(NamedTuple):
+    place: Place
+    who: str = ""
+    first: Place | None = None
+
+
 @dataclass
 class Examples:
-    """How often, and the first few places."""
+    """How often, and the first few."""
 
     count: int = 0
-    places: list[Place] = field(default_factory=list)
+    few: list[Example] = field(default_factory=list)
 
-    def add(self, place: Place) -> None:
+    def add(self, example: Example) -> None:
         self.count += 1
-        if len(self.places) < EXAMPLES:
-            self.places.append(place)
+        if len(self.few) < EXAMPLES:
+            self.few.append(example)
 
 
 @dataclass
@@ -156,9 +174,9 @@ class Counts:
             self.minutes.add(now_ms)
         return self.families.add(family, outcome)
 
-    def count_copy(self, kind: str, distance_ms: int | None, place: Place) -> None:
+    def count_copy(self, kind: str, distance_ms: int | None, example: Example) -> None:
         self.copies += 1
-        self.kinds[kind].add(place)
+        self.kinds[kind].add(example)
         if distance_ms is not None:
             self.distances.add(distance_ms)
 
@@ -166,8 +184,12 @@ class Counts:
 class Tally:
     """One audit of a capture."""
 
-    def __init__(self, connection: sqlite3.Connection, claim_days: int) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, claim_days: int, show: Callable[[str], str]
+    ) -> None:
+        """`show` makes of an id what the report may tell of it."""
         self.counts = Counts()
+        self._show = show
         self._connection = connection
         self._claims = Table(connection, "claims", _COLUMNS)
         self._memory = Table(connection, "memory", _CELLS)
@@ -177,7 +199,7 @@ class Tally:
 
     def add(self, found: Iterable[Fact | Parked | Recorded]) -> None:
         """A chunk of the capture, in its order."""
-        chunk = [again(one, self._clock.now_ms) if _needs_time(one) else one for one in found]
+        chunk = [self._timed(one) for one in found]
         facts = [one for one in chunk if isinstance(one, Fact)]
         self._claims.load({fact.key for fact in facts})
         self._memory.load({*_kept_of(facts), *_logged_by(chunk)})
@@ -197,11 +219,11 @@ class Tally:
             skipped = f"FROM claims WHERE outcome = {settled} AND acted & {1 << bit} = 0"
             (count,) = self._connection.execute(f"SELECT COUNT(*) {skipped}").fetchone()  # noqa: S608
             rival.wrongly_skipped.count += count
-            places = self._connection.execute(
-                f"SELECT place {skipped} ORDER BY place LIMIT {EXAMPLES}"  # noqa: S608
+            rows = self._connection.execute(
+                f"SELECT place, who {skipped} ORDER BY place LIMIT {EXAMPLES}"  # noqa: S608
             )
-            several = {*rival.wrongly_skipped.places, *(unpacked(place) for (place,) in places)}
-            rival.wrongly_skipped.places = sorted(several)[:EXAMPLES]
+            few = [*rival.wrongly_skipped.few, *(Example(unpacked(at), who) for at, who in rows)]
+            rival.wrongly_skipped.few = sorted(few)[:EXAMPLES]
         return self.counts
 
     def _settle(self, fact: Fact) -> None:
@@ -224,10 +246,16 @@ class Tally:
         if claimed:
             if before is not None:
                 self._close(before)
-            row[len(_CLAIM) :] = [*First.of(fact, now_ms), 0]
+            who = f"{fact.subject} {self._show(fact.subject_id)}"
+            row[len(_CLAIM) :] = [*First.of(fact, who, now_ms), 0]
         family = counts.count(verdict.outcome, fact.family, fact.source or "(none)", now_ms)
         self._play(fact, verdict, row, now_ms)
         self._describe(fact, verdict, row, now_ms, family)
+
+    def _timed(self, one: Fact | Parked | Recorded) -> Fact | Parked | Recorded:
+        if isinstance(one, Parked) and one.text is not None:
+            return again(one, self._clock.now_ms)
+        return one
 
     def _message(self, fact: Fact) -> int:
         """A number for the message, the same when the queue handed it out twice."""
@@ -237,7 +265,7 @@ class Tally:
         row = self._memory.get(fact.message)
         if row is None:
             row = self._memory[fact.message] = [own, None, None]
-        return row[0] or own
+        return int(row[0])
 
     def _describe(
         self, fact: Fact, verdict: Verdict, row: Row, now_ms: int, family: str
@@ -249,10 +277,11 @@ class Tally:
         if brought in counts.brought or len(counts.brought) < _MOST_NAMES:
             counts.brought.setdefault(brought, Counter())[is_copy] += 1
         if is_copy:
-            first = First(*(value or 0 for value in row[len(_CLAIM) : -1]))
+            first = _first(row)
             same_message = verdict.reason == "SETTLED_BEFORE"
             kind = kind_of(fact, first, same_message)
-            counts.count_copy(kind, abs(now_ms - first.came), fact.place)
+            example = Example(fact.place, first.who, unpacked(first.place))
+            counts.count_copy(kind, abs(now_ms - first.came), example)
             counts.differences.update(differing(fact, first, row))
         elif verdict.outcome == Outcome.PROCESSED:
             counts.acting_minutes.add(now_ms)
@@ -263,11 +292,11 @@ class Tally:
             self._order(fact, family)
         if fact.note:
             for part in fact.note.split("; "):
-                counts.fallbacks[family, part.partition(": 2")[0]].add(fact.place)
+                counts.fallbacks[family, part.partition(": 2")[0]].add(Example(fact.place))
 
     def _order(self, fact: Fact, family: str) -> None:
         row = self._memory.get(fact.about)
-        newest = (row[0] if row else None) or 0
+        newest = row[0] if row else 0
         if fact.occurred_ms < newest:
             self.counts.late[family] += 1
             late_ms = newest - fact.occurred_ms
@@ -281,7 +310,7 @@ class Tally:
             verdict.outcome == Outcome.DUPLICATE
             and row[_CLAIM.index("outcome")] == _OUTCOMES.index(Outcome.STALE)
         )
-        acted = row[-1] or 0
+        acted = row[-1]
         for number_of_rule, answer in enumerate(self._rivals.settle(fact.read, now_ms)):
             rival, bit = self.counts.rivals[number_of_rule], 1 << number_of_rule
             rival.acted += answer == Answer.ACTS
@@ -292,7 +321,8 @@ class Tally:
                 rival.overwrote += answer == Answer.ACTS
             elif answer == Answer.ACTS:
                 if acted & bit:
-                    rival.too_often.add(fact.place)
+                    first = _first(row)
+                    rival.too_often.add(Example(fact.place, first.who, unpacked(first.place)))
                 acted |= bit
             elif answer == Answer.MAY_ACT and acted & bit:
                 rival.more_in_a_race += 1
@@ -304,8 +334,9 @@ class Tally:
         if row[_CLAIM.index("outcome")] != _OUTCOMES.index(Outcome.PROCESSED):
             return
         for bit, rival in enumerate(self.counts.rivals):
-            if not (row[-1] or 0) & 1 << bit:
-                rival.wrongly_skipped.add(unpacked(row[len(_CLAIM)] or 0))
+            if not row[-1] & 1 << bit:
+                first = _first(row)
+                rival.wrongly_skipped.add(Example(unpacked(first.place), first.who))
 
     def _park(self, parked: Parked) -> None:
         now_ms = self._clock.at(parked.arrived_ms, None)
@@ -313,7 +344,7 @@ class Tally:
         self.counts.broken_in[parked.place.file] += 1
         detail = parked.detail.partition(":")[0].rstrip(".")
         _, examples = self.counts.broken.setdefault(parked.reason, (detail, Examples()))
-        examples.add(parked.place)
+        examples.add(Example(parked.place))
 
     def _note(self, recorded: Recorded) -> None:
         """A line of an outcome log: the stack has judged already."""
@@ -333,16 +364,20 @@ class Tally:
         elif record.outcome == Outcome.DUPLICATE:
             first = self._memory.get(_logged(_winner(recorded)))
             if first is None:
-                counts.count_copy("unknown", None, recorded.place)
+                counts.count_copy("unknown", None, Example(recorded.place))
                 return
-            came, envelope, source = (value or 0 for value in first)
+            came, envelope, source = first
             if own[1] and own[1] == envelope:
                 kind = "envelope"
             elif own[2] != source:
                 kind = "integration"
             else:
                 kind = "published" if own[1] and envelope else "unknown"
-            counts.count_copy(kind, abs(at_ms - came), recorded.place)
+            counts.count_copy(kind, abs(at_ms - came), Example(recorded.place))
+
+
+def _first(row: Row) -> First:
+    return First(*row[len(_CLAIM) : -1])
 
 
 def kind_of(fact: Fact, first: First, same_message: bool) -> str:
@@ -362,7 +397,7 @@ def kind_of(fact: Fact, first: First, same_message: bool) -> str:
 
 def differing(fact: Fact, first: First, row: Row) -> list[str]:
     """In what a copy differs from the first."""
-    event_id = row[_CLAIM.index("event_id")] or 0
+    event_id = row[_CLAIM.index("event_id")]
     found = [
         name
         for name, one, other in (
@@ -375,7 +410,8 @@ def differing(fact: Fact, first: First, row: Row) -> list[str]:
         if one != other
     ]
     if fact.read.content != first.content:
-        found.append("content beside the identity")
+        if fact.topic.startswith("v2."):  # home-made bodies hold their own ids and times
+            found.append("content beside the identity")
     elif fact.order != first.fields:
         found.append("field order")
     return found or ["nothing"]
@@ -388,10 +424,6 @@ def packed(place: Place) -> int:
 
 def unpacked(value: int) -> Place:
     return Place(value >> 43, value >> 17 & (1 << 26) - 1, value & (1 << 17) - 1)
-
-
-def _needs_time(one: Fact | Parked | Recorded) -> bool:
-    return isinstance(one, Parked) and one.text is not None
 
 
 def _kept_of(facts: Sequence[Fact]) -> set[int]:
@@ -431,7 +463,7 @@ class _Claims:
         row = self._table.get(key)
         if row is None:
             return None
-        message, occurred, event_id, expires, outcome = (value or 0 for value in row[:5])
+        message, occurred, event_id, expires, outcome = row[: len(_CLAIM)]
         return Claim(message, occurred, event_id, expires, _OUTCOMES[outcome])
 
     def __setitem__(self, key: int, claim: Claim, /) -> None:
@@ -447,7 +479,7 @@ class _LatestRows:
 
     def get(self, key: int, /) -> Latest | None:
         row = self._table.get(key)
-        return None if row is None else Latest(*(value or 0 for value in row))
+        return None if row is None else Latest(*row)
 
     def __setitem__(self, key: int, latest: Latest, /) -> None:
         self._table[key] = [*latest]
