@@ -46,6 +46,12 @@ ENTRIES = {
         "Show the key that the enrichment gives each event",
         "once normalise once/examples/story.jsonl",
     ),
+    "audit": Entry(
+        TRY,
+        "once.audit.command",
+        "Say who duplicates the events of a capture",
+        "once audit once/examples/story.jsonl --html audit.html",
+    ),
     "mapping": Entry(TRY, "once.mapping", "Check which data action each family calls"),
     "genesys": Entry(
         TRY,

@@ -26,9 +26,7 @@ _WRAPPER = re.compile(
     r'\{\s*"(?:events|logEvents|Records|Messages|results)"\s*:\s*\[(?=\s*[\{\[\]])'
 )
 # An exported log group, and `aws logs tail`: a time, perhaps a stream's name, and the event.
-_STAMP = re.compile(
-    r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))[ \t]+(?:[^\s{]+[ \t]+)?(?=\{)"
-)
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))[ \t]+(?:[^\s{]+[ \t]+)?(?=\{)")
 _SEVERAL = re.compile(r"\}[\s,]*\{")
 _SCAN = json.JSONDecoder().raw_decode
 _PARTIAL_WORD = 8  # `false` and the like, cut off
@@ -84,6 +82,10 @@ class Capture:
         if not found:
             raise OnceError(f"There is no file in {', '.join(map(str, paths))}.")
         return cls(found)
+
+    @property
+    def found_nothing(self) -> bool:
+        return not any(source.records for source in self.sources)
 
     @property
     def size(self) -> int:

@@ -199,7 +199,7 @@ def _inner(value: Any) -> dict[str, Any]:
         if type(value) is not dict or "detail" in value or "eventBody" in value:
             break
         inner = next((value[name] for name in _WRAPPERS if name in value), None)
-        if type(inner) is not dict and not (type(inner) is str and inner[:1] in ('{', '"')):
+        if type(inner) is not dict and not (type(inner) is str and inner[:1] in ("{", '"')):
             break
         value = inner
     return value if type(value) is dict else {}

@@ -1,4 +1,4 @@
-"""What `once audit` answers. `--json` writes it, and the page and the terminal show nothing else."""
+"""What `once audit` answers: `--json` writes it, page and terminal show nothing else."""
 
 from typing import Literal
 
@@ -32,8 +32,8 @@ class Share(_Model):
     name: str
     received: int
     outcomes: Outcomes
-    windowed: int = Field(0, description="Without a time and an id of their own.")
-    late: int = Field(0, description="Came after a newer event of their subject.")
+    windowed: int = Field(default=0, description="Without a time and an id of their own.")
+    late: int = Field(default=0, description="Came after a newer event of their subject.")
 
 
 class Distances(_Model):

@@ -2,15 +2,17 @@
 
 import os
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from itertools import islice
 from multiprocessing import get_context
 
-from once.audit.capture import Capture, Text
-from once.audit.facts import Facts, facts
+from once.audit.capture import Capture, Place, Text
+from once.audit.facts import Facts, Recorded, facts
 from once.audit.memory import database
 from once.audit.shapes import Shapes
 from once.audit.tally import Counts, Tally
+from once.records import OutcomeRecord
 
 _TEXTS = 1_000
 _CHARS = 4_000_000
@@ -20,7 +22,7 @@ _AHEAD = 3  # chunks for each process
 Progress = Callable[[int], None]
 
 
-def audit(
+def audit_capture(
     capture: Capture,
     claim_days: int,
     show: Callable[[str], str],
@@ -37,6 +39,16 @@ def audit(
             tally.add(found.found)
             shapes.update(found.shapes)
         return tally.finish(), shapes
+
+
+def audit_log(records: Iterable[OutcomeRecord], claim_days: int) -> Counts:
+    """Counts what the outcome log of a stack tells."""
+    with database() as connection:
+        tally = Tally(connection, claim_days, lambda text: text)
+        numbered = (Recorded(Place(0, at, 1), record) for at, record in enumerate(records, 1))
+        while chunk := list(islice(numbered, _TEXTS)):
+            tally.add(chunk)
+        return tally.finish()
 
 
 def _read(chunks: Iterator[list[Text]], size: int, with_shapes: bool) -> Iterator[Facts]:

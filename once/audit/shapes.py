@@ -47,3 +47,11 @@ def _kind(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return "null" if value is None else "boolean"
     return "integer" if isinstance(value, int) else "number"
+
+
+def written(shapes: Shapes) -> dict[str, dict[str, dict[str, int]]]:
+    """By family and path, in an order that does not tell who came first."""
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for (family, path, kind), count in sorted(shapes.items()):
+        found.setdefault(family, {}).setdefault(path, {})[kind] = count
+    return found

@@ -145,6 +145,7 @@ class Counts:
     longest_late_ms: int = 0
     distances: Histogram = field(default_factory=Histogram)
     arrivals: int = 0
+    logged: int = 0
     copies: int = 0
     kinds: dict[str, Examples] = field(default_factory=lambda: defaultdict(Examples))
     differences: Counter[str] = field(default_factory=Counter)
@@ -160,6 +161,10 @@ class Counts:
     acting_minutes: Busiest = field(default_factory=lambda: Busiest(60_000))
     began_ms: int = 0
     ended_ms: int = 0
+
+    @property
+    def found_no_event(self) -> bool:
+        return self.received == self.outcomes[Outcome.PARKED]
 
     def count(self, outcome: Outcome, family: str, source: str, now_ms: int) -> str:
         """One settled record. Answers the name that its family is counted by."""
@@ -217,10 +222,10 @@ class Tally:
         settled = _OUTCOMES.index(Outcome.PROCESSED)
         for bit, rival in enumerate(self.counts.rivals):
             skipped = f"FROM claims WHERE outcome = {settled} AND acted & {1 << bit} = 0"
-            (count,) = self._connection.execute(f"SELECT COUNT(*) {skipped}").fetchone()  # noqa: S608
+            (count,) = self._connection.execute(f"SELECT COUNT(*) {skipped}").fetchone()
             rival.wrongly_skipped.count += count
             rows = self._connection.execute(
-                f"SELECT place, who {skipped} ORDER BY place LIMIT {EXAMPLES}"  # noqa: S608
+                f"SELECT place, who {skipped} ORDER BY place LIMIT {EXAMPLES}"
             )
             few = [*rival.wrongly_skipped.few, *(Example(unpacked(at), who) for at, who in rows)]
             rival.wrongly_skipped.few = sorted(few)[:EXAMPLES]
@@ -267,9 +272,7 @@ class Tally:
             row = self._memory[fact.message] = [own, None, None]
         return int(row[0])
 
-    def _describe(
-        self, fact: Fact, verdict: Verdict, row: Row, now_ms: int, family: str
-    ) -> None:
+    def _describe(self, fact: Fact, verdict: Verdict, row: Row, now_ms: int, family: str) -> None:
         counts = self.counts
         is_copy = verdict.outcome == Outcome.DUPLICATE or verdict.reason == "SETTLED_BEFORE"
         counts.topics[fact.topic] += len(counts.topics) < _MOST_NAMES or fact.topic in counts.topics
@@ -351,6 +354,7 @@ class Tally:
         record, counts = recorded.record, self.counts
         at_ms = self._clock.at(record.recorded_at_ms or None, record.occurred_at_ms)
         counts.arrivals += bool(record.recorded_at_ms)
+        counts.logged += 1
         family = counts.count(
             record.outcome, record.family or "(unreadable)", record.source or "(none)", at_ms
         )

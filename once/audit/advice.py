@@ -1,0 +1,206 @@
+"""From what was counted to sentences: who duplicates, how far apart, what to do, and a plan."""
+
+import math
+
+from once.audit.kinds import KINDS
+from once.audit.report import OnlyCopies, Plan, Quota
+from once.audit.rivals import RULES
+from once.audit.tally import Counts, Examples
+from once.errors import OnceError
+from once.plan.capacity import Load, limits, quotas
+from once.plan.cost import Measured, Traffic, monthly, per_million, prices
+from once.run.report import Outcome
+
+_MONTH_MS = 30 * 86_400_000
+_SHORTEST_MS = 60_000  # a plan from less would be a guess
+_DAY_MS = 86_400_000
+_GENESYS_CALLS_PER_MINUTE = 300  # of one token, unless Genesys Cloud set another limit
+_MOST_TOPICS = 20
+_CLAIM_DAYS = 30  # the default
+_REGION = "eu-central-1"
+
+
+def percent(part: int, whole: int) -> str:
+    """A share as people say it, never rounded to nothing or to all."""
+    if not whole or not part:
+        return "0 %"
+    if part == whole:
+        return "100 %"
+    share = 100 * part / whole
+    if share < 0.1:
+        return "under 0.1 %"
+    if share > 99.9:
+        return "over 99.9 %"
+    return f"{share:.1f} %" if share < 10 or share > 90 else f"{share:.0f} %"
+
+
+def duration(ms: int) -> str:
+    """A distance in the unit in which people think of it."""
+    if ms < 1_000:
+        return f"{ms} ms"
+    for unit, size, most in (("s", 1_000, 120), ("min", 60_000, 120), ("h", 3_600_000, 48)):
+        if ms < most * size:
+            return f"{ms / size:.3g} {unit}"
+    return f"{ms / _DAY_MS:.3g} days"
+
+
+def conclusions(counts: Counts) -> list[str]:
+    received, copies = counts.received, counts.copies
+    if not received:
+        return ["The capture holds no record."]
+    acted = received - copies - counts.outcomes[Outcome.STALE] - counts.outcomes[Outcome.PARKED]
+    found = [
+        f"{copies:,} of {received:,} records are copies ({percent(copies, received)}); "
+        f"{max(0, acted):,} are events that act."
+    ]
+    for kind, examples in _by_count(counts):
+        what = KINDS[kind]
+        found.append(
+            f"{percent(examples.count, copies)} of the copies have {what.what}: {what.who}."
+        )
+    if len(counts.distances):
+        median, most = counts.distances.quantile(0.5), counts.distances.quantile(0.99)
+        found.append(
+            f"Half of the copies come within {duration(median)} of the first, 99 % within "
+            f"{duration(most)}; the last one took {duration(counts.distances.longest_ms)}."
+        )
+    if counts.late:
+        found.append(
+            f"{counts.late.total():,} events came after a newer one of their subject, by up to "
+            f"{duration(counts.longest_late_ms)}; {counts.outcomes[Outcome.STALE]:,} of them were "
+            "states that nobody may act on any more."
+        )
+    best = _best_rival(counts)
+    if best:
+        found.append(best)
+    return found
+
+
+def _best_rival(counts: Counts) -> str | None:
+    wrong = {
+        rule.title: rival.too_often.count + rival.wrongly_skipped.count + rival.overwrote
+        for rule, rival in zip(RULES, counts.rivals, strict=True)
+        if rival.acted
+    }
+    if not wrong or not counts.copies:
+        return None
+    title = min(wrong, key=lambda one: wrong[one])
+    if not wrong[title]:
+        return f"Of the usual ways to skip copies, this one would have made no mistake: {title}."
+    return (
+        "None of the usual ways to skip copies is right about this stream. The best of them, "
+        f"{title}, is wrong {wrong[title]:,} times."
+    )
+
+
+def advice(counts: Counts, only: list[OnlyCopies]) -> list[str]:
+    found = [KINDS[kind].do for kind, _ in _by_count(counts)]
+    if only:
+        names = ", ".join(sorted({one.source for one in only}))
+        found.append(
+            f"{names} brought nothing but copies on {len(only)} "
+            f"{'topic' if len(only) == 1 else 'topics'}: without them the rest stays complete."
+        )
+    coarse = sum(sum(names.values()) for ms, names in counts.windows.items() if ms > 1_500)
+    if coarse:
+        found.append(
+            f"{coarse:,} events tell no time at all, so the same state within a minute counts "
+            "once. Add the time at which it happened to them."
+        )
+    elif counts.windows:
+        found.append(
+            f"{sum(sum(names.values()) for names in counts.windows.values()):,} events have "
+            "neither a time nor an id of their own: a state that leaves and returns within their "
+            "window counts once. Where that matters, act on a topic that tells the time."
+        )
+    if counts.fallbacks:
+        found.append(
+            f"{sum(one.count for one in counts.fallbacks.values()):,} keys fell back. Where a "
+            "field is always missing, tell the project, with the shape report (--shape)."
+        )
+    if counts.broken:
+        found.append("Look at the records that hold no event: deployed, they would be parked.")
+    return found
+
+
+def _by_count(counts: Counts) -> list[tuple[str, Examples]]:
+    return sorted(counts.kinds.items(), key=lambda item: -item[1].count)
+
+
+def only_copies(counts: Counts) -> list[OnlyCopies]:
+    """Topics of a source from which no event of its own came, most events first."""
+    found = [
+        OnlyCopies(source=source, topic=topic, received=kinds[True])
+        for (source, topic), kinds in counts.brought.items()
+        if not kinds[False] and source
+    ]
+    return sorted(found, key=lambda one: (-one.received, one.source, one.topic))
+
+
+def plan(counts: Counts) -> Plan | None:
+    """None where the capture is too short to say anything about a month."""
+    span_ms = counts.ended_ms - counts.began_ms
+    if span_ms < _SHORTEST_MS:
+        return None
+    per_month = math.ceil(counts.received * _MONTH_MS / span_ms)
+    # As long as a pipe keeps up, it hands on messages as they come.
+    traffic = Traffic(per_month, counts.copies / counts.received, batch_size=1)
+    cost = rate = None
+    found: list[Quota] = []
+    try:
+        measured, price = Measured.read(), prices()
+        costs = monthly(traffic, measured, price)
+        cost, rate = sum(costs.values()), per_million(costs, per_month)
+        load, quota = Load.of(traffic, measured, price), quotas()
+        peak = max(counts.minutes.most / 60, counts.received * 1000 / span_ms)
+        found = [
+            Quota(
+                name=one.name,
+                events_per_second=round(one.events_per_second, 1),
+                enough=one.events_per_second >= peak,
+                ask=one.ask,
+            )
+            for one in limits(load, quota, _REGION, None, limited=False)
+        ]
+    except OnceError:
+        pass  # what was measured comes with a clone of the project only
+    parameters, because = _parameters(counts)
+    return Plan(
+        events_per_month=per_month,
+        cost_per_month=None if cost is None else round(cost, 2),
+        per_million=None if rate is None else round(rate, 2),
+        peak_per_second=counts.seconds.most,
+        peak_per_minute=counts.minutes.most,
+        acts_per_minute=counts.acting_minutes.most,
+        quotas=found,
+        parameters=parameters,
+        because=because,
+    )
+
+
+def _parameters(counts: Counts) -> tuple[dict[str, str], dict[str, str]]:
+    values = {"ActionTarget": "none"}
+    because = {"ActionTarget": "First only observe: events are claimed, nobody is called."}
+    topics = sorted(topic for topic in counts.topics if topic.startswith("v2."))
+    if 0 < len(topics) <= _MOST_TOPICS and "*" not in "".join(topics):
+        values["DetailTypes"] = ",".join(topics)
+        because["DetailTypes"] = "The Genesys topics of this capture. Take out what must not act."
+    sources = {source for source, topic in counts.brought if topic.startswith("v2.")}
+    idle = sources - {s for (s, t), kinds in counts.brought.items() if kinds[False]}
+    if len(sources - idle) == 1 and idle:
+        (kept,) = sources - idle
+        values["SourcePrefix"] = f"aws.partner/genesys.com/cloud/YOUR-ORGANISATION/{kept}"
+        because["SourcePrefix"] = f"{', '.join(sorted(idle))} brings copies only."
+    if counts.acting_minutes.most > _GENESYS_CALLS_PER_MINUTE:
+        values["MaxActionsPerMinute"] = str(_GENESYS_CALLS_PER_MINUTE)
+        because["MaxActionsPerMinute"] = (
+            f"The busiest minute asks for {counts.acting_minutes.most:,} calls, and Genesys Cloud "
+            "takes 300 a minute per token unless it set another limit for you."
+        )
+    days = math.ceil(2 * counts.distances.longest_ms / _DAY_MS)
+    if days > _CLAIM_DAYS:
+        values["ClaimDays"] = str(days)
+        because["ClaimDays"] = (
+            f"A copy came {duration(counts.distances.longest_ms)} after the first."
+        )
+    return values, because

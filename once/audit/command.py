@@ -1,0 +1,155 @@
+"""`once audit`: what a capture of one's own events holds, without AWS."""
+
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from botocore.exceptions import BotoCoreError, ClientError
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from once.audit.answer import answer
+from once.audit.capture import Capture
+from once.audit.page import page
+from once.audit.report import AuditReport
+from once.audit.run import audit_capture, audit_log
+from once.audit.shapes import Shapes, written
+from once.audit.view import view
+from once.errors import OnceError
+from once.operate.refusals import plain
+from once.operate.stack import EMBEDDED, Stack
+from once.outcomes import OutcomeLog
+
+CLAIM_DAYS = 30  # ClaimDays' default
+
+
+def audit(
+    captures: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="CAPTURE...",
+            help="Files or folders of captured events: JSON lines or arrays, also packed by gzip.",
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page to read and to print.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON, for scripts.")] = False,
+    shape: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write which fields of which type the families have, without any content.",
+        ),
+    ] = None,
+    with_ids: Annotated[
+        bool,
+        typer.Option("--with-ids", help="Show ids as they are, in place of a hash of this run."),
+    ] = False,
+    stack: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Read the outcome log of a stack that observes, in place of files."
+        ),
+    ] = None,
+    region: Annotated[str | None, typer.Option(help="AWS region of the stack.")] = None,
+    profile: Annotated[str | None, typer.Option(help="AWS profile to call with.")] = None,
+) -> None:
+    """Tell from a capture who duplicates your events, how far apart, and what would skip them."""
+    if bool(captures) == bool(stack):
+        raise OnceError(
+            "Give files or folders of captured events, or --stack NAME.\n"
+            "docs/audit.md says how to capture events."
+        )
+    for path in (html, shape):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise OnceError(f"Cannot write to {path}: its folder does not exist.")
+    if stack:
+        report, shapes = _of_stack(stack, region, profile)
+    else:
+        report, shapes = _of_files(captures or [], _shown(with_ids), shape is not None)
+    if html is not None:
+        _write(html, page(report))
+    if shape is not None:
+        _write(shape, json.dumps(written(shapes), indent=2) + "\n")
+    if as_json:
+        typer.echo(report.to_json(), nl=False)
+        return
+    console = Console()
+    for part in view(report):
+        console.print(part, highlight=False)
+    if html is not None:
+        console.print(f"\nThe whole report: {html}", highlight=False, soft_wrap=True)
+
+
+def _of_files(
+    paths: list[Path], show: Callable[[str], str], with_shapes: bool
+) -> tuple[AuditReport, Shapes]:
+    capture = Capture.of(paths)
+    with _progress(capture.size) as progress:
+        counts, shapes = audit_capture(capture, CLAIM_DAYS, show, progress, with_shapes=with_shapes)
+    if counts.found_no_event:
+        raise OnceError(_no_capture(capture))
+    return answer(counts, capture), shapes
+
+
+def _no_capture(capture: Capture) -> str:
+    lines = ["There is no event in what you gave:"]
+    for source in capture.sources[:5]:
+        what = source.trouble or (
+            f"{source.records:,} lines, none of them an event" if source.records else "is empty"
+        )
+        lines.append(f"  {source.path}: {what}")
+    if len(capture.sources) > 5:
+        lines.append(f"  and {len(capture.sources) - 5} files more")
+    lines.append("A capture holds events as EventBridge delivers them; see docs/audit.md.")
+    return "\n".join(lines)
+
+
+def _of_stack(name: str, region: str | None, profile: str | None) -> tuple[AuditReport, Shapes]:
+    try:
+        found = Stack.find(name, region, profile)
+        log = OutcomeLog(found.client("logs"), found.outputs["OutcomeLogGroup"])
+        counts = audit_log(log.new(), CLAIM_DAYS)
+    except (BotoCoreError, ClientError) as error:
+        raise plain(error, name == EMBEDDED) from error
+    if not counts.received:
+        raise OnceError(f"The outcome log of {found} is empty: nothing has reached it yet.")
+    return answer(counts, Capture()), Shapes()
+
+
+def _shown(with_ids: bool) -> Callable[[str], str]:
+    """An id as the report has it: nobody can turn the hash back, not even by trying all ids."""
+    key = secrets.token_bytes(32)
+
+    def show(text: str) -> str:
+        if with_ids:
+            return "".join(char if char.isprintable() else "?" for char in text)
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4, key=key).hexdigest()
+
+    return show
+
+
+@contextmanager
+def _progress(size: int) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal, and nothing elsewhere."""
+    errors = Console(stderr=True)
+    if not errors.is_terminal:
+        yield lambda _: None
+        return
+    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, transient=True) as bar:
+        task = bar.add_task("", total=size)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OnceError(f"Cannot write to {path}: {error.strerror}.") from error
