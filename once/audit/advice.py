@@ -60,9 +60,10 @@ def conclusions(counts: Counts) -> list[str]:
         )
     if len(counts.distances):
         median, most = counts.distances.quantile(0.5), counts.distances.quantile(0.99)
+        half = f"within {duration(median)} of" if median else "in the same millisecond as"
         found.append(
-            f"Half of the copies come within {duration(median)} of the first, 99 % within "
-            f"{duration(most)}; the last one took {duration(counts.distances.longest_ms)}."
+            f"Half of the copies come {half} the first, 99 % within {duration(most)}; the last "
+            f"one took {duration(counts.distances.longest_ms)}."
         )
     if counts.late:
         found.append(
@@ -78,7 +79,10 @@ def conclusions(counts: Counts) -> list[str]:
 
 def _best_rival(counts: Counts) -> str | None:
     wrong = {
-        rule.title: rival.too_often.count + rival.wrongly_skipped.count + rival.overwrote
+        rule.title: rival.too_often.count
+        + rival.wrongly_skipped.count
+        + rival.overwrote
+        + rival.unreadable
         for rule, rival in zip(RULES, counts.rivals, strict=True)
         if rival.acted
     }
@@ -98,7 +102,7 @@ def advice(counts: Counts, only: list[OnlyCopies]) -> list[str]:
     if only:
         names = ", ".join(sorted({one.source for one in only}))
         found.append(
-            f"{names} brought nothing but copies on {len(only)} "
+            f"{names} brought nothing new on {len(only)} "
             f"{'topic' if len(only) == 1 else 'topics'}: without them the rest stays complete."
         )
     coarse = sum(sum(names.values()) for ms, names in counts.windows.items() if ms > 1_500)
@@ -130,9 +134,9 @@ def _by_count(counts: Counts) -> list[tuple[str, Examples]]:
 def only_copies(counts: Counts) -> list[OnlyCopies]:
     """Topics of a source from which no event of its own came, most events first."""
     found = [
-        OnlyCopies(source=source, topic=topic, received=kinds[True])
-        for (source, topic), kinds in counts.brought.items()
-        if not kinds[False] and source
+        OnlyCopies(source=source, topic=topic, received=acted[False])
+        for (source, topic), acted in counts.brought.items()
+        if not acted[True] and source
     ]
     return sorted(found, key=lambda one: (-one.received, one.source, one.topic))
 
@@ -186,11 +190,11 @@ def _parameters(counts: Counts) -> tuple[dict[str, str], dict[str, str]]:
         values["DetailTypes"] = ",".join(topics)
         because["DetailTypes"] = "The Genesys topics of this capture. Take out what must not act."
     sources = {source for source, topic in counts.brought if topic.startswith("v2.")}
-    idle = sources - {s for (s, t), kinds in counts.brought.items() if kinds[False]}
+    idle = sources - {source for (source, _), acted in counts.brought.items() if acted[True]}
     if len(sources - idle) == 1 and idle:
         (kept,) = sources - idle
         values["SourcePrefix"] = f"aws.partner/genesys.com/cloud/YOUR-ORGANISATION/{kept}"
-        because["SourcePrefix"] = f"{', '.join(sorted(idle))} brings copies only."
+        because["SourcePrefix"] = f"{', '.join(sorted(idle))} brings nothing new."
     if counts.acting_minutes.most > _GENESYS_CALLS_PER_MINUTE:
         values["MaxActionsPerMinute"] = str(_GENESYS_CALLS_PER_MINUTE)
         because["MaxActionsPerMinute"] = (

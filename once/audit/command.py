@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from once.audit.answer import answer
@@ -24,8 +23,10 @@ from once.errors import OnceError
 from once.operate.refusals import plain
 from once.operate.stack import EMBEDDED, Stack
 from once.outcomes import OutcomeLog
+from once.screen import put, screen
 
 CLAIM_DAYS = 30  # ClaimDays' default
+_MOST_FILES = 5
 
 
 def audit(
@@ -80,11 +81,11 @@ def audit(
     if as_json:
         typer.echo(report.to_json(), nl=False)
         return
-    console = Console()
+    console = screen()
     for part in view(report):
-        console.print(part, highlight=False)
+        put(console, part)
     if html is not None:
-        console.print(f"\nThe whole report: {html}", highlight=False, soft_wrap=True)
+        put(console, f"\nThe whole report: {html}", markup=False)
 
 
 def _of_files(
@@ -100,9 +101,11 @@ def _of_files(
 
 def _no_capture(capture: Capture) -> str:
     lines = ["There is no event in what you gave:"]
-    for source in capture.sources[:5]:
+    for source in capture.sources[:_MOST_FILES]:
         what = source.trouble or (
-            f"{source.records:,} lines, none of them an event" if source.records else "is empty"
+            f"{source.records:,} {'record' if source.records == 1 else 'records'} and no event"
+            if source.records
+            else "is empty"
         )
         lines.append(f"  {source.path}: {what}")
     if len(capture.sources) > 5:
@@ -138,7 +141,7 @@ def _shown(with_ids: bool) -> Callable[[str], str]:
 @contextmanager
 def _progress(size: int) -> Iterator[Callable[[int], None]]:
     """A bar on a terminal, and nothing elsewhere."""
-    errors = Console(stderr=True)
+    errors = screen(stderr=True)
     if not errors.is_terminal:
         yield lambda _: None
         return

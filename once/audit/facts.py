@@ -24,6 +24,7 @@ from once.records import OutcomeRecord
 
 _WRAPPERS = ("body", "Body", "Message", "requestPayload")
 _LAYERS = 4
+_LAST_MS = 253_402_300_799_999  # the last millisecond that ISO 8601 can write
 _LOOKS_LIKE_DATA = re.compile(r"[0-9a-fA-F-]{12,}|\d{4,}|@")
 
 
@@ -150,9 +151,10 @@ def _fact(place: Place, record: dict[str, Any]) -> tuple[Fact | Parked, Any]:
     arrived_ms = _ms(attributes.get("SentTimestamp")) if isinstance(attributes, dict) else None
     if element["kind"] != "event":
         retry = record["body"] if element["reason"] == "NO_TIME" else None
+        retry = retry if type(retry) is str else None
         parked = Parked(place, arrived_ms, element["reason"], element["detail"], retry)
         return parked, None
-    event = _inner(_parsed(record["body"]))
+    event = _inner(record["body"])
     key, policy, trace = element["key"], element["policy"], element["trace"]
     latest = policy.get("latest")
     pk = key["pk"]
@@ -186,7 +188,7 @@ def _fact(place: Place, record: dict[str, Any]) -> tuple[Fact | Parked, Any]:
             _part(read.entity),
             _part(read.state),
             _part(read.content),
-            read.happened_ms,
+            _ms(read.happened_ms),
         ),
     ), event
 
@@ -252,7 +254,11 @@ def _ms(value: Any) -> int | None:
         if type(value) is str and not value.isdecimal():
             moment = datetime.fromisoformat(value)
             moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-            return round(moment.timestamp() * 1000)
-        return int(value)
+            return _in_range(round(moment.timestamp() * 1000))
+        return _in_range(int(value))
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def _in_range(ms: int) -> int | None:
+    return ms if 0 < ms <= _LAST_MS else None

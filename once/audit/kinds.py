@@ -26,7 +26,7 @@ KINDS = {
         "another integration of the same organisation",
         "two EventBridge integrations in Genesys Cloud send the same topics",
         "Take the topics out of one of the integrations in Genesys Cloud, or let the rule take "
-        "one source only. The claim holds as long as both exist.",
+        "one source only. Until then a claim on the event skips them.",
     ),
     "home-made": Kind(
         "an event of your own making, sent again",

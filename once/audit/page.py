@@ -42,6 +42,7 @@ def page(report: AuditReport) -> str:
     environment.filters |= {
         "count": lambda value: f"{value:,}",
         "duration": duration,
+        "rough": lambda value: f"{round(value, 3 - len(str(value))):,}",
         "moment": lambda text: text[:16].replace("T", " "),
     }
     template = environment.get_template("page.html.j2")

@@ -100,7 +100,7 @@ class RivalReport(_Model):
 
 
 class OnlyCopies(_Model):
-    """A topic of a source that brought no event of its own."""
+    """A topic of a source that brought nothing new: no event of it acted."""
 
     source: str
     topic: str

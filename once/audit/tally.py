@@ -20,6 +20,7 @@ from once.run.report import Outcome
 EXAMPLES = 3
 _MOST_NAMES = 1_000  # of families, topics and sources; a mistaken publisher could make millions
 _MOST_HOURS = 20_000
+_MOST_STRETCHES = 4_096
 _HOUR_MS = 3_600_000
 OTHERS = "(others)"
 
@@ -115,18 +116,22 @@ class RivalTally:
 
 
 class Busiest:
-    """The most events in any one stretch of time."""
+    """The most events in any one stretch of time. Of a capture that is not quite in its order, the
+    last few thousand stretches are still open.
+    """
 
     def __init__(self, stretch_ms: int) -> None:
         self._stretch_ms = stretch_ms
-        self._stretch = self._count = self.most = 0
+        self._counts: Counter[int] = Counter()
+        self.most = 0
 
     def add(self, now_ms: int) -> None:
         stretch = now_ms // self._stretch_ms
-        if stretch > self._stretch:
-            self._stretch, self._count = stretch, 0
-        self._count += stretch == self._stretch
-        self.most = max(self.most, self._count)
+        self._counts[stretch] += 1
+        self.most = max(self.most, self._counts[stretch])
+        if len(self._counts) > _MOST_STRETCHES:
+            for past in sorted(self._counts)[: _MOST_STRETCHES // 2]:
+                del self._counts[past]
 
 
 @dataclass
@@ -140,6 +145,7 @@ class Counts:
     hours: Shares = field(default_factory=lambda: Shares(_MOST_HOURS))
     topics: Counter[str] = field(default_factory=Counter)
     brought: dict[tuple[str, str], Counter[bool]] = field(default_factory=dict)
+    """By source and topic: how many events acted, and how many did not."""
     windowed: Counter[str] = field(default_factory=Counter)
     late: Counter[str] = field(default_factory=Counter)
     longest_late_ms: int = 0
@@ -278,7 +284,7 @@ class Tally:
         counts.topics[fact.topic] += len(counts.topics) < _MOST_NAMES or fact.topic in counts.topics
         brought = fact.source, fact.topic
         if brought in counts.brought or len(counts.brought) < _MOST_NAMES:
-            counts.brought.setdefault(brought, Counter())[is_copy] += 1
+            counts.brought.setdefault(brought, Counter())[verdict.reason == "ACTED"] += 1
         if is_copy:
             first = _first(row)
             same_message = verdict.reason == "SETTLED_BEFORE"

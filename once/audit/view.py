@@ -9,6 +9,7 @@ from rich.text import Text
 
 from once.audit.report import AuditReport
 from once.run.report import MEANING
+from once.screen import showable
 
 _MOST_ROWS = 12
 
@@ -52,17 +53,16 @@ def view(report: AuditReport) -> Iterator[RenderableType]:
         )
     yield from _listed("What to do", report.advice)
     if report.plan:
-        yield from _listed(
-            "To deploy with",
-            [f"{name}={value}" for name, value in report.plan.parameters.items()],
-        )
+        yield _heading("To deploy with")
+        for name, value in report.plan.parameters.items():
+            yield Text(showable(f"{name}={value}"), overflow="fold")
 
 
 def _listed(heading: str, lines: list[str]) -> Iterator[RenderableType]:
     if lines:
         yield _heading(heading)
         for line in lines:
-            yield Padding(Text(f"• {line}"), (0, 0, 0, 1))
+            yield Padding(Text(showable(f"• {line}")), (0, 0, 0, 1))
 
 
 def _heading(text: str) -> RenderableType:
