@@ -1,0 +1,380 @@
+"""What the audit tells of streams whose answers are known."""
+
+import contextlib
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+
+from bench.compare.destination import Act
+from bench.compare.streams import Stream
+from bench.compare.verdict import judge
+from bench.events import START_MS, Centre, Event
+from once.audit import command
+from once.audit import run as audit_run
+from once.audit.capture import Place, Text
+from once.audit.clock import Clock
+from once.audit.facts import facts
+from once.audit.memory import database
+from once.audit.report import AuditReport
+from once.audit.rivals import RULES, Answer, Read, Rivals
+from once.audit.tally import Tally
+from once.cli import app
+from tests.audit.test_capture import audited, lines, logged
+from tests.audit.test_rivals import ORDERLY, STREAMS
+
+ROOT = Path(__file__).parents[2]
+STORY = ROOT / "once" / "examples" / "story.jsonl"
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+DAY_MS = 86_400_000
+
+
+def once(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["audit", *map(str, arguments)])
+
+
+def arriving(path: Path, events: list[tuple[int, Event]]) -> AuditReport:
+    """Of events with the moment at which a log group took each."""
+    records = [{"timestamp": at, "message": json.dumps(event)} for at, event in events]
+    path.write_text(lines(records))
+    return audited(path)
+
+
+def kinds(report: AuditReport) -> dict[str, int]:
+    return {kind.kind: kind.count for kind in report.copy_kinds}
+
+
+def test_the_example_story_gives_what_a_run_of_it_gives() -> None:
+    expected = json.loads(STORY.with_name("story.expected.json").read_text())
+    said = json.loads(once(STORY, "--json").stdout)
+    assert said["received"] == len(expected)
+    assert said["outcomes"] == Counter(line["outcome"] for line in expected)
+
+
+def test_two_integrations_are_named_with_what_to_deploy(tmp_path: Path) -> None:
+    centre = Centre(1)
+    sent = []
+    for number in range(10):
+        at = START_MS + number * 10_000
+        event = centre.conversation("customer.end", at)
+        sent += [(at, event), (at + 70, centre.published_again(event, 30, "reporting"))]
+    report = arriving(tmp_path / "capture", sent)
+    assert report.outcomes == {"PROCESSED": 10, "DUPLICATE": 10}
+    assert kinds(report) == {"integration": 10}
+    assert report.differences == {
+        "envelope id": 10,
+        "source": 10,
+        "CorrelationId": 10,
+        "publication time": 10,
+    }
+    assert report.distances is not None
+    assert (report.distances.clock, report.distances.median_ms) == ("arrival", 70)
+    assert {one.source: one.received for one in report.only_copies} == {"reporting": 10}
+    assert report.plan is not None
+    assert report.plan.parameters["SourcePrefix"].endswith("/events")
+
+
+def test_home_made_events_without_a_time_are_copies_within_their_window(tmp_path: Path) -> None:
+    def event(state: str) -> Event:
+        return {"source": "my.app", "detail": {"conversation_id": "c-1", "status": state}}
+
+    came = (0, "ringing"), (100, "ringing"), (59_000, "ringing"), (61_000, "ringing"), (90_000, "x")
+    report = arriving(tmp_path / "c", [(START_MS + at, event(state)) for at, state in came])
+    assert report.outcomes == {"PROCESSED": 3, "DUPLICATE": 2}
+    assert kinds(report) == {"home-made": 2}
+    (window,) = report.windows
+    assert (window.window_ms, window.count) == (60_000, 5)
+    assert any("tell no time at all" in line for line in report.advice)
+    # Four of the usual ways cannot read such an event at all, and that is no success of theirs.
+    assert {one.letter for one in report.rivals if one.unreadable == 5} == set("bcdf")
+    assert not any("no mistake: DynamoDB" in line for line in report.conclusions)
+
+
+def test_late_copies_and_older_states_are_told_apart(tmp_path: Path) -> None:
+    centre = Centre(3)
+    user = centre.id()
+    busy, away = (
+        centre.presence(user, state, START_MS + at) for state, at in (("BUSY", 0), ("AWAY", 5_000))
+    )
+    call = centre.conversation("acd.start", START_MS)
+    report = arriving(
+        tmp_path / "capture",
+        [
+            (START_MS + 5_100, away),
+            (START_MS + 5_200, busy),
+            (START_MS + 5_300, call),
+            (START_MS + 5_300 + 400_000, call),
+            (START_MS + 31 * DAY_MS, call),
+        ],
+    )
+    # After 31 days nobody remembers: said openly, and counted as an act.
+    assert report.outcomes == {"PROCESSED": 3, "DUPLICATE": 1, "STALE": 1}
+    assert (report.out_of_order, report.longest_late_ms) == (1, 5_000)
+    assert report.distances is not None
+    assert report.distances.counts["to 1 h"] == 1
+    late = {one.letter: (one.too_often, one.overwrote) for one in report.rivals}
+    assert late["b"] == (0, 1)
+    assert late["d"] == (0, 0)
+    assert late["i"] == (1, 1)
+
+
+@pytest.mark.parametrize("name", [name for name in ORDERLY if name != "out of order"])
+def test_a_stream_of_the_comparison_gives_the_rivals_figures_of_its_judge(
+    tmp_path: Path, name: str
+) -> None:
+    stream = STREAMS[name]
+    messages = sorted(stream.messages, key=lambda message: message.send_ms)
+    report = arriving(
+        tmp_path / "capture", [(START_MS + one.send_ms, one.event) for one in messages]
+    )
+    assert report.outcomes["PROCESSED"] == len(stream.happenings)
+    assert {one.letter: (one.too_often, one.wrongly_skipped) for one in report.rivals} == (
+        _judged(stream)
+    )
+
+
+def _judged(stream: Stream) -> dict[str, tuple[int, int]]:
+    acts: dict[str, list[Act]] = {rule.letter: [] for rule in RULES}
+    rivals = Rivals({})
+    for message in sorted(stream.messages, key=lambda message: message.send_ms):
+        answers = rivals.settle(Read.of(message.event), START_MS + message.send_ms)
+        for rule, answer in zip(RULES, answers, strict=True):
+            if answer == Answer.ACTS:
+                acts[rule.letter].append(Act(message.happening, message.happening.at_ms, ""))
+    verdicts = {letter: judge(stream, own, set(), set()) for letter, own in acts.items()}
+    return {letter: (v.acted_twice, v.wrongly_skipped) for letter, v in verdicts.items()}
+
+
+def test_a_key_that_fell_back_says_which_field_was_missing(tmp_path: Path) -> None:
+    event = Centre(4).conversation("acd.start", START_MS)
+    del event["detail"]["eventBody"]["sessionId"]
+    (fallback,) = arriving(tmp_path / "capture", [(START_MS, event)]).fallbacks
+    assert fallback.note == "missing sessionId: identity is the whole body"
+    assert fallback.examples == ["line 1"]
+
+
+def test_the_outcome_log_of_an_observing_stack_gives_families_copies_and_distances(
+    tmp_path: Path,
+) -> None:
+    first = {"messageId": "m1", "outcome": "PROCESSED", "reason": "OBSERVED", "envelopeId": "e1"}
+    again = first | {"messageId": "m2", "outcome": "DUPLICATE", "because": "run#m1"}
+    other = again | {"messageId": "m3", "envelopeId": "e2"}
+    records = [
+        {"timestamp": START_MS + at, "message": json.dumps(record | {"family": "user.presence"})}
+        for at, record in ((0, first), (40, again), (2_000, other))
+    ]
+    metrics = {"timestamp": START_MS, "message": json.dumps({"_aws": {}, "PROCESSED": 1})}
+    path = tmp_path / "log"
+    path.write_text(lines([*records, metrics]))
+    report = audited(path)
+    assert (report.of, report.received) == ("outcome log", 3)
+    assert report.outcomes == {"PROCESSED": 1, "DUPLICATE": 2}
+    assert kinds(report) == {"envelope": 1, "published": 1}
+    assert report.distances is not None
+    assert report.distances.longest_ms == 2_000
+    assert report.families[0].name == "user.presence"
+
+
+def test_the_outcome_log_of_a_stack_is_read_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Logs:
+        def get_paginator(self, _: str) -> "Logs":
+            return self
+
+        def paginate(self, **asked: object) -> list[dict[str, Any]]:
+            assert asked["logGroupName"] == "outcomes"
+            record = {"messageId": "m1", "outcome": "PROCESSED", "reason": "OBSERVED"}
+            metrics = {"_aws": {}, "PROCESSED": 1}
+            return [
+                {
+                    "events": [
+                        {"eventId": str(at), "timestamp": START_MS, "message": json.dumps(one)}
+                    ]
+                }
+                for at, one in enumerate((record, metrics))
+            ]
+
+    stack = SimpleNamespace(client=lambda _: Logs(), outputs={"OutcomeLogGroup": "outcomes"})
+    monkeypatch.setattr(command.Stack, "find", lambda *_: stack)
+    said = json.loads(once("--stack", "mine", "--json").stdout)
+    assert (said["of"], said["outcomes"], said["rivals"]) == ("outcome log", {"PROCESSED": 1}, [])
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=4,
+)
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_no_value_in_any_field_ends_an_audit(data: st.DataObject) -> None:
+    event = json.loads(data.draw(st.sampled_from(STORY.read_text().splitlines()[:30])))
+    record = data.draw(st.sampled_from([event, {"messageId": "m", "body": event}, logged(event)]))
+    place = record
+    while True:
+        name = data.draw(st.sampled_from([*place]))
+        if isinstance(place[name], dict) and place[name] and data.draw(st.booleans()):
+            place = place[name]
+            continue
+        place[name] = data.draw(VALUES)
+        break
+    found = facts([Text(Place(0, 1, 1), json.dumps(record), None)], with_shapes=True).found
+    with database() as connection:
+        tally = Tally(connection, 30, lambda text: text)
+        tally.add(found)
+        assert tally.finish().received == len(found) <= 1
+
+
+def test_a_long_capture_read_in_several_processes_gives_the_same_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    centre = Centre(6)
+    events = [centre.conversation("acw", START_MS + at // 2 * 7) for at in range(1_500)]
+    path = tmp_path / "capture"
+    path.write_text(lines([*events, *events[:700]]))
+    alone = audited(path)
+    monkeypatch.setattr(audit_run, "_ALONE_BYTES", 0)
+    assert audited(path) == alone
+    assert alone.copies == 700
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
+    """Page, JSON and shapes of the story."""
+    folder = tmp_path_factory.mktemp("audit")
+    page, shape = folder / "audit.html", folder / "shape.json"
+    result = once(STORY, "--html", page, "--shape", shape, "--json")
+    assert result.exit_code == 0, result.output
+    return page.read_text(), result.stdout, shape.read_text()
+
+
+def test_nothing_that_is_written_holds_an_id_or_a_content_of_the_capture(
+    written: tuple[str, str, str],
+) -> None:
+    private = set(UUID.findall(STORY.read_text()))
+    for line in STORY.read_text().splitlines():
+        private |= {text for text in _texts(line) if re.search(r"@|\+?\d{6,}", text)}
+    assert len(private) > 50
+    for text in written:
+        assert [one for one in private if one in text] == []
+
+
+def _texts(line: str) -> list[str]:
+    found: list[str] = []
+
+    def collect(value: Any) -> None:
+        if isinstance(value, dict | list):
+            for inner in value.values() if isinstance(value, dict) else value:
+                collect(inner)
+        elif isinstance(value, str) and not value.startswith(("v2.", "20")):
+            found.append(value)
+
+    with contextlib.suppress(ValueError):
+        collect(json.loads(line))
+    return found
+
+
+def test_ids_are_shown_where_they_are_asked_for_and_are_other_hashes_each_time() -> None:
+    shown = once(STORY, "--json", "--with-ids").stdout
+    assert set(UUID.findall(shown)) <= set(UUID.findall(STORY.read_text()))
+    assert UUID.search(shown)
+    assert once(STORY, "--json").stdout != once(STORY, "--json").stdout
+
+
+def test_the_page_loads_nothing_and_serves_paper_phone_light_and_dark(
+    written: tuple[str, str, str],
+) -> None:
+    page = written[0]
+    assert re.findall(r"<script|<link|<img|<iframe|https?:|url\(|@import|\son\w+=", page) == []
+    for need in ("prefers-color-scheme: dark", "@media print", "max-width: 40rem", "<svg"):
+        assert need in page
+
+
+def test_a_hostile_name_does_not_get_into_the_page_as_markup(tmp_path: Path) -> None:
+    event = {"source": "a/<b>x</b>", "detail-type": "<script>", "detail": {"conversationId": "c"}}
+    event["detail"] |= {"status": "<img>", "time": START_MS}  # type: ignore[operator]
+    path, page = tmp_path / "<i>.jsonl", tmp_path / "page.html"
+    path.write_text(lines([event, event, event]))
+    assert once(path, "--html", page, "--with-ids").exit_code == 0
+    assert re.findall(r"<b>x|<script|<img|<i>\.", page.read_text()) == []
+
+
+def test_the_shape_report_says_fields_and_types_and_nothing_else(
+    written: tuple[str, str, str],
+) -> None:
+    shape = json.loads(written[2])
+    assert shape["user.presence"]["modifiedDate"] == {"time": 9}
+    assert shape["conversation.customer.start"]["eventTime"] == {"integer": 4}
+    types = {"uuid", "time", "text", "integer", "number", "boolean", "null", "array", "object"}
+    found = {kind for fields in shape.values() for kinds in fields.values() for kind in kinds}
+    assert found <= types
+
+
+def test_the_keys_of_attributes_are_no_part_of_a_shape(tmp_path: Path) -> None:
+    event = Centre(8).conversation("attributes", START_MS)
+    event["detail"]["eventBody"]["attributes"] = {"Jane Doe": "x", "49 151 5555": "y"}
+    path, shape = tmp_path / "capture", tmp_path / "shape.json"
+    path.write_text(lines([event]))
+    assert once(path, "--shape", shape).exit_code == 0
+    assert "attributes.*" in shape.read_text()
+    assert "Jane" not in shape.read_text()
+
+
+def test_the_parameters_to_deploy_with_are_those_of_the_template() -> None:
+    parameters = json.loads(once(STORY, "--json").stdout)["plan"]["parameters"]
+    assert {"ActionTarget", "DetailTypes"} <= set(parameters)
+    for name in parameters:
+        assert f"\n  {name}:\n    Type:" in (ROOT / "template.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b"hello\nworld\n", "2 records and no event"),
+        (b'{"a": 1}\n', "1 record and no event"),
+        (b"\xff\xfe{\0}\0", "is no text"),
+        (b"\x1f\x8bnonsense", "could not be read to its end"),
+    ],
+)
+def test_a_file_that_is_no_capture_ends_in_a_sentence(
+    tmp_path: Path, content: bytes, said: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    result = once(path)
+    assert result.exit_code == 1
+    assert said in result.output
+    assert "docs/audit.md" in result.output
+
+
+def test_neither_a_capture_nor_a_stack_is_said_to_be_missing() -> None:
+    result = once()
+    assert result.exit_code == 1
+    assert "Give files or folders" in result.output
+
+
+def test_the_busiest_minute_counts_what_came_out_of_order(tmp_path: Path) -> None:
+    centre = Centre(9)
+    events = [(START_MS, centre.conversation("acw", START_MS + at)) for at in range(5)]
+    ahead = START_MS + 3_600_000, centre.conversation("acw", START_MS)
+    plan = arriving(tmp_path / "capture", [events[0], ahead, *events[1:]]).plan
+    assert plan is not None
+    assert (plan.peak_per_minute, plan.acts_per_minute) == (5, 5)
+
+
+def test_one_event_from_the_far_future_does_not_move_the_clock() -> None:
+    clock = Clock()
+    day = START_MS + DAY_MS
+    assert clock.at(None, START_MS) == START_MS
+    assert clock.at(None, START_MS + 300 * DAY_MS) == START_MS
+    assert clock.at(None, day) == day
+    assert [clock.at(None, day + 40 * DAY_MS + at) for at in (0, 5)] == [day, day + 40 * DAY_MS + 5]
