@@ -472,6 +472,18 @@ def waiting_chart(name: str) -> str:
     )
 
 
+def audit_line() -> str:
+    result = recorded.read("audit")
+    return (
+        f"{result['events']:,} events, {result['megabytes']:,} MB of them, took "
+        f"{result['wallSeconds']:.0f} s on two cores that other work shared (load "
+        f"{result['loadAtTheEnd']}),\n{result['processorSeconds']:.0f} s of processor time, and "
+        f"{result['peakMegabytes']} MB of memory in all processes together. On "
+        f"{result['streams']:,}\nrandom streams {result['disagreements']} verdicts differed from "
+        "the definition's.\n"
+    )
+
+
 def blocks() -> dict[str, Callable[[], str]]:
     """By name; computed only where a document has it."""
     compared, costs, quotas = Comparison(), Costs(), Capacity()
@@ -490,6 +502,7 @@ def blocks() -> dict[str, Callable[[], str]]:
         "chaos": chaos,
         "explorer": explorer,
         "scale": scale_line,
+        "audit": audit_line,
         "capacity": quotas.line,
         "capacity-rates": quotas.table,
     }
