@@ -144,6 +144,7 @@ class Machine:
         """The task at a place has its result."""
 
         def act(scope: Scope, level: _Level) -> _After:
+            _awake(scope)
             late = self._late(scope, level, clock_ms)
             if late:
                 return self._failed(scope, level, late, clock_ms)
@@ -161,6 +162,7 @@ class Machine:
         the Map around it fails, and at last the execution."""
 
         def act(scope: Scope, level: _Level) -> _After:
+            _awake(scope)
             late = self._late(scope, level, clock_ms)
             return self._failed(scope, level, late or failure, clock_ms)
 
@@ -483,6 +485,11 @@ class Machine:
                 "RetryCount": tries,
             },
         }
+
+
+def _awake(scope: Scope) -> None:
+    if scope.wakes_ms is not None:
+        raise LookupError(f"{scope.state} sleeps until {scope.wakes_ms}: resume it first")
 
 
 def _under_way(scope: Scope) -> Iterations:

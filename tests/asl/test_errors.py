@@ -3,6 +3,7 @@
 import pytest
 
 from proof.asl.errors import Failure, interval_seconds, matches
+from proof.asl.position import Execution, Position
 from proof.asl.readings import Readings
 from tests.asl.playing import ALL, END, Play, machine, passing, task
 
@@ -212,3 +213,16 @@ def test_where_time_stands_still_waits_and_retries_take_none() -> None:
     }
     play = Play(machine(states, timeless=True), 0, {"Call": [A, A]}, takes_ms=400_000)
     assert play.output == {}
+
+
+def test_a_place_that_sleeps_hears_no_answer() -> None:
+    """A caller's mistake, which would otherwise count as a try."""
+    small = machine({"Call": task(Retry=[{"ErrorEquals": ALL}])})
+    at = small.start(Execution("run", 0), 0)
+    assert isinstance(at, Position)
+    asleep = small.fail(at, A, 0)
+    assert isinstance(asleep, Position)
+    with pytest.raises(LookupError, match="Call sleeps until 1000"):
+        small.answer(asleep, {}, 500)
+    with pytest.raises(LookupError, match="Call does not sleep"):
+        small.resume(at, 500)
