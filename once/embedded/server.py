@@ -1,12 +1,14 @@
 """Starts ministack with four answers put right, to be what AWS would say: the name of a Lambda's
-error, its throttling, the description of a pipe, and a batch of messages from Step Functions. And
-it no longer parses each JSONata expression anew.
+error, its throttling, the description of a pipe, and a definition in YAML. And it parses each
+JSONata expression only once.
 """
 
 import copy
+import json
 import threading
 from typing import Any
 
+import yaml
 from ministack import app  # type: ignore[import-untyped]
 from ministack.core import lambda_runtime  # type: ignore[import-untyped]
 from ministack.services import lambda_svc, pipes, stepfunctions  # type: ignore[import-untyped]
@@ -86,9 +88,18 @@ def _remember_whole_pipes() -> None:
     pipes._describe_response = describe_whole
 
 
-def _send_batches_in_json() -> None:
-    """ministack asks SQS in its old protocol, and names the entries of a batch as SQS does not."""
-    stepfunctions._AWS_SDK_SERVICE_MAP["sqs"] = {"protocol": "json", "target_prefix": "AmazonSQS"}
+def _read_definitions_in_yaml() -> None:
+    """ministack starts no machine whose definition is YAML, which CloudFormation reads as well."""
+    filled_in = provisioners._sfn_definition
+
+    def in_json(properties: _Answer) -> str:
+        text = filled_in(properties)
+        try:
+            return json.dumps(yaml.safe_load(text))
+        except yaml.YAMLError as error:
+            raise ValueError(f"The state machine's definition is no YAML: {error}") from None
+
+    provisioners._sfn_definition = in_json
 
 
 def _parse_each_expression_once() -> None:
@@ -111,7 +122,7 @@ def _parse_each_expression_once() -> None:
 def put_right() -> None:
     _name_lambda_errors()
     _remember_whole_pipes()
-    _send_batches_in_json()
+    _read_definitions_in_yaml()
     _parse_each_expression_once()
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 ROOT = Path(__file__).parents[2]
-ASL_PATH = ROOT / "statemachine" / "dedupe.asl.json"
+ASL_PATH = ROOT / "statemachine" / "dedupe.asl.yaml"
 
 # What the template fills in, with production's numbers.
 SUBSTITUTIONS: Mapping[str, str] = {
@@ -15,16 +17,18 @@ SUBSTITUTIONS: Mapping[str, str] = {
     "ClaimTable": "claims",
     "ParkingQueueUrl": "https://sqs.us-east-1.amazonaws.com/123456789012/parking",
     "DataActionFunction": "arn:aws:lambda:us-east-1:123456789012:function:data-action",
-    "EventQueueUrl": "https://sqs.us-east-1.amazonaws.com/123456789012/events",
+    "PacingFunction": "arn:aws:lambda:us-east-1:123456789012:function:pacing",
+    "OwnAction": "false",
     "OutcomeLogGroup": "outcomes",
     "OutcomeLogStream": "outcomes",
     "StackName": "genesys-once",
     "ClaimDays": "30",
-    "ActionSeconds": "20",
-    "AttemptSeconds": "30",
+    "WaitDays": "10",
+    "MaxTries": "20",
+    "HolderWaitSeconds": "1, 3, 6",
+    "AttemptSeconds": "75",
     "MachineSeconds": "240",
     "LeaseSeconds": "310",
-    "PauseSeconds": "30",
     "MaxActionsPerMinute": "0",
 }
 
@@ -34,8 +38,13 @@ def definition_text(substitutions: Mapping[str, str] = SUBSTITUTIONS) -> str:
 
 
 def definition(substitutions: Mapping[str, str] = SUBSTITUTIONS) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads(definition_text(substitutions))
+    loaded: dict[str, Any] = yaml.safe_load(definition_text(substitutions))
     return loaded
+
+
+def definition_json(substitutions: Mapping[str, str] = SUBSTITUTIONS) -> str:
+    """The same in JSON, for what reads no YAML."""
+    return json.dumps(definition(substitutions), indent=2)
 
 
 def states(machine: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:

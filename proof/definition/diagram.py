@@ -1,122 +1,191 @@
 """Draws the state machine from its definition: `python -m proof.definition.diagram [--check]`.
 
-Whatever file holds the markers gets the drawing between them; --check only says which are stale.
+The picture is laid out by Graphviz (Debian: apt-get install graphviz). --check needs none: it
+compares the states, arrows and comments in the picture with those of the definition.
 """
 
 import re
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape
 
 from proof.definition.asl import ROOT, definition, states
 
-FILES = (ROOT / "README.md", ROOT / "docs" / "workflow.md")
-BLOCK = re.compile(r"(<!-- drawn: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+PICTURE = ROOT / "docs" / "statemachine.svg"
+PAGE = ROOT / "docs" / "workflow.md"
+TABLE = re.compile(r"(<!-- drawn: comments -->\n).*?(<!-- end -->)", re.DOTALL)
 
-_SHAPES = {"Choice": ("{", "}"), "Wait": ("([", "])"), "Map": ("[[", "]]")}
-_LABEL_CHARACTERS = 46
+_SVG = "{http://www.w3.org/2000/svg}"
+_SHAPES = {"Choice": "hexagon", "Wait": "octagon"}
+_STYLE = """
+  text { font: 14px Helvetica, Arial, sans-serif; fill: #24292f; }
+  .node polygon, .node path, .node ellipse { fill: #ddf4ff; stroke: #57606a; }
+  .Choice polygon, .Choice path { fill: #fff8c5; }
+  .Pass path, .Wait polygon, .Wait path, .mark ellipse { fill: #f6f8fa; }
+  .Processed path { fill: #aceebb; } .SkipDuplicate path, .SkipStale path { fill: #e2d4ff; }
+  .Parked path { fill: #ffd8b5; } .HandBack path { fill: #ffcecb; }
+  .edge path { stroke: #57606a; fill: none; } .edge polygon { stroke: #57606a; fill: #57606a; }
+  .error path { stroke: #cf222e; stroke-dasharray: 5 3; }
+  .error polygon { stroke: #cf222e; fill: #cf222e; }
+  .cluster path { fill: none; stroke: #8c959f; stroke-dasharray: 6 4; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3; }
+    .node polygon, .node path, .node ellipse { fill: #0c2d6b; stroke: #8b949e; }
+    .Choice polygon, .Choice path { fill: #4b3a00; }
+    .Pass path, .Wait polygon, .Wait path, .mark ellipse { fill: #21262d; }
+    .Processed path { fill: #0f5323; } .SkipDuplicate path, .SkipStale path { fill: #3c1e70; }
+    .Parked path { fill: #762d0a; } .HandBack path { fill: #78191b; }
+    .edge path { stroke: #8b949e; } .edge polygon { stroke: #8b949e; fill: #8b949e; }
+    .error path { stroke: #ff7b72; } .error polygon { stroke: #ff7b72; fill: #ff7b72; }
+    .cluster path { stroke: #6e7681; }
+  }
+"""
 
 State = Mapping[str, Any]
 Level = Mapping[str, State]
 
 
-def drawings() -> dict[str, str]:
-    """By the name in the marker: two flowcharts, and a table of the states' comments."""
-    machine = definition()
-    lane = states(machine)["SettleLanes"]["ItemProcessor"]
-    return {
-        "batch": _flowchart(machine["States"], machine["StartAt"]),
-        "lane": _flowchart(lane["States"], lane["StartAt"]),
-        "comments": _comments(states(machine)),
-    }
+class Arrow(NamedTuple):
+    start: str
+    end: str
+    error: bool
 
 
-def happy_path(level: Level, start: str) -> list[str]:
-    """Where every step succeeds and every question has its usual answer."""
-    path = [start]
-    while (onward := _usual(level[path[-1]])) and onward not in path:
-        path.append(onward)
-    return path
+def arrows(level: Level) -> Iterator[Arrow]:
+    """Each way from a state to another, an error's only where no other goes there."""
+    for name, state in level.items():
+        onward = [state.get("Next"), state.get("Default")]
+        onward += [choice["Next"] for choice in state.get("Choices", [])]
+        usual = dict.fromkeys(target for target in onward if target)
+        yield from (Arrow(name, target, error=False) for target in usual)
+        caught = dict.fromkeys(catch["Next"] for catch in state.get("Catch", []))
+        yield from (Arrow(name, target, error=True) for target in caught if target not in usual)
 
 
-def _flowchart(level: Level, start: str) -> str:
-    path = happy_path(level, start)
-    # Those on the path come first: the drawing puts them into one line from top to bottom.
-    nodes = [_node(name, level[name]) for name in [*path, *(n for n in level if n not in path)]]
-    lines = [line for name, state in level.items() for line in _arrows(name, state, path)]
-    reached = {line.rsplit(" ", 1)[1] for line in lines} | {start}
-    lines += [
-        f'{name} -.->|"any error"| {catch["Next"]}'
-        for name, state in level.items()
-        for catch in state.get("Catch", [])
-        if catch["Next"] not in reached
+def titles(machine: Mapping[str, Any]) -> dict[str, str]:
+    return {name: f"{name}: {state['Comment']}" for name, state in states(machine).items()}
+
+
+def drawn(machine: Mapping[str, Any]) -> str:
+    """The picture. The states' names are ids, so that whoever shows it can light the way taken."""
+    laid_out = subprocess.run(
+        ["dot", "-Tsvg"], input=_graph(machine), capture_output=True, text=True, check=True
+    ).stdout
+    picture = laid_out[laid_out.index("<svg") :]
+    picture = re.sub(r'<svg width="\d+pt" height="\d+pt"', "<svg", picture)
+    picture = re.sub(r' (fill|stroke|font-family|font-size|stroke-dasharray)="[^"]*"', "", picture)
+    picture = re.sub(r"<!--.*?-->\n", "", picture, flags=re.DOTALL)
+    for name, title in titles(machine).items():
+        picture = picture.replace(f"<title>{name}</title>", f"<title>{escape(title)}</title>")
+    picture = re.sub(r"<title>(graph|cluster_\w+|Start|End)</title>\n", "", picture)
+    return picture.replace(">", f">\n<style>{_STYLE}</style>", 1)
+
+
+def _graph(machine: Mapping[str, Any]) -> str:
+    (around,) = (name for name, state in machine["States"].items() if state["Type"] == "Map")
+    inner = machine["States"][around]["ItemProcessor"]
+    ends = [name for name, state in inner["States"].items() if state.get("End")]
+    lines = [
+        "digraph { id=machine; bgcolor=transparent; compound=true; nodesep=0.35; ranksep=0.42;",
+        'node [shape=box, style=rounded, fontname="Helvetica", fontsize=14, margin="0.12,0.06"];',
+        'Start [shape=circle, class="mark", id=Start]; End [shape=circle, class="mark", id=End];',
+        f"Start -> {machine['StartAt']} [class=mark];",
+        *(_node(name, state) for name, state in machine["States"].items() if name != around),
+        f'subgraph cluster_map {{ id={around}; class="cluster"; label="{around} (one event each)";',
+        "style=rounded;",
+        *(_node(name, state) for name, state in inner["States"].items()),
+        f"{{ rank=same; {'; '.join(ends)} }}",
+        "}",
+        *(_line(arrow, around, inner["StartAt"], ends) for arrow in arrows(inner["States"])),
+        *(_line(arrow, around, inner["StartAt"], ends) for arrow in arrows(machine["States"])),
+        *(
+            f'{name} -> End [class="mark"];'
+            for name, state in machine["States"].items()
+            if state.get("End")
+        ),
+        "}",
     ]
-    return "\n".join(["```mermaid", "flowchart TB", *(f"    {e}" for e in nodes + lines), "```"])
+    return "\n".join(lines)
 
 
 def _node(name: str, state: State) -> str:
-    opening, closing = _SHAPES.get(state["Type"], ("[", "]"))
-    return f"{name}{opening}{name}{closing}"
+    shape = _SHAPES.get(state["Type"], "box")
+    style = "" if shape != "box" else ", style=rounded"
+    outlined = ", peripheries=2" if state.get("End") and state["Type"] == "Pass" else ""
+    kinds = f"{state['Type']} {name}"
+    return f'{name} [id={name}, class="{kinds}", shape={shape}{style}{outlined}];'
 
 
-def _arrows(name: str, state: State, path: list[str]) -> Iterator[str]:
-    """Left out: where the errors lead that have no name of their own."""
-    if usual := _usual(state):
-        yield f"{name} {'==>' if name in path else '-->'} {usual}"
-    for choice in state.get("Choices", []):
-        if choice["Next"] != usual:
-            label = _label(choice.get("Comment", choice["Condition"]))
-            yield f'{name} -->|"{label}"| {choice["Next"]}'
-    errors: dict[str, list[str]] = {}
-    for catch in state.get("Catch", []):
-        if catch["ErrorEquals"] != ["States.ALL"]:
-            errors.setdefault(catch["Next"], []).extend(catch["ErrorEquals"])
-    for target, caught in errors.items():
-        label = "<br>".join(_label(error.rsplit(".", 1)[-1]) for error in caught)
-        yield f'{name} -.->|"{label}"| {target}'
+def _line(arrow: Arrow, around: str, first: str, ends: list[str]) -> str:
+    """An arrow from or to the Map ends at its frame, so it needs a state inside to aim at."""
+    start, end, clip = arrow.start, arrow.end, ""
+    if start == around:
+        start, clip = ends[-1], ", ltail=cluster_map"
+    if end == around:
+        end, clip = first, ", lhead=cluster_map"
+    kind = "error" if arrow.error else "usual"
+    return f'{start} -> {end} [id="{arrow.start}-{arrow.end}", class="{kind}"{clip}];'
 
 
-def _usual(state: State) -> str | None:
-    onward: str | None = state.get("Next", state.get("Default"))
-    return onward
+def shown(picture: str) -> tuple[dict[str, str], set[Arrow]]:
+    """The states, with their comments, and the arrows that a picture shows."""
+    found: dict[str, str] = {}
+    ways: set[Arrow] = set()
+    for group in ElementTree.fromstring(picture).iter(f"{_SVG}g"):  # noqa: S314 - our own
+        kinds = group.get("class", "").split()
+        title = group.find(f"{_SVG}title")
+        if "node" in kinds and "mark" not in kinds:
+            found[group.get("id", "")] = (title.text or "") if title is not None else ""
+        elif "edge" in kinds and ("usual" in kinds or "error" in kinds):
+            start, _, end = group.get("id", "").partition("-")
+            ways.add(Arrow(start, end, "error" in kinds))
+    return found, ways
 
 
-def _label(text: str) -> str:
-    text = text.removeprefix("{%").removesuffix("%}").strip().replace("$", "")
-    text = text.replace("ConditionalCheckFailedException", "refused")
-    if len(text) > _LABEL_CHARACTERS:
-        text = f"{text[:_LABEL_CHARACTERS].rsplit(' ', 1)[0]} …"
-    return text.replace("<", "&lt;").replace(">", "&gt;").replace('"', "'")
+def stale(picture: str, machine: Mapping[str, Any]) -> list[str]:
+    """What the picture shows otherwise than the definition has it."""
+    found, ways = shown(picture)
+    (around,) = (name for name, state in machine["States"].items() if state["Type"] == "Map")
+    inner = machine["States"][around]["ItemProcessor"]["States"]
+    wanted = {name: title for name, title in titles(machine).items() if name != around}
+    wanted_ways = {*arrows(machine["States"]), *arrows(inner)}
+    names = {name for name in {*found, *wanted} if found.get(name) != wanted.get(name)}
+    return sorted(names) + sorted(f"{way.start} to {way.end}" for way in ways ^ wanted_ways)
 
 
-def _comments(level: Level) -> str:
+def comments(machine: Mapping[str, Any]) -> str:
     rows = [
         f"| `{name}` | {state['Comment'].replace('|', '&#124;')} |"
-        for name, state in level.items()
-        if "Comment" in state
+        for name, state in states(machine).items()
     ]
     return "\n".join(["| state | why |", "|---|---|", *rows])
 
 
-def redrawn(text: str) -> str:
-    drawn = drawings()
-    return BLOCK.sub(lambda block: f"{block[1]}{drawn[block[2]]}\n{block[3]}", text)
-
-
-def stale(files: tuple[Path, ...] = FILES) -> list[Path]:
-    return [file for file in files if file.read_text() != redrawn(file.read_text())]
+def page(text: str, machine: Mapping[str, Any]) -> str:
+    return TABLE.sub(lambda block: f"{block[1]}{comments(machine)}\n{block[2]}", text)
 
 
 def main(arguments: list[str]) -> int:
-    old = stale()
-    for file in old:
-        if "--check" in arguments:
-            print(f"{file.relative_to(ROOT)} is stale: run python -m proof.definition.diagram")
-        else:
-            file.write_text(redrawn(file.read_text()))
-            print(f"{file.relative_to(ROOT)} drawn")
-    return int("--check" in arguments and bool(old))
+    machine = definition()
+    text = PAGE.read_text("utf-8")
+    if "--check" in arguments:
+        old = stale(PICTURE.read_text("utf-8"), machine)
+        old += [] if text == page(text, machine) else [PAGE.name]
+        if old:
+            print(f"{', '.join(old)}: stale; run python -m proof.definition.diagram")
+        return int(bool(old))
+    _write(PICTURE, drawn(machine))
+    _write(PAGE, page(text, machine))
+    return 0
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, "utf-8")
+    print(f"{path.relative_to(ROOT)} drawn")
 
 
 if __name__ == "__main__":

@@ -1,23 +1,109 @@
-"""Lints the state machine as AWS will see it: placeholders filled in, wrapped in a template."""
+"""Lints the state machine: how it is laid out, and as AWS will see it, placeholders filled in."""
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
+from typing import Any
 
-from proof.definition.asl import definition_text
+import yaml
+
+from proof.asl.jsonata import (
+    Clock,
+    Engine,
+    Library,
+    QueryError,
+    Reference,
+    ReferenceMissingError,
+)
+from proof.definition.asl import ASL_PATH, definition, definition_json, states, strings
+
+MOST_STATES = 32
+MOST_OUTSIDE_THE_MAP = 9
+MOST_LINES = 1_000
+MOST_CHARACTERS = 110
 
 # What statelint says and we disagree with, each with the reason.
 STATELINT_EXCEPTIONS = {
     # A JSONata state may compute its wait, which statelint does not know.
-    'WaitAsTold.Seconds is "{% $waitSeconds %}" but should be an Integer',
-    'WaitForSlot.Seconds is "{% $max([0, $ceil((($slot + 1 + $millis() * 919 % 1000 / 1000) * '
-    '$slotMs - $millis()) / 1000)]) %}" but should be an Integer',
+    'WaitForHolder.Seconds is "{% [1, 3, 6][$looks - 1] %}" but should be an Integer',
+    # A retrier that never retries is how AWS's page on errors excludes one from the next.
+    "MaxAttempts is 0 but allowed floor is 0",
 }
 
 
-def wrapped_in_template(definition: str) -> str:
+def layout(text: str) -> Iterator[str]:
+    """What keeps the file readable, and AWS's own reader able to read it."""
+    lines = text.splitlines()
+    if len(lines) > MOST_LINES:
+        yield f"{len(lines)} lines, more than {MOST_LINES}"
+    for number, line in enumerate(lines, start=1):
+        if len(line) > MOST_CHARACTERS:
+            yield f"line {number} has {len(line)} characters, more than {MOST_CHARACTERS}"
+        if line != line.rstrip():
+            yield f"line {number} ends in blanks"
+    # CloudFormation reads YAML with Jackson, which resolves neither.
+    for event in yaml.parse(text):
+        if isinstance(event, yaml.AliasEvent):
+            yield f"line {event.start_mark.line + 1} refers to an anchor"
+
+
+def story(machine: Mapping[str, Any]) -> Iterator[str]:
+    """How much of it there is to see in the console, and that each state says why it is there."""
+    every = states(machine)
+    if len(every) > MOST_STATES:
+        yield f"{len(every)} states, more than {MOST_STATES}"
+    if len(machine["States"]) > MOST_OUTSIDE_THE_MAP:
+        yield f"{len(machine['States'])} states outside the Map, not {MOST_OUTSIDE_THE_MAP}"
+    yield from (f"{name} has no Comment" for name, state in every.items() if "Comment" not in state)
+
+
+def retries(machine: Mapping[str, Any]) -> Iterator[str]:
+    """There are no anchors, so blocks that mean the same are held equal here."""
+    seen: dict[str, tuple[str, Any]] = {}
+    for name, state in states(machine).items():
+        if state["Type"] != "Task" or "Retry" not in state:
+            continue
+        kind = state["Resource"].split(":")[-2] + (
+            " with a condition" if "ConditionExpression" in state["Arguments"] else ""
+        )
+        # The mark after the act tries once more, since nothing leads back from there.
+        block = json.dumps(state["Retry"]).replace('"MaxAttempts": 3', '"MaxAttempts": 2')
+        first, known = seen.setdefault(kind, (name, block))
+        if block != known:
+            yield f"{name} retries otherwise than {first}"
+
+
+def expressions(machine: Mapping[str, Any]) -> set[str]:
+    return {
+        re.sub(r"^\{%|%\}$", "", text).strip()
+        for text in strings(machine)
+        if text.startswith("{%") and text.endswith("%}")
+    }
+
+
+def unparsed(machine: Mapping[str, Any]) -> Iterator[str]:
+    """Every expression parses in both engines; in one where the reference is not installed."""
+    with ExitStack() as stack:
+        engines: list[Engine] = [Library()]
+        try:
+            engines.append(stack.enter_context(Reference()))
+        except ReferenceMissingError as missing:
+            print(f"jsonata: {missing}")
+        for engine, text in product(engines, sorted(expressions(machine))):
+            try:
+                # As the body of a function, which is parsed and not called.
+                engine.evaluate(f"$type(function() {{ ({text}) }})", {}, Clock(0))
+            except QueryError as error:
+                yield f"{type(engine).__name__}: {error} in {text}"
+
+
+def wrapped_in_template(text: str) -> str:
     return json.dumps(
         {
             "Resources": {
@@ -26,7 +112,7 @@ def wrapped_in_template(definition: str) -> str:
                     "Properties": {
                         "StateMachineType": "EXPRESS",
                         "RoleArn": "arn:aws:iam::123456789012:role/machine",
-                        "DefinitionString": definition,
+                        "DefinitionString": text,
                     },
                 }
             }
@@ -53,16 +139,17 @@ def findings(linter: str, file_name: str, content: str) -> list[str]:
 
 
 def main() -> int:
-    definition = definition_text()
-    failed = 0
-    for linter, file_name, content in (
-        ("cfn-lint", "template.json", wrapped_in_template(definition)),
-        ("statelint", "dedupe.asl.json", definition),
-    ):
-        found = findings(linter, file_name, content)
-        print(f"{linter}: {len(found) or 'no'} findings in dedupe.asl.json", *found, sep="\n  ")
-        failed |= bool(found)
-    return failed
+    machine, as_json = definition(), definition_json()
+    found = {
+        "layout": [*layout(ASL_PATH.read_text("utf-8")), *story(machine)],
+        "retries": list(retries(machine)),
+        "jsonata": list(unparsed(machine)),
+        "cfn-lint": findings("cfn-lint", "template.json", wrapped_in_template(as_json)),
+        "statelint": findings("statelint", "dedupe.asl.json", as_json),
+    }
+    for linter, lines in found.items():
+        print(f"{linter}: {len(lines) or 'no'} findings in {ASL_PATH.name}", *lines, sep="\n  ")
+    return int(any(found.values()))
 
 
 if __name__ == "__main__":

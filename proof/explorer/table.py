@@ -2,14 +2,16 @@
 by what each request and each row say."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from functools import cache
 from typing import Any
 
+from botocore.exceptions import ClientError
 from moto.dynamodb.exceptions import ConditionalCheckFailed
 from moto.dynamodb.models import DynamoDBBackend
 
-Row = dict[str, dict[str, str]]
+Row = dict[str, Any]
+Key = tuple[str, str]
 
 _TABLE = "claims"
 
@@ -21,8 +23,41 @@ class RefusedError(Exception):
 _known: dict[tuple[str, str], Row | None] = {}
 
 
+class Client:
+    """As much of boto3's client as our functions use, on rows in memory."""
+
+    def __init__(self, rows: MutableMapping[Key, Row]) -> None:
+        self._rows = rows
+
+    def get_item(self, **request: Any) -> dict[str, Any]:
+        row = self._rows.get(key_of(request))
+        return {"Item": row} if row else {}
+
+    def update_item(self, **request: Any) -> dict[str, Any]:
+        row = self._changed("dynamodb:updateItem", request)
+        self._rows[key_of(request)] = row
+        return {"Attributes": row}
+
+    def delete_item(self, **request: Any) -> dict[str, Any]:
+        self._changed("dynamodb:deleteItem", request)
+        self._rows.pop(key_of(request), None)
+        return {}
+
+    def _changed(self, operation: str, request: Mapping[str, Any]) -> Row:
+        try:
+            return changed(operation, request, self._rows.get(key_of(request)))
+        except RefusedError:
+            error = {"Error": {"Code": "ConditionalCheckFailedException", "Message": "refused"}}
+            raise ClientError(error, operation) from None  # type: ignore[arg-type]
+
+
+def key_of(request: Mapping[str, Any]) -> Key:
+    key = request.get("Key") or request["Item"]
+    return key["pk"]["S"], key["sk"]["S"]
+
+
 def changed(operation: str, request: Mapping[str, Any], row: Row | None) -> Row:
-    """The row after a putItem or an updateItem, in the shape the ASL sends it."""
+    """The row after a putItem or an updateItem, in the shape the ASL sends it; {} once deleted."""
     at = (json.dumps([operation, request], sort_keys=True), json.dumps(row))
     if at not in _known:
         _known[at] = _change(operation, request, row)
@@ -34,8 +69,8 @@ def changed(operation: str, request: Mapping[str, Any], row: Row | None) -> Row:
 
 def _change(operation: str, request: Mapping[str, Any], row: Row | None) -> Row | None:
     backend = _table()
-    key = request["Key"] if operation == "dynamodb:updateItem" else request["Item"]
-    place = {"pk": key["pk"], "sk": key["sk"]}
+    pk, sk = key_of(request)
+    place = {"pk": {"S": pk}, "sk": {"S": sk}}
     backend.delete_item(_TABLE, place)
     if row is not None:
         backend.put_item(_TABLE, row, overwrite=True)
@@ -47,6 +82,9 @@ def _change(operation: str, request: Mapping[str, Any], row: Row | None) -> Row 
     try:
         if operation == "dynamodb:putItem":
             backend.put_item(_TABLE, request["Item"], **expressions)
+        elif operation == "dynamodb:deleteItem":
+            backend.delete_item(_TABLE, place, **expressions)
+            return {}
         else:
             update = request["UpdateExpression"]
             backend.update_item(_TABLE, place, update_expression=update, **expressions)

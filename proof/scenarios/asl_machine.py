@@ -17,19 +17,11 @@ from proof.asl.position import TOP, Ended, Execution, Path, Position
 from proof.asl.readings import Readings
 from proof.asl.services import REFUSED, error_name, function_error, function_result, result
 from proof.definition.asl import definition
-from proof.explorer.table import RefusedError, changed
+from proof.explorer.table import Client, RefusedError, changed, key_of
 from proof.scenarios.scenario import Settings
 from proof.scenarios.stage import LambdaError, Stage, Task
 
 Json = Any
-_NO_BACKLOG = dict.fromkeys(
-    (
-        "ApproximateNumberOfMessages",
-        "ApproximateNumberOfMessagesDelayed",
-        "ApproximateNumberOfMessagesNotVisible",
-    ),
-    "0",
-)
 # Evaluations are remembered over all scenarios.
 _LIBRARY = Library()
 _interpreters: dict[tuple[Settings, Readings, int], Interpreter] = {}
@@ -55,7 +47,7 @@ class AslMachine:
         return {"status": "SUCCEEDED", "output": ended.output}
 
     def put_row(self, item: dict[str, Any]) -> None:
-        self._rows[_key(item)] = item
+        self._rows[key_of({"Key": item})] = item
 
     def rows(self) -> list[dict[str, Any]]:
         return list(self._rows.values())
@@ -63,37 +55,33 @@ class AslMachine:
     def parked(self) -> list[dict[str, Any]]:
         return self._parked
 
+    @property
+    def dynamodb(self) -> Client:
+        return Client(self._rows)
+
     def perform(self, call: Call) -> Json | Failure:
         request = call.arguments
         match call.resource.removeprefix("arn:aws:states:::"):
             case "dynamodb:getItem":
-                row = self._rows.get(_key(request["Key"]))
+                row = self._rows.get(key_of(request))
                 return result({"Item": row} if row else {})
             case ("dynamodb:putItem" | "dynamodb:updateItem") as operation:
-                key = _key(request.get("Key") or request["Item"])
+                key = key_of(request)
                 try:
                     after = changed(operation, request, self._rows.get(key))
                 except RefusedError:
                     return REFUSED
                 before, self._rows[key] = self._rows.get(key), after
                 return result(_returned(request.get("ReturnValues"), before, after))
-            case "dynamodb:deleteItem":
-                self._rows.pop(_key(request["Key"]), None)
-                return result({})
             case "lambda:invoke":
                 try:
-                    return function_result(self._stage.act(request["Payload"]))
+                    return function_result(self._stage.invoke(request["Payload"]))
                 except LambdaError as error:
                     return function_error(error.name, error.message)
             case "sqs:sendMessage":
                 # An object as the body is sent as its JSON (connect-sqs.html).
                 self._parked.append(json.loads(json.dumps(request["MessageBody"])))
                 return result({"MessageId": "parked", "MD5OfMessageBody": "0"})
-            case "aws-sdk:sqs:getQueueAttributes":
-                return {"Attributes": _NO_BACKLOG}
-            case "aws-sdk:sqs:sendMessageBatch":
-                sent = [{"Id": entry["Id"], "MessageId": "fresh"} for entry in request["Entries"]]
-                return {"Successful": sent, "Failed": []}
             case "aws-sdk:cloudwatchlogs:putLogEvents":
                 return {}
         raise NotImplementedError(f"no service here for {call.resource}")
@@ -115,6 +103,9 @@ class _Execution:
 
     def played(self) -> Ended:
         while isinstance(self._at, Position):
+            if list(self._at.places()) == [TOP]:
+                # A Map has taken as long as the slowest of its iterations.
+                self._clocks = {TOP: max(self._clocks.values())}
             place = min(self._at.places(), key=lambda place: (self._clock(place), place))
             wakes_ms = self._at.scope(place).wakes_ms
             if wakes_ms is not None:
@@ -144,6 +135,8 @@ class _Execution:
         answer = self._machine.perform(call)
         failure = (answer.error, answer.cause) if isinstance(answer, Failure) else None
         then = self._stage.after(self._task(at, place, call, clock_ms), failure)
+        clock_ms += then.takes_ms
+        self._clocks[place] = clock_ms
         if then.error:
             answer = self._machine.failure(then.error, then.cause)
         if isinstance(answer, Failure):
@@ -184,10 +177,6 @@ def _without_task_timeouts(level: Mapping[str, Any]) -> dict[str, Any]:
             kept["ItemProcessor"] = _without_task_timeouts(kept["ItemProcessor"])
         states[name] = kept
     return {**level, "States": states}
-
-
-def _key(item: Mapping[str, Any]) -> tuple[str, str]:
-    return item["pk"]["S"], item["sk"]["S"]
 
 
 def _returned(values: str | None, before: Json, after: Json) -> Json:

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from once.embedded import child
 from once.embedded.aws import LOOPBACK, EmbeddedAws
-from proof.definition.asl import definition_text
+from proof.definition.asl import definition_json
 from proof.scenarios.scenario import Settings
 from proof.scenarios.stage import LambdaError, Stage, Task
 
@@ -26,7 +26,7 @@ _TABLE, _LOGS, _ROLE = "claims", "outcomes", "arn:aws:iam::000000000000:role/any
 class Action(Protocol):
     """All that executions need of a stage that it does not direct."""
 
-    def act(self, payload: Mapping[str, Any]) -> dict[str, Any]: ...
+    def invoke(self, payload: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
 class StageServer(ThreadingHTTPServer):
@@ -53,7 +53,7 @@ class _Handler(BaseHTTPRequestHandler):
             answer = asdict(stage.after(Task(**question["task"]), question["failed"]))
         else:
             try:
-                answer = stage.act(question)
+                answer = stage.invoke(question)
             except LambdaError as error:
                 answer = {"raise": error.name, "message": error.message}
         body = json.dumps(answer).encode()
@@ -80,17 +80,14 @@ class EmbeddedMachine:
             AttributeDefinitions=[{"AttributeName": n, "AttributeType": "S"} for n, _ in key],
             KeySchema=[{"AttributeName": n, "KeyType": t} for n, t in key],
         )
-        self._queues = {
-            name: self._sqs.create_queue(QueueName=name)["QueueUrl"]
-            for name in ("events", "parking")
-        }
+        self._parking_url = self._sqs.create_queue(QueueName="parking")["QueueUrl"]
         aws.client("logs").create_log_group(logGroupName=_LOGS)
         aws.client("logs").create_log_stream(logGroupName=_LOGS, logStreamName=_LOGS)
         self._names = {
             "ClaimTable": _TABLE,
-            "EventQueueUrl": self._queues["events"],
-            "ParkingQueueUrl": self._queues["parking"],
-            "DataActionFunction": _create_function(aws, server.server_port),
+            "ParkingQueueUrl": self._parking_url,
+            "DataActionFunction": (function := _create_function(aws, server.server_port)),
+            "PacingFunction": function,
             "OutcomeLogGroup": _LOGS,
             "OutcomeLogStream": _LOGS,
         }
@@ -104,8 +101,7 @@ class EmbeddedMachine:
             self._dynamodb.delete_item(
                 TableName=_TABLE, Key={name: item[name] for name in ("pk", "sk")}
             )
-        for url in self._queues.values():
-            self._sqs.purge_queue(QueueUrl=url)
+        self._sqs.purge_queue(QueueUrl=self._parking_url)
         if isinstance(stage, Stage):
             self._arn = self._machine(stage.scenario.settings)
         self._server.stage = stage
@@ -118,6 +114,10 @@ class EmbeddedMachine:
         )
         return execution | {"output": json.loads(execution["output"])}
 
+    @property
+    def dynamodb(self) -> Any:
+        return self._dynamodb
+
     def put_row(self, item: dict[str, Any]) -> None:
         self._dynamodb.put_item(TableName=_TABLE, Item=item)
 
@@ -126,9 +126,7 @@ class EmbeddedMachine:
         return items
 
     def parked(self) -> list[dict[str, Any]]:
-        received = self._sqs.receive_message(
-            QueueUrl=self._queues["parking"], MaxNumberOfMessages=10
-        )
+        received = self._sqs.receive_message(QueueUrl=self._parking_url, MaxNumberOfMessages=10)
         return [json.loads(message["Body"]) for message in received.get("Messages", [])]
 
     def _machine(self, settings: Settings) -> str:
@@ -137,7 +135,7 @@ class EmbeddedMachine:
                 name=f"dedupe-{len(self._arns)}",
                 type="EXPRESS",
                 roleArn=_ROLE,
-                definition=definition_text({**settings.substitutions(), **self._names}),
+                definition=definition_json({**settings.substitutions(), **self._names}),
             )["stateMachineArn"]
         return self._arns[settings]
 

@@ -40,17 +40,20 @@ def _of_delivery(name: str, delivery: Delivery, seen: Any) -> Iterator[str]:
     for message, expected in delivery.expect.items():
         record = seen["records"].get(message, {})
         said = f"{record.get('outcome')} {record.get('reason')}"
+        said += " unmarked" if record.get("unmarked") else ""
         if "because" in expected:
             said += f" because {record.get('because')}"
         if said != expected:
             yield f"{message} of {name}: {said}, not {expected}"
     if seen["handed_back"] != sorted(delivery.handed_back):
         yield f"{name} handed back {seen['handed_back']}, not {sorted(delivery.handed_back)}"
-    yield from _of_lists(f"deferred message of {name}", delivery.deferred, seen["deferred"])
+    for message, returns_at in delivery.returns.items():
+        found = seen["records"].get(message, {}).get("returnsAtMs")
+        if found != returns_at:
+            yield f"{message} of {name} returns at {found}, not at {returns_at}"
     retries = {m for m, record in seen["records"].items() if record["outcome"] == "RETRY"}
-    fresh = {m for m, record in seen["records"].items() if "deferredTo" in record}
-    if set(seen["handed_back"]) != retries - fresh:
-        yield f"{name} handed back {seen['handed_back']} of {sorted(retries)}, deferred {fresh}"
+    if set(seen["handed_back"]) != retries:
+        yield f"{name} handed back {seen['handed_back']} of {sorted(retries)}"
 
 
 def _of_rows(scenario: Scenario, seen: Mapping[str, Any]) -> Iterator[str]:

@@ -43,6 +43,7 @@ from moto.stepfunctions.parser.asl.component.state.exec.execute_state import Exe
 from moto.stepfunctions.parser.asl.component.state.exec.state_map.iteration import (
     iteration_worker,
 )
+from moto.stepfunctions.parser.asl.component.state.exec.state_map.state_map import StateMap
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import (
     state_task_service_aws_sdk,
@@ -62,7 +63,7 @@ from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguagePa
 from moto.stepfunctions.parser.backend.execution import SyncExecution
 from moto.stepfunctions.parser.backend.execution_worker import ExecutionWorker
 
-from proof.definition.asl import SUBSTITUTIONS, definition_text
+from proof.definition.asl import SUBSTITUTIONS, definition_json
 from proof.scenarios.scenario import Settings
 from proof.scenarios.stage import LambdaError, Stage, Task
 
@@ -96,9 +97,8 @@ class MotoMachine:
             KeySchema=[{"AttributeName": n, "KeyType": t} for n, t in key],
         )
         self._parking_url = SUBSTITUTIONS["ParkingQueueUrl"]
-        for url in (self._parking_url, SUBSTITUTIONS["EventQueueUrl"]):
-            created = self._sqs.create_queue(QueueName=url.rpartition("/")[2])
-            assert created["QueueUrl"] == url
+        created = self._sqs.create_queue(QueueName=self._parking_url.rpartition("/")[2])
+        assert created["QueueUrl"] == self._parking_url
         logs = _client("logs")
         logs.create_log_group(logGroupName=SUBSTITUTIONS["OutcomeLogGroup"])
         logs.create_log_stream(
@@ -128,6 +128,10 @@ class MotoMachine:
             "error": execution.error,
             "cause": execution.cause,
         }
+
+    @property
+    def dynamodb(self) -> Any:
+        return self._dynamodb
 
     def put_row(self, item: dict[str, Any]) -> None:
         self._dynamodb.put_item(TableName=_TABLE, Item=item)
@@ -192,6 +196,7 @@ def _asking(stage: Stage, call: Callable[..., None]) -> Callable[..., None]:
         except Exception as error:
             failed = error
         then = stage.after(task(), _told(self._from_error(env=env, ex=failed)) if failed else None)
+        store.clock_ms += then.takes_ms
         if then.error:
             raise TaskError(then.error, then.cause)
         if failed:
@@ -242,7 +247,7 @@ def _calling(stage: Stage) -> Callable[..., dict[str, Any]]:
 
     def invoke(parameters: dict[str, Any], **_: Any) -> dict[str, Any]:
         try:
-            answer: Any = stage.act(json.loads(parameters["Payload"]))
+            answer: Any = stage.invoke(json.loads(parameters["Payload"]))
         except LambdaError as error:
             told = {"errorType": error.name, "errorMessage": error.message}
             return {"StatusCode": 200, "FunctionError": "Unhandled", "Payload": told}
@@ -306,6 +311,7 @@ def _engine() -> Iterator[None]:
     evaluator = _Evaluator()
     declarations, inner = VariableStore.get_variable_declarations, VariableStore.as_inner_scope_of
     environment = ExecutionWorker._get_evaluation_environment
+    evaluate_map = StateMap._eval_execution
 
     def declarations_with_clock(self: Any) -> str:
         clock = evaluator.declare({"$clock": self.clock_ms})
@@ -315,7 +321,12 @@ def _engine() -> Iterator[None]:
     def inner_with_clock(outer_variable_store: Any) -> Any:
         store = inner(outer_variable_store)
         store.clock_ms = outer_variable_store.clock_ms
+        vars(outer_variable_store).setdefault("inside", []).append(store)
         return store
+
+    def map_that_takes_time(self: Any, env: Any) -> None:
+        evaluate_map(self, env)
+        env.variable_store.clock_ms = _latest_ms(env.variable_store)
 
     def environment_with_clock(self: Any) -> Any:
         env = environment(self)
@@ -337,12 +348,19 @@ def _engine() -> Iterator[None]:
         patch.object(VariableStore, "get_variable_declarations", declarations_with_clock),
         patch.object(VariableStore, "as_inner_scope_of", inner_with_clock),
         patch.object(ExecutionWorker, "_get_evaluation_environment", environment_with_clock),
+        patch.object(StateMap, "_eval_execution", map_that_takes_time),
         patch.object(AmazonStateLanguageParser, "parse", _parse),
         patch.object(wait_function.WaitFunction, "_wait_interval", wait),
         patch.object(TimeoutSeconds, "_eval_body", no_real_timeout),
         patch.object(retrier_decl, "time", SimpleNamespace(sleep=lambda _: None)),
     ):
         yield
+
+
+def _latest_ms(store: Any) -> int:
+    """A Map has taken as long as the slowest of its iterations."""
+    inside = vars(store).pop("inside", [])
+    return max([store.clock_ms, *map(_latest_ms, inside)])
 
 
 class _Evaluator:
@@ -403,7 +421,7 @@ def _state_machine(settings: Settings) -> Any:
         arn=f"arn:aws:states:{REGION}:{DEFAULT_ACCOUNT_ID}:stateMachine:dedupe",
         name="dedupe",
         sm_type="EXPRESS",
-        definition=definition_text(settings.substitutions()),
+        definition=definition_json(settings.substitutions()),
     )
 
 

@@ -14,7 +14,7 @@ from proof.definition.asl import SUBSTITUTIONS, states
 
 CASES = Path(__file__).parent / "cases"
 TASKS = frozenset(name for name, state in states().items() if state["Type"] == "Task")
-_THEIR_FAULTS = ("Transient", "RateLimited", "Rejected", "Uncertain")
+_THEIR_FAULTS = ("Transient", "Failed", "RateLimited", "Rejected", "Uncertain")
 _OUR_FAULTS = ("NotAuthorised", "NotConfigured", "TooLate", "crash")
 ANSWERS = frozenset(("ok", "observes", *_THEIR_FAULTS, *_OUR_FAULTS))
 _UNITS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -70,39 +70,44 @@ class Message(Strict):
     body_ref: str | None = None
     copy_of: str | None = None
     parked: str | None = None
-    deferred: str | None = None
+    unready: str | None = None
+    receives: int = 1
+    sent: Ms | None = None
     without: str | None = None
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> "Message":
-        kinds = [self.key or self.like, self.copy_of, self.parked, self.deferred]
+        kinds = [self.key or self.like, self.copy_of, self.parked, self.unready]
         if sum(kind is not None for kind in kinds) != 1:
             raise ValueError(
-                f"message {self.message} needs exactly one of key, like, copy_of, parked, deferred"
+                f"message {self.message} needs exactly one of key, like, copy_of, parked, unready"
             )
         return self
 
     def element(self, organisation: str, zero_ms: int) -> dict[str, Any]:
-        whole = self._whole_element(organisation, zero_ms)
+        whole = self._whole_element(organisation, zero_ms) | {
+            "receiptHandle": f"receipt-of-{self.message}",
+            "receives": self.receives,
+            "sentAtMs": zero_ms + (self.sent or 0),
+        }
         return {name: value for name, value in whole.items() if name != self.without}
 
     def _whole_element(self, organisation: str, zero_ms: int) -> dict[str, Any]:
         if self.copy_of is not None:
-            lane = f"{organisation}/conversation/{self.subject}"
             return {
                 "messageId": self.message,
                 "kind": "copy",
-                "lane": lane,
+                "subjectKey": f"{organisation}/conversation/{self.subject}",
                 "copyOf": self.copy_of,
                 "occurredAtMs": zero_ms + self.at,
                 "trace": {},
             }
-        if self.parked is not None or self.deferred is not None:
+        if self.parked is not None or self.unready is not None:
             return {
                 "messageId": self.message,
-                "kind": "parked" if self.parked else "deferred",
-                "lane": self.message,
-                "reason": self.parked or self.deferred,
+                "kind": "parked" if self.parked else "retry",
+                "subjectKey": self.message,
+                "reason": self.parked or self.unready,
                 "detail": "as the scenario says",
             } | ({"raw": "not an event"} if self.parked else {})
         pk, sk = self.row_key(organisation)
@@ -118,7 +123,7 @@ class Message(Strict):
         return {
             "messageId": self.message,
             "kind": "event",
-            "lane": pk,
+            "subjectKey": pk,
             "version": "1",
             "family": self.family,
             "topic": f"v2.detail.events.{self.family}",
@@ -164,12 +169,7 @@ class Delivery(Strict):
     faults: list[Fault] = []
     expect: dict[str, str] | Literal["died"]
     handed_back: list[str] = []
-    deferred: list["Deferred"] = []
-
-
-class Deferred(Strict):
-    message: str
-    delay: Ms
+    returns: dict[str, Ms] = {}
 
 
 class Row(Strict):
@@ -188,11 +188,14 @@ class Row(Strict):
     done_at: Ms | None = None
     expires_at: Ms | None = None
     copies: int | None = None
+    tries: int | None = None
+    failed_at: Ms | Literal["never"] | None = None
+    cause: str | None = None
     since: Ms | None = None
     failed: int | None = None
-    acted: int | None = None
     open_until: Ms | None = None
-    pause: int | None = None
+    not_before: Ms | None = None
+    held: str | None = None
     used: int | None = None
 
 
@@ -202,7 +205,8 @@ class Call(Strict):
     by: str | None = None
     at: Ms | None = None
     deadline: Ms | None = None
-    attempt: int | None = None
+    allowed: int | None = None
+    retry: int | None = None
     body: dict[str, Any] | None = None
     answer: str
 
@@ -218,9 +222,16 @@ class Settings(Strict):
     """What the deployment sets, where it matters to the scenario."""
 
     max_actions_per_minute: int = 0
+    max_tries: int = 20
+    own_action: bool = False
 
     def substitutions(self) -> dict[str, str]:
-        return {**SUBSTITUTIONS, "MaxActionsPerMinute": str(self.max_actions_per_minute)}
+        return {
+            **SUBSTITUTIONS,
+            "MaxActionsPerMinute": str(self.max_actions_per_minute),
+            "MaxTries": str(self.max_tries),
+            "OwnAction": str(self.own_action).lower(),
+        }
 
 
 class Scenario(Strict):
@@ -250,9 +261,11 @@ class Scenario(Strict):
                     if entry.copy_of is None:
                         raise ValueError(f"{entry.message} is described twice; write its id alone")
                 elif entry.like is None:
-                    known[entry.message] = entry
+                    sent = delivery.clock if entry.sent is None else entry.sent
+                    known[entry.message] = entry.model_copy(update={"sent": sent})
                 else:
                     own = {name: getattr(entry, name) for name in entry.model_fields_set}
+                    own.setdefault("sent", delivery.clock)
                     known[entry.message] = known[entry.like].model_copy(update=own | {"like": None})
         return known
 

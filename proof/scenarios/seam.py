@@ -18,8 +18,9 @@ from ministack.services import stepfunctions  # type: ignore[import-untyped]
 
 _STAGE = f"http://127.0.0.1:{os.environ['STAGE_PORT']}"
 _opener = build_opener(ProxyHandler({}))
-# The context object of the state that this thread works for. Each lane has its own.
+# The context object of the state that this thread works for. Each iteration has its own.
 _state: ContextVar[dict[str, Any]] = ContextVar("state")
+_longest_ms: dict[str, int] = {}
 
 
 def _clock_ms(context: dict[str, Any]) -> int | None:
@@ -31,6 +32,20 @@ def _clock_ms(context: dict[str, Any]) -> int | None:
 
 def _let_pass(context: dict[str, Any], milliseconds: float) -> None:
     context["WaitedMs"] = context.get("WaitedMs", 0) + round(milliseconds)
+    run = context["Execution"]["Name"]
+    _longest_ms[run] = max(_longest_ms.get(run, 0), context["WaitedMs"])
+
+
+def _lasting(execute_map: Callable[..., Any]) -> Callable[..., Any]:
+    """A Map has taken as long as the slowest of its iterations, each with a clock of its own."""
+
+    def execute(state: Any, given: Any, execution: Any, context: dict[str, Any]) -> Any:
+        result = execute_map(state, given, execution, context)
+        if _clock_ms(context) is not None:
+            context["WaitedMs"] = _longest_ms.get(context["Execution"]["Name"], 0)
+        return result
+
+    return execute
 
 
 def _ask(path: str, question: dict[str, Any]) -> dict[str, Any]:
@@ -77,6 +92,7 @@ def _asking(invoke: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
             failed = error
         told = [failed.error, failed.cause] if failed else None
         then = _ask("after", {"task": task(), "failed": told})
+        _let_pass(context, then["takes_ms"])
         if then["error"]:
             raise stepfunctions._ExecutionError(then["error"], then["cause"])
         if failed:
@@ -115,6 +131,7 @@ def _let_the_stage_in() -> None:
 
     for name, position in {"_execute_task": 3, "_execute_wait": 2, "_evaluate_jsonata": 2}.items():
         setattr(stepfunctions, name, _in_the_state(getattr(stepfunctions, name), position))
+    stepfunctions._execute_map = _lasting(stepfunctions._execute_map)
     stepfunctions._invoke_resource = _asking(stepfunctions._invoke_resource)
     timed = stepfunctions._invoke_resource_with_timeout
     stepfunctions._invoke_resource_with_timeout = _timeless(timed)

@@ -7,22 +7,33 @@ the calls that take long, so both machines can be held to the millisecond.
 import json
 import threading
 import uuid
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from botocore.exceptions import ClientError
+from pacing import breaker_row, payload, steps
+from pacing.handler import World, settings
 
 from proof.scenarios.scenario import Delivery, Fault, Message, Row, Scenario
 
 _TIMES_IN_SECONDS = {"expires_at"}
-_TIMES_IN_MS = {"event_time", "occurrence", "claimed_at", "lease_until", "done_at"} | {
+_TIMES_IN_MS = {"event_time", "occurrence", "claimed_at", "lease_until", "done_at", "failed_at"} | {
     "since",
     "open_until",
+    "not_before",
 }
+_NEVER = "0"
 # The beginning of a slot of the limiter, for every rate that a case sets.
 ZERO_MS = 1_777_875_660_000
+_OUTCOMES = ("PROCESSED", "DUPLICATE", "STALE", "PARKED")
 _REFUSED = "DynamoDB.ConditionalCheckFailedException"
 _CAUSE = "as the scenario says"
+_MADE_NO_CALL = {"NotAuthorised", "NotConfigured", "TooLate"}
+_ANSWERED = {"ok", "Rejected", "Uncertain"}
+_TABLE = "claims"
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,10 @@ class Machine(Protocol):
 
     def parked(self) -> list[dict[str, Any]]: ...
 
+    @property
+    def dynamodb(self) -> Any:
+        """A client of its claims, for the functions that the machine calls."""
+
 
 @dataclass
 class _Run:
@@ -77,7 +92,7 @@ class _Run:
     dead: bool = False
     records: list[dict[str, Any]] = field(default_factory=list)
     metrics: list[dict[str, Any]] = field(default_factory=list)
-    deferred: list[dict[str, Any]] = field(default_factory=list)
+    slept_ms: int = 0
     calls: Counter[tuple[int, str | None]] = field(default_factory=Counter)
     ending: dict[str, Any] = field(default_factory=dict)
 
@@ -152,14 +167,17 @@ class Stage:
             if fault.dies == "after":
                 run.dead = True
             error = fault.answer_lost or error
-        if failed and failed[0] != _REFUSED and not task.state.startswith("RunAction"):
+        if failed and failed[0] != _REFUSED and task.state != "RunAction":
             with self._lock:
                 self._unforeseen.append(f"{task.state} of {run.name}: {': '.join(failed)}")
-        if task.state == "DeferEvents" and not failed:
-            self._note_deferred(run, task.arguments)
+        slept_ms, run.slept_ms = run.slept_ms, 0
         if run.dead:
             return Order(error="Killed", cause="this execution has died")
-        return Order(error=error)
+        return Order(slept_ms, error=error)
+
+    def invoke(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Either Lambda that the machine calls."""
+        return self.act(payload) if "event" in payload else self.pace(payload)
 
     def act(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """The data action, with a destination behind it that answers as the scenario says."""
@@ -168,28 +186,57 @@ class Stage:
         name = event["key"]["sk"].rpartition("/")[2]
         with self._lock:
             said = self._answer(name)
+            now_ms = self._called_at[(run, message)]
             self._calls.append(
                 {
                     "key": name,
                     "occurrence": self._occurrence(event["idempotencyKey"], key),
                     "subject": event["key"]["pk"],
                     "by": payload["execution"],
-                    "at": self._called_at[(run, message)] - self.zero_ms,
+                    "at": now_ms - self.zero_ms,
                     "answer": said,
                     "body": event.get("body", event.get("bodyRef")),
                     "deadline": payload["deadlineMs"] - self.zero_ms,
-                    "attempt": payload["attempt"],
+                    "allowed": payload["callsAllowed"],
+                    "retry": payload["retry"],
                 }
             )
+        assert "receiptHandle" not in event, "a receipt handle left the machine"
         kind, *number = said.removeprefix("acts then ").split()
+        self._note(kind, payload, int(number[0]) if number else 30, now_ms)
         if kind == "ok":
-            return {"version": "1", "result": "ACTED", "status": 200, "durationMs": 1}
+            return {"version": "2", "result": "ACTED", "calls": 1, "status": 200, "durationMs": 1}
         if kind == "observes":
-            return {"version": "1", "result": "OBSERVED"}
+            return {"version": "2", "result": "OBSERVED", "calls": 0}
         if kind == "crash":
             raise LambdaError("Runtime.ExitError", "the function crashed")
-        told = {"detail": _CAUSE} | ({"retryAfterSeconds": int(number[0])} if number else {})
-        raise LambdaError(kind, json.dumps(told))
+        calls = 0 if kind in _MADE_NO_CALL else 1 + payload["retry"]
+        if kind == "Transient" and (payload["callsAllowed"] < 2 or payload["retry"]):
+            kind = "Failed"
+        facts = [f"calls={calls}", f"startedMs={now_ms}", f"endedMs={now_ms}"]
+        facts += [f"retryAfterSeconds={number[0]}"] if number else []
+        raise LambdaError(kind, f"{_CAUSE} [{' '.join(facts)}]")
+
+    def pace(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The real pacing, on this machine's rows and by the scenario's clock."""
+        run = self._runs[asked["run"]]
+        told = payload.read(asked)
+        now_ms = self._called_at[(asked["run"], None)]
+
+        def clock() -> int:
+            return now_ms + run.slept_ms
+
+        def sleep(seconds: float) -> None:
+            run.slept_ms += round(seconds * 1_000)
+
+        environment = {"MAX_ACTIONS_PER_MINUTE": str(self.scenario.settings.max_actions_per_minute)}
+        begins = isinstance(told, payload.Begin)
+        conversation = (steps.begin if begins else steps.end)(
+            told, settings(environment), clock, lambda: 0.5
+        )
+        dynamodb = self._machine.dynamodb
+        world = World(_TABLE, "queue", dynamodb, lambda: dynamodb, _Queue(), clock, sleep)
+        return world.run(conversation)
 
     # What happens behind the curtain.
 
@@ -226,14 +273,32 @@ class Stage:
         lines = [json.loads(text) for text in texts]
         run.records = [line for line in lines if "messageId" in line]
         for record in run.records:
-            if "occurredAtMs" in record:
-                record["occurredAtMs"] -= self.zero_ms
+            for name in ("occurredAtMs", "failedAtMs", "returnsAtMs", "leaseUntilMs"):
+                if name in record:
+                    record[name] -= self.zero_ms
         run.metrics = [line for line in lines if "_aws" in line]
 
-    def _note_deferred(self, run: _Run, arguments: Mapping[str, Any]) -> None:
-        for entry in arguments["Entries"]:
-            message = json.loads(entry["MessageBody"])["messageId"]
-            run.deferred.append({"message": message, "delay": entry["DelaySeconds"] * 1_000})
+    def _note(
+        self, kind: str, payload: Mapping[str, Any], retry_after_seconds: int, now_ms: int
+    ) -> None:
+        """What our data action writes into the breaker's row; a function of one's own does not."""
+        if self.scenario.settings.own_action:
+            return
+        client, seen = self._machine.dynamodb, payload.get("pace")
+        keys = [] if payload["failedBefore"] else [payload["idempotencyKey"][:16]]
+        if kind in ("Transient", "Failed"):
+            with suppress(ClientError):  # twenty are enough
+                client.update_item(**breaker_row.note_failure(_TABLE, now_ms, keys, now_ms))
+        elif kind == "RateLimited":
+            until_ms = breaker_row.rate_limited_until_ms(now_ms, retry_after_seconds)
+            with suppress(ClientError):  # a later time stands
+                client.update_item(
+                    **breaker_row.note_rate_limited(_TABLE, now_ms, until_ms, now_ms)
+                )
+        elif kind in _ANSWERED and seen:
+            cleared = breaker_row.clear(_TABLE, now_ms, seen.get("notBefore"))
+            with suppress(ClientError):
+                client.delete_item(**cleared)
 
     def _answer(self, name: str) -> str:
         script = self.scenario.answers.get(name, [])
@@ -266,13 +331,9 @@ class Stage:
         failures = run.ending["output"]["batchItemFailures"]
         assert isinstance(failures, list), f"the pipe wants a list: {run.ending['output']}"
         _hold_metrics_to_records(run)
-        for record in run.records:
-            if "deferredTo" in record:
-                record["deferredTo"] = "a fresh message"
         return {
             "records": {record.pop("messageId"): record for record in run.records},
             "handed_back": sorted(failure["itemIdentifier"] for failure in failures),
-            "deferred": run.deferred,
         }
 
     # Between the words of the files and those of the table.
@@ -283,9 +344,9 @@ class Stage:
         for item in items:
             pk, sk = item["pk"]["S"], item["sk"]["S"]
             if sk in slots:
-                name = f"gate/slot/{slots.index(sk) + 1}"
-            elif pk == "gate":
-                name = f"gate/{sk}"
+                name = f"pace/slot/{slots.index(sk) + 1}"
+            elif pk == "pace":
+                name = f"pace/{sk}"
             else:
                 name = sk if sk.startswith("latest/") else sk.rpartition("/")[2]
             assert name not in rows, f"two rows would be called {name}; give their keys other names"
@@ -306,6 +367,10 @@ class Stage:
 
     def _told(self, field_name: str, value: Mapping[str, str]) -> str | int:
         (kind, text), *_ = value.items()
+        if kind == "SS":
+            return len(text)
+        if field_name == "failed_at" and text == _NEVER:
+            return "never"
         if field_name in _TIMES_IN_MS:
             return int(text) - self.zero_ms
         if field_name in _TIMES_IN_SECONDS:
@@ -315,7 +380,7 @@ class Stage:
     def _item(self, name: str, row: Row) -> dict[str, Any]:
         """A row that was there before: what the file leaves out is as an ordinary claim has it."""
         values: dict[str, Any] = {"expires_at": 30 * 86_400_000}
-        if name.startswith("gate/"):
+        if name.startswith("pace/"):
             pk, _, sk = name.partition("/")
         else:
             pk, sk = self._key_of_given(name)
@@ -324,12 +389,15 @@ class Stage:
                 family = sk.split("/")[1]
                 values |= {"event_id": "", "occurrence": 0, "claimed_at": 0, "lease_until": 310_000}
                 values |= {"family": family, "topic": f"v2.detail.events.{family}", "copies": 0}
+                values |= {"tries": 0}
         values |= {field_name: getattr(row, field_name) for field_name in row.model_fields_set}
         if row.forgotten_at is not None:
             values["occurrence"] = -(2 * self.zero_ms + values.pop("forgotten_at"))
         item: dict[str, Any] = {"pk": {"S": pk}, "sk": {"S": sk}}
         for field_name, value in values.items():
-            if field_name in _TIMES_IN_MS:
+            if field_name == "failed" and value:
+                item[field_name] = {"SS": [f"{number:016}" for number in range(value)]}
+            elif field_name in _TIMES_IN_MS:
                 item[field_name] = {"N": str(self.zero_ms + value)}
             elif field_name in _TIMES_IN_SECONDS:
                 item[field_name] = {"N": str((self.zero_ms + value) // 1_000)}
@@ -353,14 +421,25 @@ def _parked(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+class _Queue:
+    """An event queue that takes every return time."""
+
+    def get_queue_attributes(self, **_: Any) -> Any:
+        names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+        return {"Attributes": dict.fromkeys(names, "0")}
+
+    def change_message_visibility_batch(self, **request: Any) -> Any:
+        return {"Successful": [{"Id": entry["Id"]} for entry in request["Entries"]]}
+
+
 def _hold_metrics_to_records(run: _Run) -> None:
-    counted: dict[tuple[str, str], int] = defaultdict(int)
-    for record in run.records:
-        counted[(record.get("family", "unknown"), record["outcome"])] += 1
-    told = {
-        (metric["Family"], outcome): metric[outcome]
-        for metric in run.metrics
-        for outcome in ("PROCESSED", "DUPLICATE", "STALE", "PARKED", "RETRY")
-        if "Family" in metric and metric.get(outcome)
-    }
-    assert told == dict(counted), f"metrics of {run.name}: {told}, records: {dict(counted)}"
+    counted = Counter(record["outcome"] for record in run.records)
+    (told,) = [metric for metric in run.metrics if "Reason" not in metric]
+    outcomes = {name: told[name] for name in _OUTCOMES if name in told}
+    handed_back = sum(told["HANDED_BACK"])
+    expected = dict(counted)
+    assert handed_back == expected.pop("RETRY", 0), f"{told} of {run.name}, records {counted}"
+    assert outcomes == expected, f"metrics of {run.name}: {told}, records: {dict(counted)}"
+    parked = {metric["Reason"]: metric["PARKED"] for metric in run.metrics if "Reason" in metric}
+    reasons = Counter(r["reason"] for r in run.records if r["outcome"] == "PARKED")
+    assert parked == reasons, f"metrics of {run.name}: {parked}, records: {reasons}"

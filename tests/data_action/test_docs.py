@@ -30,7 +30,7 @@ def rows(heading: str) -> list[list[str]]:
 
 
 def run_action() -> tuple[dict[str, object], str]:
-    text = (ROOT / "statemachine" / "dedupe.asl.json").read_text("utf-8")
+    text = (ROOT / "statemachine" / "dedupe.asl.yaml").read_text("utf-8")
 
     def find(node: object) -> Iterator[dict[str, object]]:
         if isinstance(node, dict):

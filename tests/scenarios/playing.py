@@ -14,9 +14,6 @@ from proof.scenarios.stage import Stage
 each_case = pytest.mark.parametrize(
     "path", sorted(CASES.glob("*.yaml")), ids=lambda path: str(path.stem)
 )
-# Its Retry names DynamoDB's codes, and our interpreter reports classes, as AWS does. It goes when
-# the definition rests on neither.
-RESTS_ON_CODES = {"table-throttled-for-a-moment"}
 
 
 @cache

@@ -2,27 +2,26 @@
 
 from typing import Any
 
-import jsonata
 import pytest
 
+from proof.asl.jsonata import Clock, Library, QueryError
 from proof.definition.asl import states
 
-CONDITION = states()["CheckBatch"]["Choices"][0]["Condition"][2:-2]
+BATCH = states()["OpenBatch"]["Assign"]["batch"][2:-2]
 
 
-def refused(given: Any) -> bool:
-    null = jsonata.utils.Utils.NULL_VALUE
-    states_variable = {"input": null if given is None else given}
-    return bool(jsonata.Jsonata(CONDITION).evaluate(None, {"states": states_variable}))
+def opened(given: Any) -> Any:
+    return Library().evaluate(BATCH, {"states": {"input": given}}, Clock(0))
 
 
 @pytest.mark.parametrize("batch", [[], [{"messageId": "a"}], [{"messageId": "a"}] * 10])
 def test_a_batch_passes(batch: list[Any]) -> None:
-    assert not refused(batch)
+    assert opened(batch) == batch
 
 
 @pytest.mark.parametrize(
     "given", [{}, {"messageId": "a"}, 5, "x", None, [1], [None], [{"messageId": "a"}, {}]]
 )
 def test_anything_else_fails_the_execution(given: Any) -> None:
-    assert refused(given)
+    with pytest.raises(QueryError, match="Was the enrichment replaced"):
+        opened(given)
