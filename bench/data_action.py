@@ -83,19 +83,23 @@ def data_action(target: str, server: GenesysServer) -> DataAction:
         stored = StoredSecret(signingSecret=SIGNING_SECRET)
         signing = Secret("arn", webhook.FIELDS, stored)
         return DataAction(
-            webhook.Webhook(server.webhook_url, signing, bodies, http, now_ms), CALL_MS, now_ms
+            webhook.Webhook(server.webhook_url, signing, bodies, http, now_ms),
+            None,
+            CALL_MS,
+            now_ms,
         )
     stored = StoredSecret(clientId=CLIENT_ID, clientSecret=CLIENT_SECRET)
     tokens = genesys.Tokens(server.url, Secret("arn", genesys.FIELDS, stored), http, now_ms)
     actions = mapping.read("actions.toml", (PACKAGE / "actions.toml").read_text("utf-8"))
     target = genesys.Genesys(server.url, tokens, actions, bodies, http)
-    return DataAction(target, CALL_MS, now_ms)
+    return DataAction(target, None, CALL_MS, now_ms)
 
 
 def payload(number: int) -> dict[str, Any]:
     pk, sk = f"org/conversation/c{number}", "v1/conversation.user.end/p/s/1777888800123"
     return {
-        "version": "1",
+        "version": "2",
+        "callsAllowed": 2,
         "idempotencyKey": hashlib.sha256(f"{pk}\n{sk}".encode()).hexdigest(),
         "deadlineMs": now_ms() + 20_000,
         "execution": f"bench#{number}",

@@ -132,6 +132,19 @@ class BreakerRow(_Row):
     expires_at: ExpiresAt
 
 
+class Pace(BaseModel):
+    """What the batch read of the breaker's row. No row, no pace."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, extra="forbid", use_attribute_docstrings=True
+    )
+
+    since: PastMs | None = None
+    """Start of the first call that failed or was limited, epoch milliseconds."""
+    not_before: PastMs | None = None
+    """Until when the destination asked to be left alone, epoch milliseconds."""
+
+
 class ActionRequest(BaseModel):
     """What the state machine sends the data action, ours or a Lambda of your own."""
 
@@ -139,18 +152,26 @@ class ActionRequest(BaseModel):
         alias_generator=to_camel, extra="forbid", use_attribute_docstrings=True
     )
 
-    version: Literal["1"]
+    version: Literal["2"]
     """Version of this contract."""
     event: Event
-    """The element, whole, as the enrichment made it."""
+    """The element as the enrichment made it."""
     idempotency_key: str = Field(pattern=r"^[0-9a-f]{64}(\.[0-9]{1,16})?$")
     """The same on every attempt. In a windowed family the occurrence follows the full stop."""
     deadline_ms: PastMs
     """Epoch milliseconds. Begin no call after it: raise `TooLate`."""
-    attempt: int = Field(ge=0)
-    """How often this execution has asked before."""
+    calls_allowed: Literal[1, 2]
+    """How many calls this execution may make. Raise `Transient` only if one is left."""
+    retry: Literal[0, 1]
+    """How many it has made before this invocation."""
     execution: Owner
     """The claim's owner, for your own logs."""
+    pace: Pace | None = None
+    """How the destination was as the batch began; for our own function."""
+    breaker_unread: bool = False
+    """Whether that could not be read; for our own function."""
+    failed_before: bool = False
+    """Whether a call for this event failed before; for our own function."""
 
 
 class _Pacing(BaseModel):

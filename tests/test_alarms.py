@@ -8,7 +8,6 @@ from typing import Any
 
 import jsonata
 import pytest
-from data_action import errors, metrics
 
 from once.operate import queues
 from proof.cloudwatch import DOCUMENTED, Dimensions, Metric, embedded_metrics
@@ -61,14 +60,7 @@ def written_by_the_state_machine(records: list[dict[str, Any]]) -> Counted:
     return counted
 
 
-def written_by_the_data_action() -> Iterator[Metric]:
-    for error in vars(errors).values():
-        if isinstance(error, type) and issubclass(error, errors.ActionError):
-            yield from embedded_metrics(metrics.failed(error("no"), {}))
-    yield from embedded_metrics(metrics.acted({"durationMs": 12}, {}))
-
-
-OWN = {*written_by_the_state_machine(RECORDS), *written_by_the_data_action()}
+OWN = set(written_by_the_state_machine(RECORDS))
 
 
 def exists(namespace: str, metric: str, dimensions: Dimensions) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import botocore.session
 import pytest
 from botocore import xform_name
+from data_action import breaker_row
 
 from proof.definition.asl import ASL_PATH, ROOT, definition, states
 from proof.template import RESOURCES, decided, of_type, statements_of
@@ -110,7 +111,11 @@ def used_by_pipe() -> Iterator[Right]:
 
 def used_by_function(role: str, true: set[str]) -> Iterator[Right]:
     function, package = FUNCTIONS[role]
-    resources = {"s3": "OverflowBucket/*", "secretsmanager": "DestinationSecretArn"}
+    resources = {
+        "dynamodb": "ClaimTable",
+        "s3": "OverflowBucket/*",
+        "secretsmanager": "DestinationSecretArn",
+    }
     for service, operation in aws_calls(ROOT / "functions" / package / package):
         if service != "secretsmanager" or "HasSecret" in true:
             yield f"{service}:{operation}", resources[service]
@@ -193,9 +198,24 @@ def test_what_is_deleted_in_the_table_is_never_a_claim() -> None:
     assert not any("/" in key or "{%" in key for key in deleted), "the key of a claim has slashes"
 
 
+def test_the_data_action_can_touch_no_claim() -> None:
+    tables = [
+        statement
+        for statement in statements_of("DataActionRole", true=set())
+        if any(str(action).startswith("dynamodb:") for action in statement["Action"])
+    ]
+    wanted = {
+        "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [breaker_row.KEY["pk"]["S"]]},
+        "Null": {"dynamodb:LeadingKeys": "false"},
+    }
+    assert [statement["Condition"] for statement in tables] == [wanted]
+
+
 def test_the_code_is_read_as_it_is_written() -> None:
     """Should the search for calls go blind, the comparison above would prove nothing."""
     assert aws_calls(ROOT / "functions/data_action/data_action") == {
+        ("dynamodb", "DeleteItem"),
+        ("dynamodb", "UpdateItem"),
         ("s3", "GetObject"),
         ("secretsmanager", "GetSecretValue"),
     }

@@ -5,16 +5,23 @@ as a Lambda with the environment variable TABLE (partition key `idempotencyKey`,
 its ARN to the parameter ActionFunctionArn.
 """
 
-import json
 import os
 import time
 
 import boto3
+from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+
+# One call an invocation: botocore must not make a second one of its own.
+ONE_CALL = Config(connect_timeout=1, read_timeout=5, retries={"total_max_attempts": 1})
 
 
 class Transient(Exception):  # noqa: N818 — the state machine catches these names
-    """Asked again, with the same key."""
+    """May be called once more at once, with the same key."""
+
+
+class Failed(Exception):  # noqa: N818
+    """Asked again later, with the same key."""
 
 
 class NotConfigured(Exception):  # noqa: N818
@@ -26,9 +33,10 @@ class TooLate(Exception):  # noqa: N818
 
 
 def handler(request, context):  # noqa: ARG001
-    started = time.time() * 1000
-    if started >= request["deadlineMs"]:
-        raise TooLate(json.dumps({"detail": "the deadline had passed"}))
+    before = request["retry"]
+    started_ms = now_ms()
+    if started_ms >= request["deadlineMs"]:
+        raise TooLate(f"the deadline had passed: nothing was written [calls={before}]")
     event = request["event"]
     row = {
         "idempotencyKey": {"S": request["idempotencyKey"]},
@@ -37,17 +45,29 @@ def handler(request, context):  # noqa: ARG001
         "occurredAtMs": {"N": str(event["occurredAtMs"])},
     }
     try:
-        boto3.client("dynamodb").put_item(
+        boto3.client("dynamodb", config=ONE_CALL).put_item(
             TableName=os.environ["TABLE"],
             Item=row,
             ConditionExpression="attribute_not_exists(idempotencyKey)",
         )
-    except BotoCoreError:
-        raise Transient(json.dumps({"detail": "the table was not reached"})) from None
-    except ClientError as error:
-        code = error.response["Error"]["Code"]
-        if code in ("ResourceNotFoundException", "AccessDeniedException"):
-            raise NotConfigured(json.dumps({"detail": f"the table said {code}"})) from None
+    except (BotoCoreError, ClientError) as error:
+        answer = getattr(error, "response", {})
+        code = answer.get("Error", {}).get("Code", "nothing")
+        status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         if code != "ConditionalCheckFailedException":
-            raise Transient(json.dumps({"detail": f"the table said {code}"})) from None
-    return {"version": "1", "result": "ACTED", "durationMs": round(time.time() * 1000 - started)}
+            facts = f"calls={before + 1} startedMs={started_ms} endedMs={now_ms()}"
+            facts += f" status={status}" if status else ""
+            kind = Transient if request["callsAllowed"] - before == 2 else Failed
+            if code in ("ResourceNotFoundException", "AccessDeniedException"):
+                kind = NotConfigured
+            raise kind(f"the table said {code} [{facts}]") from None
+    return {
+        "version": "2",
+        "result": "ACTED",
+        "calls": before + 1,
+        "durationMs": now_ms() - started_ms,
+    }
+
+
+def now_ms():
+    return time.time_ns() // 1_000_000

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 from data_action import genesys, handler, mapping, webhook
 from data_action.bodies import Bodies
+from data_action.breaker import Breaker
 from data_action.handler import DataAction
 from data_action.outbound import Outbound
 from data_action.secret import Secret
@@ -18,6 +20,7 @@ from data_action.secret import Secret
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
 
 BUCKET = "overflow"
+TABLE = "claims"
 CALL_MS = 8_000
 MAPPING = Path(handler.__file__).parents[1] / "actions.toml"
 
@@ -42,6 +45,26 @@ class FakeSecrets:
         if self.error:
             raise self.error
         return {} if self.text is None else {"SecretString": self.text}
+
+
+class FakeTable:
+    """DynamoDB that takes whatever it is sent; the conditions are for a real one to judge."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, dict[str, Any]]] = []
+        self.error: Exception | None = None
+
+    def update_item(self, **request: Any) -> dict[str, Any]:
+        return self._take("UpdateItem", request)
+
+    def delete_item(self, **request: Any) -> dict[str, Any]:
+        return self._take("DeleteItem", request)
+
+    def _take(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        self.requests.append((operation, request))
+        if self.error:
+            raise self.error
+        return {}
 
 
 class FakeBucket:
@@ -91,7 +114,9 @@ class Bench:
             tokens = genesys.Tokens(server.url, secret, http, self.clock)
             actions = mapping.read("actions.toml", mapping_text)
             act = genesys.Genesys(server.url, tokens, actions, bodies, http)
-        self.action = DataAction(act, CALL_MS, self.clock)
+        self.table = FakeTable()
+        breaker = Breaker(TABLE, self.table, self.clock)
+        self.action = DataAction(act, breaker, CALL_MS, self.clock)
 
     def call(
         self, number: int = 1, *, remaining_ms: int = 20_000, **changes: Any
@@ -103,7 +128,22 @@ class Bench:
         """The name and the message of the error that the state machine would see."""
         with pytest.raises(Exception) as raised:  # noqa: PT011
             self.call(number, **changes)
-        return type(raised.value).__name__, json.loads(str(raised.value))
+        return type(raised.value).__name__, read_error(raised.value)
+
+
+# As the state machine finds the sentence and the facts in the Cause, which is Lambda's JSON.
+SENTENCE = re.compile(r'"errorMessage": ?"([^"\\\[]{1,300}) \[')
+FACTS = re.compile(r"[\[ ](calls|status|startedMs|endedMs|retryAfterSeconds)=([0-9]{1,15})")
+
+
+def read_error(error: BaseException) -> dict[str, Any]:
+    """What the state machine knows of an error."""
+    cause = json.dumps({"errorMessage": str(error), "errorType": type(error).__name__})
+    sentence = SENTENCE.search(cause)
+    assert sentence, cause
+    behind = cause[sentence.end() - 1 :]
+    assert re.match(r'(\[|( ?\w+=\d+)+\])+"', behind), behind
+    return {"sentence": sentence[1]} | {name: int(value) for name, value in FACTS.findall(behind)}
 
 
 def event(number: int = 1) -> dict[str, Any]:
@@ -133,10 +173,13 @@ def event(number: int = 1) -> dict[str, Any]:
 def payload(number: int = 1, **changes: Any) -> dict[str, Any]:
     one = event(number)
     return {
-        "version": "1",
+        "version": "2",
         "event": one,
         "idempotencyKey": one["idempotencyKey"],
-        "attempt": 0,
+        "callsAllowed": 2,
+        "retry": 0,
+        "breakerUnread": False,
+        "failedBefore": False,
         "execution": f"0f0f:1#m{number}",
         **changes,
     }

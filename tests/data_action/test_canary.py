@@ -13,20 +13,20 @@ def canary(**body: Any) -> dict[str, Any]:
 
 
 def test_a_canary_is_observed_and_the_destination_hears_nothing(either: Bench) -> None:
-    assert either.call(event=canary()) == {"version": "1", "result": "OBSERVED"}
+    assert either.call(event=canary()) == {"version": "2", "result": "OBSERVED", "calls": 0}
     assert either.server.log == []
 
 
 def test_a_canary_can_ask_to_be_refused(either: Bench) -> None:
     name, message = either.fails(event=canary(refuse=True))
     assert name == "Rejected"
-    assert "once check" in message["detail"]
+    assert "once check" in message["sentence"]
     assert either.server.log == []
 
 
 def test_a_canary_can_ask_to_fail_for_a_while(either: Bench) -> None:
     failing = canary(failUntilMs=either.clock() + 5_000)
-    assert either.fails(event=failing)[0] == "Transient"
+    assert either.fails(event=failing)[0] == "Failed"
     either.clock.ahead_ms = 6_000
     assert either.call(event=failing)["result"] == "OBSERVED"
     assert either.server.log == []

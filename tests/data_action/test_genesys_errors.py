@@ -24,13 +24,13 @@ def test_a_400_tells_by_its_details(
 ) -> None:
     name, message = answers(genesys_action, reply)
     assert (name, message["status"]) == (wanted, 400)
-    assert says in str(message["detail"])
+    assert says in str(message["sentence"])
 
 
 def test_the_code_and_the_number_for_genesys_support_are_told(genesys_action: Bench) -> None:
     body = action_error_body("ACTION.PROCESSING", 400)
     _, message = answers(genesys_action, {"status": 400, "body": body})
-    assert f"(INVALID_SCHEMA, {body['correlationId']})" in str(message["detail"])
+    assert f"(INVALID_SCHEMA, {body['correlationId']})" in str(message["sentence"])
 
 
 def test_what_the_remote_system_said_is_not_told(genesys_action: Bench) -> None:
@@ -79,13 +79,13 @@ def test_an_action_that_is_not_there_names_its_line(genesys_action: Bench) -> No
     assert name == "NotConfigured"
     lines = MAPPING.read_text("utf-8").splitlines()
     line = next(n for n, text in enumerate(lines, 1) if text.startswith('"*"'))
-    assert f"actions.toml, line {line}:" in str(message["detail"])
+    assert f"actions.toml, line {line}:" in str(message["sentence"])
 
 
 def test_a_missing_permission_is_a_fault_of_the_set_up(genesys_action: Bench) -> None:
     name, message = answers(genesys_action, 403)
     assert name == "NotAuthorised"
-    assert "missing.permissions" in str(message["detail"])
+    assert "missing.permissions" in str(message["sentence"])
 
 
 def test_the_limits_of_genesys_are_waited_for(genesys_action: Bench) -> None:
@@ -95,4 +95,4 @@ def test_the_limits_of_genesys_are_waited_for(genesys_action: Bench) -> None:
     name, message = genesys_action.fails(3)
     assert name == "RateLimited"
     assert 50 <= message["retryAfterSeconds"] <= 60
-    assert "too.many.requests" in message["detail"]
+    assert "too.many.requests" in message["sentence"]

@@ -59,7 +59,7 @@ def test_a_family_without_an_action_is_a_fault_of_the_set_up() -> None:
 
 def test_a_family_can_be_observed_only(make) -> None:
     bench: Bench = make("genesys", f'[actions]\n"*" = "none"\n{INPUTS}')
-    assert bench.call() == {"version": "1", "result": "OBSERVED"}
+    assert bench.call() == {"version": "2", "result": "OBSERVED", "calls": 0}
     assert bench.server.log == []
 
 

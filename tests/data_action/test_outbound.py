@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import trustme
-from data_action.errors import ActionError, NotConfigured, Transient
+from data_action.errors import ActionError, Failed, NotConfigured
 from data_action.outbound import Outbound, Reply
 from data_action.request import Budget
 
@@ -131,7 +131,7 @@ def test_a_success_counts_even_if_its_body_breaks_off(raw: Callable[..., RawServ
 
 def test_a_refusal_whose_body_breaks_off_is_transient(raw: Callable[..., RawServer]) -> None:
     server = raw(HEAD % (400, 10), b"...")
-    with pytest.raises(Transient):
+    with pytest.raises(Failed):
         post(f"http://127.0.0.1:{server.port}")
 
 
@@ -166,7 +166,7 @@ def test_an_answer_that_drips_is_left_in_time(
     server = raw(first, *[then] * 1000, pause=0.02, tls=tls)
     before = set(threading.enumerate())
     started = time.monotonic()
-    with pytest.raises(Transient, match=r"within 0\.3 s"):
+    with pytest.raises(Failed, match=r"within 0\.3 s"):
         post(f"{over}://localhost:{server.port}", 0.3)
     assert time.monotonic() - started < 1
     for thread in set(threading.enumerate()) - before:
@@ -187,7 +187,7 @@ def test_a_success_whose_end_drips_has_acted(
 def test_a_peer_that_never_finishes_the_tls_handshake_is_left_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         started = time.monotonic()
-        with pytest.raises(Transient):
+        with pytest.raises(Failed):
             post(f"https://127.0.0.1:{silent.getsockname()[1]}", 0.3)
         assert time.monotonic() - started < 1
 
@@ -205,7 +205,7 @@ def test_a_call_that_nobody_waits_for_any_more_is_not_made(
 
     monkeypatch.setattr(socket, "getaddrinfo", slow_name_server)
     before = set(threading.enumerate())
-    with pytest.raises(Transient, match=r"within 0\.1 s"):
+    with pytest.raises(Failed, match=r"within 0\.1 s"):
         post(f"http://127.0.0.1:{server.port}", 0.1)
     answer.set()
     assert found.wait(5)
@@ -265,19 +265,19 @@ def test_of_a_large_body_only_the_beginning_is_read(raw: Callable[..., RawServer
 
 def test_what_is_not_http_is_transient(raw: Callable[..., RawServer]) -> None:
     server = raw(b"220 mail.example ready\r\n\r\n")
-    with pytest.raises(Transient):
+    with pytest.raises(Failed):
         post(f"http://127.0.0.1:{server.port}")
 
 
 def test_a_port_where_nobody_listens_is_transient() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    with pytest.raises(Transient, match="refused, not found"):
+    with pytest.raises(Failed, match="refused, not found"):
         post(f"http://127.0.0.1:{port}")
 
 
 def test_a_name_that_is_not_found_is_transient() -> None:
-    with pytest.raises(Transient, match="refused, not found"):
+    with pytest.raises(Failed, match="refused, not found"):
         post("https://nowhere.invalid")
 
 
@@ -310,4 +310,4 @@ def test_a_destination_that_does_not_speak_tls_is_transient(
     server = raw(b"HTTP/1.1 400 X\r\n\r\n")
     with pytest.raises(ActionError) as raised:
         post(f"https://localhost:{server.port}")
-    assert isinstance(raised.value, Transient)
+    assert isinstance(raised.value, Failed)

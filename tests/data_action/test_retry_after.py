@@ -25,14 +25,14 @@ NOW = datetime(2026, 5, 4, 10, 0, 0, tzinfo=UTC)
         ("86400", 86_400),
         ("86401", 86_400),
         ("9" * 400, 86_400),
-        ("-5", 3),
-        ("soon", 3),
-        ("nan", 3),
-        ("inf", 3),
-        ("1e9", 3),
-        ("0x10", 3),
-        ("Thu, 32 Jan 2026 99:00:00 GMT", 3),
-        ("Thu, 1 Jan 2026 3000000000:00:00 GMT", 3),
+        ("-5", 30),
+        ("soon", 30),
+        ("nan", 30),
+        ("inf", 30),
+        ("1e9", 30),
+        ("0x10", 30),
+        ("Thu, 32 Jan 2026 99:00:00 GMT", 30),
+        ("Thu, 1 Jan 2026 3000000000:00:00 GMT", 30),
         ("Mon, 04 May 2020 10:00:00 GMT", 0),
         ("Fri, 31 Dec 9999 23:59:59 GMT", 86_400),
     ],
@@ -45,9 +45,9 @@ def test_a_rate_limit_says_how_long_to_wait(either: Bench, header: str, wanted: 
     assert message["status"] == 429
 
 
-def test_a_rate_limit_without_a_time_waits_as_genesys_clients_do(either: Bench) -> None:
+def test_a_rate_limit_without_a_time_waits_for_half_a_minute(either: Bench) -> None:
     either.server.script.add({"replies": [429]})
-    assert either.fails()[1]["retryAfterSeconds"] == 3
+    assert either.fails()[1]["retryAfterSeconds"] == 30
 
 
 def test_a_date_is_counted_from_now(either: Bench) -> None:

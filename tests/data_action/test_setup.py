@@ -13,7 +13,7 @@ from data_action.settings import Settings
 from moto import mock_aws
 
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
-from tests.data_action.support import BUCKET, MAPPING, event, now_ms, payload
+from tests.data_action.support import BUCKET, MAPPING, TABLE, event, now_ms, payload
 
 
 class Context:
@@ -28,6 +28,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": "testing",
         "OVERFLOW_BUCKET": BUCKET,
+        "CLAIM_TABLE": TABLE,
         "ACTION_MAPPING": "actions.toml",
     }.items():
         monkeypatch.setenv(name, value)
@@ -79,7 +80,7 @@ def test_webhook_from_the_environment_with_a_body_from_the_bucket(
 
 def test_without_a_target_events_are_only_observed(environment: pytest.MonkeyPatch) -> None:
     environment.delenv("ACTION_TARGET", raising=False)
-    assert call() == {"version": "1", "result": "OBSERVED"}
+    assert call() == {"version": "2", "result": "OBSERVED", "calls": 0}
 
 
 def test_a_fault_of_the_environment_is_told_on_every_call(

@@ -87,7 +87,7 @@ def test_a_secret_of_another_form_is_not_used(webhook_action: Bench, secret: str
     webhook_action.secrets.text = json.dumps({"signingSecret": secret})
     name, message = webhook_action.fails()
     assert name == "NotConfigured"
-    assert "whsec_" in message["detail"]
+    assert "whsec_" in message["sentence"]
     assert webhook_action.server.log == []
 
 

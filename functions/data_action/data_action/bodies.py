@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from .errors import NotConfigured, Rejected, Transient
+from .errors import NotConfigured, Rejected, TooLate
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -37,8 +37,8 @@ class Bodies:
                 raise Rejected("the event's body is no longer in the overflow bucket") from None
             if code in _REFUSED:
                 raise NotConfigured(f"the overflow bucket could not be read ({code})") from None
-            raise Transient("the overflow bucket could not answer") from None
+            raise TooLate("the overflow bucket could not answer: nothing was sent") from None
         except BotoCoreError:
-            raise Transient("the overflow bucket was not reached") from None
+            raise TooLate("the overflow bucket was not reached: nothing was sent") from None
         except (KeyError, ValueError, RecursionError):
             raise Rejected("the event's body in the overflow bucket is not JSON") from None

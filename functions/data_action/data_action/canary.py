@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from .errors import Rejected, Transient
+from .errors import Failed, Rejected
 
 _PK = "once-check/check/"  # of the organisation and the subjects that once check makes up
 
@@ -19,4 +19,4 @@ def answer(event: Mapping[str, Any], now_ms: int) -> None:
     if body.get("refuse"):
         raise Rejected("a canary of once check, which asked to be refused")
     if now_ms < body.get("failUntilMs", 0):
-        raise Transient("a canary of once check, which asked to fail for a while")
+        raise Failed("a canary of once check, which asked to fail for a while")

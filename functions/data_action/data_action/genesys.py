@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .bodies import Bodies
-from .errors import ActionError, NotAuthorised, NotConfigured, Rejected, Transient, Uncertain
+from .errors import ActionError, Failed, NotAuthorised, NotConfigured, Rejected, Uncertain
 from .mapping import OBSERVE, Action, Mapping, inputs_for, needs_body
 from .outbound import Outbound, Reply
 from .replies import error_of
@@ -65,9 +65,9 @@ class Tokens:
         value, seconds = answer.get("access_token"), answer.get("expires_in")
         # It goes into a header, where a line break would end it.
         if not isinstance(value, str) or not _TOKEN.fullmatch(value):
-            raise Transient("the Genesys login answered without a token")
+            raise Failed("the Genesys login answered without a token")
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-            raise Transient("the Genesys login did not say for how long its token lives")
+            raise Failed("the Genesys login did not say for how long its token lives")
         seconds = min(seconds, _LONGEST_TOKEN_SECONDS)
         # A token that lives for less than two margins is still worth half its life.
         usable = max(seconds - _TOKEN_MARGIN_SECONDS, seconds / 2)
@@ -159,7 +159,7 @@ class Genesys:
                     status=reply.status,
                 )
             if "ACTION.REMOTE_ENDPOINT" in codes:
-                return Transient(
+                return Failed(
                     f"the remote system behind the data action failed{said}", status=reply.status
                 )
         return error_of(reply.status, reply.retry_after, said)

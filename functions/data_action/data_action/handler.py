@@ -14,9 +14,10 @@ from typing import Any, Protocol
 import boto3
 from botocore.config import Config
 
-from . import canary, genesys, mapping, metrics, webhook
+from . import canary, genesys, mapping, webhook
 from .bodies import Bodies
-from .errors import ActionError, NotConfigured
+from .breaker import Breaker
+from .errors import ActionError, Failed, NotConfigured, Transient
 from .outbound import Outbound, Reply
 from .request import VERSION, ActionRequest, Budget, Context
 from .secret import Secret
@@ -29,8 +30,10 @@ logging.getLogger("botocore").setLevel(logging.INFO)
 _AWS = Config(
     connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 2}
 )
+# A note is worth less than the answer that waits for it.
+_NOTES = Config(connect_timeout=0.4, read_timeout=0.4, retries={"total_max_attempts": 1})
 _MAPPINGS = Path(__file__).resolve().parents[1]
-_OBSERVED = {"version": VERSION, "result": "OBSERVED"}
+_OBSERVED = {"version": VERSION, "result": "OBSERVED", "calls": 0}
 
 
 class Target(Protocol):
@@ -54,6 +57,7 @@ class Observer:
 @dataclass(frozen=True)
 class DataAction:
     target: Target
+    breaker: Breaker | None
     call_ms: int
     now_ms: Callable[[], int]
 
@@ -70,15 +74,43 @@ class DataAction:
             "Idempotency-Key": request.idempotency_key,
             "X-Once-Execution": re.sub(r"[^!-~]", "?", request.execution)[:256],
         }
-        reply = self.target.act(request, headers, budget)
+        try:
+            reply = self.target.act(request, headers, budget)
+        except ActionError as error:
+            raise self._ended_in(error, request, budget.started_ms) from None
         if reply is None:
             return _OBSERVED
+        self._note(request, budget.started_ms, None)
         return {
             "version": VERSION,
             "result": "ACTED",
+            "calls": request.retry + 1,
             "status": reply.status,
             "durationMs": reply.duration_ms,
         }
+
+    def _ended_in(
+        self, error: ActionError, request: ActionRequest, started_ms: int | None
+    ) -> ActionError:
+        """The error with all that is known of the calls, of the class that says what may follow."""
+        ended_ms = self.now_ms()
+        enough_failed = self._note(request, started_ms, error)
+        if isinstance(error, Failed) and request.calls_allowed - request.retry > 1:
+            again = Transient if not enough_failed else Failed
+            error = again(error.sentence, status=error.status)
+        # Step Functions invokes the function again only after one call was made.
+        error.calls = request.retry
+        if started_ms is not None:
+            error.calls += 1
+            error.started_ms, error.ended_ms = started_ms, ended_ms
+        return error
+
+    def _note(
+        self, request: ActionRequest, started_ms: int | None, error: ActionError | None
+    ) -> bool:
+        if self.breaker is None or started_ms is None:
+            return False
+        return self.breaker.note(request, started_ms, error)
 
 
 def build(settings: Settings) -> DataAction:
@@ -88,7 +120,7 @@ def build(settings: Settings) -> DataAction:
         return time.time_ns() // 1_000_000
 
     if settings.target == "none":
-        return DataAction(Observer(), settings.call_ms, now_ms)
+        return DataAction(Observer(), None, settings.call_ms, now_ms)
     actions = _mapping(settings.mapping) if settings.target == "genesys" else None
     secrets = boto3.client("secretsmanager", config=_AWS)
     bodies = Bodies(settings.overflow_bucket, cache(lambda: boto3.client("s3", config=_AWS)))
@@ -101,7 +133,8 @@ def build(settings: Settings) -> DataAction:
         secret = Secret(settings.secret_arn, genesys.FIELDS, secrets)
         tokens = genesys.Tokens(settings.genesys("login"), secret, http, now_ms)
         target = genesys.Genesys(settings.genesys("api"), tokens, actions, bodies, http)
-    return DataAction(target, settings.call_ms, now_ms)
+    breaker = Breaker(settings.claim_table, boto3.client("dynamodb", config=_NOTES), now_ms)
+    return DataAction(target, breaker, settings.call_ms, now_ms)
 
 
 def _mapping(name: str) -> mapping.Mapping:
@@ -124,11 +157,4 @@ with contextlib.suppress(NotConfigured):
 
 
 def handler(payload: Any, context: Context) -> dict[str, Any]:
-    try:
-        answer = _data_action()(payload, context.get_remaining_time_in_millis())
-    except ActionError as error:
-        print(metrics.failed(error, payload))
-        raise
-    if answer["result"] == "ACTED":
-        print(metrics.acted(answer, payload))
-    return answer
+    return _data_action()(payload, context.get_remaining_time_in_millis())

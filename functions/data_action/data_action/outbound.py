@@ -18,7 +18,7 @@ from threading import Lock, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
-from .errors import NotConfigured, Transient
+from .errors import Failed, NotConfigured
 from .request import Budget
 
 # So that of several addresses one that drops what it gets does not use up all the time.
@@ -68,15 +68,15 @@ class Outbound:
                 "renew it there or correct the address"
             ) from None
         except ssl.SSLError:
-            raise Transient("the TLS connection to the destination failed") from None
+            raise Failed("the TLS connection to the destination failed") from None
         except _NoConnection:
-            raise Transient(
+            raise Failed(
                 "no connection to the destination: refused, not found or not answered"
             ) from None
         except TimeoutError:
-            raise Transient(f"the destination did not answer within {seconds:.1f} s") from None
+            raise Failed(f"the destination did not answer within {seconds:.1f} s") from None
         except (OSError, http.client.HTTPException, ValueError):
-            raise Transient("the connection to the destination broke before its answer") from None
+            raise Failed("the connection to the destination broke before its answer") from None
         duration_ms = round((time.perf_counter() - started) * 1000)
         if exchange.kept:
             self._keep(origin, connection)

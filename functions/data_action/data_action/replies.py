@@ -5,11 +5,11 @@ import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from .errors import ActionError, NotAuthorised, NotConfigured, RateLimited, Rejected, Transient
+from .errors import ActionError, Failed, NotAuthorised, NotConfigured, RateLimited, Rejected
 
-# What Genesys' own clients wait when a 429 names no time.
-_DEFAULT_RETRY_AFTER_SECONDS = 3
-# Above any daily limit; past 20 s the state machine waits on the queue.
+# For everybody, and then one call tries: longer than Genesys' own clients wait, each by itself.
+_DEFAULT_RETRY_AFTER_SECONDS = 30
+# Above any daily limit.
 _LONGEST_RETRY_AFTER_SECONDS = 86_400
 
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
@@ -49,7 +49,7 @@ def error_of(status: int, retry_after: str | None, said: str = "") -> ActionErro
     if status in (404, 405, 410) or status < 200:
         return NotConfigured(f"{answered}: check its address", status=status)
     if status in _PASSING or status >= 500:
-        return Transient(answered, status=status)
+        return Failed(answered, status=status)
     if status >= 400:
         return Rejected(f"{answered}: it refuses this event", status=status)
     return NotConfigured(

@@ -7,15 +7,28 @@ from typing import Any, Protocol
 
 from .errors import NotConfigured, TooLate
 
-VERSION = "1"
+VERSION = "2"
+_WEBHOOK_VERSION = "1"
 
 # Less than this is not enough for an answer: the call would only become one more unknown.
 _SHORTEST_REQUEST_SECONDS = 0.1
-# What the function needs to hand its answer back before Lambda stops it.
-_ANSWER_MARGIN_MS = 500
+# What the function needs to note what happened and to answer before Lambda stops it.
+_ANSWER_MARGIN_MS = 1_000
 
 _KEY = re.compile(r"[0-9a-f]{64}(\.[0-9]{1,16})?")
 _EVENT_FIELDS = ("family", "topic", "subject", "occurredAt", "occurredAtMs", "ids", "key")
+
+
+@dataclass(frozen=True)
+class ReadRow:
+    """What the batch had read of the breaker's row; there was none where both are absent."""
+
+    since_ms: int | None = None
+    not_before_ms: int | None = None
+
+    @property
+    def there(self) -> bool:
+        return self.since_ms is not None or self.not_before_ms is not None
 
 
 @dataclass(frozen=True)
@@ -26,13 +39,26 @@ class ActionRequest:
     idempotency_key: str
     deadline_ms: int
     execution: str
+    calls_allowed: int
+    retry: int
+    failed_before: bool
+    row: ReadRow
 
     @classmethod
     def read(cls, payload: Any) -> "ActionRequest":
         try:
             version, event = payload["version"], payload["event"]
-            key, deadline_ms = payload["idempotencyKey"], payload["deadlineMs"]
-            execution = payload["execution"]
+            key, execution = payload["idempotencyKey"], payload["execution"]
+            deadline_ms = _whole("deadlineMs", payload["deadlineMs"])
+            calls_allowed = _whole("callsAllowed", payload["callsAllowed"])
+            retry = _whole("retry", payload.get("retry", 0))
+            pace = payload.get("pace") or {}
+            row = ReadRow(
+                *(
+                    _whole(name, pace[name]) if name in pace else None
+                    for name in ("since", "notBefore")
+                )
+            )
             complete = all(name in event for name in _EVENT_FIELDS)
         except (AttributeError, KeyError, TypeError):
             raise _not_understood("a field is missing") from None
@@ -42,10 +68,23 @@ class ActionRequest:
             raise _not_understood("its event is not complete")
         if not isinstance(key, str) or not _KEY.fullmatch(key):
             raise _not_understood("its idempotencyKey is not 64 hex digits and an occurrence")
-        # JSONata writes a whole number as it likes: 1.7e12 is one too.
-        if isinstance(deadline_ms, bool) or not isinstance(deadline_ms, int | float):
-            raise _not_understood("its deadlineMs is not a number")
-        return cls(event, key, int(deadline_ms), str(execution))
+        return cls(
+            event=event,
+            idempotency_key=key,
+            deadline_ms=deadline_ms,
+            execution=str(execution),
+            calls_allowed=calls_allowed,
+            retry=retry,
+            failed_before=payload.get("failedBefore") is True,
+            row=ReadRow() if payload.get("breakerUnread") is True else row,
+        )
+
+
+def _whole(name: str, value: Any) -> int:
+    # JSONata writes a whole number as it likes: 1.7e12 is one too.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _not_understood(f"its {name} is not a number")
+    return int(value)
 
 
 def _not_understood(why: str) -> NotConfigured:
@@ -71,19 +110,18 @@ class Budget:
         self._deadline_ms = deadline_ms
         self._call_ms = call_ms
         self._ends_ms = now_ms() + remaining_ms - _ANSWER_MARGIN_MS
-        self._begun = False
+        self.started_ms: int | None = None
 
     def seconds_for_a_request(self) -> float:
         """What is left of the call's time, which begins with its first request."""
         now_ms = self._now_ms()
         if now_ms >= self._deadline_ms:
             raise TooLate("the deadline had passed: nothing was sent")
-        if not self._begun:
-            self._begun = True
-            self._ends_ms = min(self._ends_ms, now_ms + self._call_ms)
-        left = (self._ends_ms - now_ms) / 1000
+        ends_ms = min(self._ends_ms, (self.started_ms or now_ms) + self._call_ms)
+        left = (ends_ms - now_ms) / 1000
         if left < _SHORTEST_REQUEST_SECONDS:
             raise TooLate("no time was left to wait for an answer: nothing was sent")
+        self.started_ms = self.started_ms or now_ms
         return left
 
 
@@ -126,7 +164,7 @@ def webhook_request(request: ActionRequest, body: Any) -> dict[str, Any]:
     """A WebhookRequest as it is written: the event's own fields under the same names."""
     event = request.event
     message = {name: event[name] for name in _WEBHOOK_FIELDS if event.get(name) is not None}
-    message["version"] = VERSION
+    message["version"] = _WEBHOOK_VERSION
     message["idempotencyKey"] = request.idempotency_key
     message["body"] = body
     return message

@@ -1,12 +1,13 @@
 """The destination's credentials: read once per environment, and again when they are refused."""
 
+import contextlib
 import json
 import re
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from .errors import NotConfigured, Transient
+from .errors import NotConfigured, TooLate
 
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
@@ -31,7 +32,10 @@ class Secret:
 
     def changed(self) -> bool:
         """Read it again, after `values` was refused: has somebody rotated it since?"""
-        before, self._values = self._values, self._read()
+        before = self._values
+        # Not to be had now, it is what it was.
+        with contextlib.suppress(TooLate):
+            self._values = self._read()
         return self._values != before
 
     def _read(self) -> dict[str, str]:
@@ -41,13 +45,13 @@ class Secret:
             code = error.response.get("Error", {}).get("Code", "")
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
             if code in _PASSING or status >= 500:
-                raise Transient("Secrets Manager could not answer") from None
+                raise TooLate("Secrets Manager could not answer: nothing was sent") from None
             raise NotConfigured(
                 f"the destination's secret could not be read ({code}); "
                 "check DestinationSecretArn and the function's role"
             ) from None
         except BotoCoreError:
-            raise Transient("Secrets Manager was not reached") from None
+            raise TooLate("Secrets Manager was not reached: nothing was sent") from None
         except KeyError:
             raise self._malformed() from None
         try:
@@ -65,7 +69,7 @@ class Secret:
         return values
 
     def _malformed(self) -> NotConfigured:
-        wanted = ", ".join(f'"{name}": "…"' for name in self._fields)
+        wanted = ", ".join(f'"{name}": "..."' for name in self._fields)
         return NotConfigured(
             f"the destination's secret is not JSON text of the form {{{wanted}}} in plain ASCII"
         )

@@ -27,6 +27,7 @@ class Settings:
     genesys_host: str = ""
     mapping: str = ""
     overflow_bucket: str = ""
+    claim_table: str = ""
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> "Settings":
@@ -42,6 +43,7 @@ class Settings:
             genesys_host=environment.get("GENESYS_HOST", ""),
             mapping=environment.get("ACTION_MAPPING", "actions.toml"),
             overflow_bucket=environment.get("OVERFLOW_BUCKET", ""),
+            claim_table=environment.get("CLAIM_TABLE", ""),
         )
         if target != "none" and not settings.secret_arn:
             raise NotConfigured(f"the target {target} wants DestinationSecretArn")

@@ -1,0 +1,266 @@
+"""What each call leaves in the breaker's row, on a table that judges the conditions."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ConnectTimeoutError
+from data_action import breaker_row
+from data_action.breaker import Breaker
+from data_action.breaker_row import KEY
+from moto import mock_aws
+from pacing import breaker_row as pacing_row
+
+from tests.data_action.support import TABLE, Bench, aws_error, event
+from tests.data_action.test_canary import canary
+
+
+@pytest.fixture
+def bench(make: Callable[..., Bench], table: Any) -> Bench:
+    made = make("webhook")
+    object.__setattr__(made.action, "breaker", Breaker(TABLE, table, made.clock))
+    return made
+
+
+def row(table: Any) -> dict[str, Any] | None:
+    found = table.get_item(TableName=TABLE, Key=KEY).get("Item")
+    if found is None:
+        return None
+    plain = {name: value for name, value in found.items() if name not in KEY}
+    return {
+        name: set(value["SS"]) if "SS" in value else int(value["N"])
+        for name, value in plain.items()
+    }
+
+
+def answers(bench: Bench, *replies: object) -> None:
+    bench.server.script.add({"replies": list(replies)})
+
+
+def test_a_healthy_destination_costs_the_table_nothing(either: Bench) -> None:
+    either.call()
+    either.call(2, pace={})
+    assert either.table.requests == []
+
+
+@pytest.mark.parametrize("reply", [500, 408, "reset", "lose"])
+def test_a_failed_call_is_noted_with_its_start_and_its_event(
+    bench: Bench, table: Any, reply: object
+) -> None:
+    before = bench.clock()
+    answers(bench, reply)
+    _, message = bench.fails()
+    noted = row(table)
+    assert noted is not None
+    assert noted["since"] == message["startedMs"]
+    assert before <= message["startedMs"] <= message["endedMs"] <= bench.clock()
+    assert noted["failed"] == {event()["idempotencyKey"][:16]}
+    assert noted["expires_at"] == pytest.approx(before // 1000 + 14 * 86_400, abs=5)
+
+
+def test_since_stays_the_start_of_the_first_failure(bench: Bench, table: Any) -> None:
+    answers(bench, 500, 500)
+    first = bench.fails(1)[1]["startedMs"]
+    bench.clock.ahead_ms += 1_000
+    bench.fails(2)
+    noted = row(table)
+    assert noted is not None
+    assert noted["since"] == first
+    assert len(noted["failed"]) == 2
+
+
+def test_an_event_that_failed_before_is_no_evidence(bench: Bench, table: Any) -> None:
+    answers(bench, 500)
+    _, message = bench.fails(failedBefore=True)
+    noted = row(table)
+    assert noted is not None
+    assert noted.keys() == {"since", "expires_at"}
+    assert noted["since"] == message["startedMs"]
+
+
+def test_a_login_that_fails_is_a_failed_call(make: Callable[..., Bench], table: Any) -> None:
+    bench = make("genesys")
+    object.__setattr__(bench.action, "breaker", Breaker(TABLE, table, bench.clock))
+    bench.server.script.add({"match": {"endpoint": "token"}, "replies": [500]})
+    _, message = bench.fails()
+    noted = row(table)
+    assert noted is not None
+    assert (message["calls"], noted["since"]) == (1, message["startedMs"])
+
+
+@pytest.mark.parametrize("failed_before", [False, True])
+def test_once_enough_events_failed_no_second_call_is_made_at_once(
+    bench: Bench, table: Any, failed_before: bool
+) -> None:
+    answers(bench, *[500] * 21)
+    names = [bench.fails(number)[0] for number in range(1, 21)]
+    assert names == ["Transient"] * 19 + ["Failed"]
+    assert bench.fails(21, failedBefore=failed_before)[0] == "Failed"
+    noted = row(table)
+    assert noted is not None
+    assert len(noted["failed"]) == 20
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [({}, 30), ({"retryAfter": "soon"}, 30)]
+    + [({"retryAfter": after}, seconds) for after, seconds in ((0, 1), (5, 5), (4000, 180))],
+)
+def test_a_rate_limit_holds_everybody_and_is_no_failure(
+    bench: Bench, table: Any, asked: dict[str, Any], seconds: int
+) -> None:
+    answers(bench, {"status": 429, **asked})
+    name, message = bench.fails()
+    noted = row(table)
+    assert name == "RateLimited"
+    assert noted is not None
+    assert noted.keys() == {"since", "not_before", "expires_at"}
+    assert noted["since"] == message["startedMs"]
+    assert noted["not_before"] - message["endedMs"] == pytest.approx(seconds * 1000, abs=200)
+
+
+def test_a_shorter_rate_limit_does_not_shorten_a_longer_one(bench: Bench, table: Any) -> None:
+    answers(bench, {"status": 503, "retryAfter": 100}, {"status": 429, "retryAfter": 2})
+    bench.fails(1)
+    longer = row(table)
+    bench.fails(2)
+    assert row(table) == longer
+
+
+READ = {"since": 1_777_888_800_000, "notBefore": 1_777_888_830_000}
+
+
+def write(table: Any, **fields: int) -> None:
+    item = KEY | {name: {"N": str(value)} for name, value in fields.items()}
+    table.put_item(TableName=TABLE, Item=item)
+
+
+@pytest.mark.parametrize("reply", [200, 204, 422, 400])
+def test_an_answer_ends_what_the_batch_had_read(bench: Bench, table: Any, reply: int) -> None:
+    write(table, since=READ["since"], not_before=READ["notBefore"], open_until=5)
+    answers(bench, reply)
+    if reply < 300:
+        bench.call(pace=READ)
+    else:
+        bench.fails(pace=READ)
+    assert row(table) is None
+
+
+def test_an_act_that_genesys_is_unsure_of_is_an_answer(genesys_action: Bench) -> None:
+    answers(genesys_action, "processing")
+    assert genesys_action.fails(pace={"since": 5})[0] == "Uncertain"
+    assert [operation for operation, _ in genesys_action.table.requests] == ["DeleteItem"]
+
+
+LATER = 9_000_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("there", "read"),
+    [
+        ({"since": LATER}, {"since": 5}),
+        ({"since": 5, "not_before": 9}, {"since": 5}),
+        ({"since": 5, "not_before": 9}, {"since": 5, "notBefore": 8}),
+        ({"since": 5}, {"since": 5, "notBefore": 8}),
+    ],
+)
+def test_what_is_news_to_the_batch_stays(
+    bench: Bench, table: Any, there: dict[str, int], read: dict[str, int]
+) -> None:
+    write(table, **there)
+    assert bench.call(pace=read)["result"] == "ACTED"
+    assert row(table) == there
+
+
+def test_a_slow_answer_ends_what_its_batch_could_not_have_read(bench: Bench, table: Any) -> None:
+    write(table, since=5)
+    answers(bench, 200, {"delayMs": 1_100}, {"delayMs": 1_100, "status": 422})
+    bench.call(1)
+    assert row(table) == {"since": 5}
+    bench.call(2, breakerUnread=True)
+    assert row(table) is None
+    write(table, since=5)
+    bench.fails(3)
+    assert row(table) is None
+
+
+def test_who_could_not_read_the_row_ends_nothing_by_a_quick_answer(either: Bench) -> None:
+    either.call(pace=READ, breakerUnread=True)
+    assert either.table.requests == []
+
+
+@pytest.mark.parametrize("reply", [401, 403, 404, 301])
+def test_a_fault_of_the_set_up_says_nothing_of_the_destination(
+    webhook_action: Bench, reply: int
+) -> None:
+    answers(webhook_action, reply)
+    webhook_action.fails(pace=READ)
+    assert webhook_action.table.requests == []
+
+
+def test_what_was_not_called_notes_nothing(either: Bench) -> None:
+    either.call(event=canary(), pace=READ)
+    either.fails(event=canary(refuse=True), pace=READ)
+    either.fails(event=canary(failUntilMs=either.clock() + 60_000), pace=READ)
+    either.fails(deadlineMs=1, pace=READ)
+    assert either.table.requests == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        aws_error("ProvisionedThroughputExceededException"),
+        aws_error("AccessDeniedException"),
+        ConnectTimeoutError(endpoint_url="https://dynamodb"),
+    ],
+    ids=repr,
+)
+def test_a_note_that_cannot_be_made_changes_no_outcome(either: Bench, fault: Exception) -> None:
+    either.table.error = fault
+    assert either.call(pace=READ)["result"] == "ACTED"
+    for reply, wanted in ((500, "Transient"), (429, "RateLimited"), (422, "Rejected")):
+        answers(either, reply)
+        assert either.fails(pace=READ)[0] == wanted
+    assert len(either.table.requests) == 4
+
+
+def test_the_requests_are_those_of_the_pacing_function() -> None:
+    assert breaker_row.KEY == pacing_row.KEY
+    assert breaker_row.MOST_FAILED == pacing_row.MOST_FAILED
+    for keys in ([], ["a" * 16], ["b" * 16, "a" * 16]):
+        ours = breaker_row.note_failure(TABLE, 5, keys, 9_000)
+        assert ours == pacing_row.note_failure(TABLE, 5, keys, 9_000)
+    for seconds in (None, 0, 1.5, 30, 4_000):
+        until = breaker_row.rate_limited_until_ms(9_000, seconds)
+        assert until == pacing_row.rate_limited_until_ms(9_000, seconds)
+        ours = breaker_row.note_rate_limited(TABLE, 5, until, 9_000)
+        assert ours == pacing_row.note_rate_limited(TABLE, 5, until, 9_000)
+    assert breaker_row.SLOW_MS == pacing_row.SLOW_MS
+    for not_before in (None, 7):
+        assert breaker_row.clear(TABLE, 5, not_before) == pacing_row.clear(TABLE, 5, not_before)
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    for name, value in {
+        "AWS_DEFAULT_REGION": "eu-central-1",
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+    }.items():
+        monkeypatch.setenv(name, value)
+    with mock_aws():
+        client = boto3.client("dynamodb")
+        client.create_table(
+            TableName=TABLE,
+            KeySchema=[
+                {"AttributeName": "pk", "KeyType": "HASH"},
+                {"AttributeName": "sk", "KeyType": "RANGE"},
+            ],
+            AttributeDefinitions=[
+                {"AttributeName": "pk", "AttributeType": "S"},
+                {"AttributeName": "sk", "AttributeType": "S"},
+            ],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        yield client
