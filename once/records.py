@@ -29,8 +29,27 @@ class OutcomeRecord(BaseModel):
     run: str | None = Field(
         None, description="The execution, of RETRY and PARKED only: else the claim's owner tells."
     )
-    deferred_to: str | None = Field(
-        None, description="The fresh message that waits in place of this one."
+    calls: int | None = Field(None, description="Calls to the destination, in this execution.")
+    tries: int | None = Field(
+        None, description="Deliveries so far in which a call failed it while others were answered."
+    )
+    failed_at_ms: int | None = Field(None, description="When its last failed call ended.")
+    first_failure: bool | None = Field(None, description="True where no call had failed before.")
+    returns_at_ms: int | None = Field(
+        None, description="When its message is seen again; absent: after the queue's own time."
+    )
+    lease_until_ms: int | None = Field(
+        None, description="Of HELD: until when another execution may work on it."
+    )
+    status: int | None = Field(None, description="The destination's HTTP status, where it gave one.")
+    retry_after_seconds: int | None = Field(None, description="Of RATE_LIMITED, as it was asked.")
+    cause: str | None = Field(
+        None, description="What was wrong, in a sentence of ours, without a word of the event."
+    )
+    idempotency_key: str | None = Field(None, description="Sent with the call that acted.")
+    duration_ms: int | None = Field(None, description="What the call that acted took.")
+    unmarked: bool | None = Field(
+        None, description="True where the end of its claim could not be written."
     )
     occurred_at_ms: int | None = None
     age_ms: int | None = Field(None, description="From the event to its act; of PROCESSED only.")

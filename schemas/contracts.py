@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from data_action.request import WebhookRequest
 from enrichment.contract import VERSION
-from enrichment.elements import Copy, Deferred, Event, Parked
+from enrichment.elements import Copy, Event, Parked, Retry
 from pydantic import TypeAdapter
 
 from once.run.report import Report
@@ -33,13 +33,12 @@ CONTRACTS = (
     Contract("event", Event, "Normalised event"),
     Contract("copy", Copy, "Copy within a batch"),
     Contract("parked", Parked, "Message that holds no event"),
-    Contract("deferred", Deferred, "Event that could not be prepared now"),
+    Contract("retry", Retry, "Event that could not be prepared now"),
     Contract("action-request", models.ActionRequest, "What the data action is asked"),
     Contract("webhook-request", WebhookRequest, "What a webhook receives"),
     Contract("claim-row", models.ClaimRow, "Row of a claim", snake=True),
-    Contract("latest-row", models.LatestRow, "Row of a lane's latest event", snake=True),
+    Contract("latest-row", models.LatestRow, "Row of a subject's latest event", snake=True),
     Contract("slot-row", models.SlotRow, "Row of the limiter", snake=True),
-    Contract("health-row", models.HealthRow, "Row of the destination's health", snake=True),
     Contract("breaker-row", models.BreakerRow, "Row of the breaker", snake=True),
     Contract("pace-begin", models.PaceBegin, "What pacing is asked before the calls"),
     Contract("pace-begin-answer", models.PaceBeginAnswer, "What may be called now"),

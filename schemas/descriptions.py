@@ -1,33 +1,30 @@
 """Words for the fields whose models leave them to their names."""
 
 DESCRIPTIONS = {
-    "Event.kind": "Tells this element from a copy, a parked and a deferred one.",
-    "Event.version": "Version of this contract.",
-    "Event.family": "The kind of event; docs/families.md lists them.",
-    "Event.topic": (
+    "ActionEvent.kind": "Tells this element from a copy, a parked one and one that is handed back.",
+    "ActionEvent.version": "Version of this contract.",
+    "ActionEvent.family": "The kind of event; docs/families.md lists them.",
+    "ActionEvent.topic": (
         "The topic as it was received, with a hash for what is no id where nobody declared it; of "
         "an event of your own, its detail-type."
     ),
-    "Event.organizationId": "The Genesys Cloud organisation, from the source.",
-    "Event.state": "What became the case, where the family tells it in one word.",
-    "Event.occurredAt": "When it happened: ISO 8601, UTC, milliseconds.",
-    "Event.occurredAtMs": "The same in epoch milliseconds.",
-    "Event.publishedAt": "When its publisher sent it.",
-    "Event.ids": "All ids that were found, by name: conversationId, participantId, queueId, …",
-    "Event.idempotencyKey": "SHA-256 of pk, newline, sk.",
-    "Event.body": "The event's own body, untouched. Either this or bodyRef is there.",
+    "ActionEvent.organizationId": "The Genesys Cloud organisation, from the source.",
+    "ActionEvent.state": "What became the case, where the family tells it in one word.",
+    "ActionEvent.occurredAt": "When it happened: ISO 8601, UTC, milliseconds.",
+    "ActionEvent.occurredAtMs": "The same in epoch milliseconds.",
+    "ActionEvent.publishedAt": "When its publisher sent it.",
+    "ActionEvent.ids": "All ids that were found by name: conversationId, queueId, …",
+    "ActionEvent.idempotencyKey": "SHA-256 of pk, newline, sk.",
+    "ActionEvent.body": "The event's own body, untouched. Either this or bodyRef is there.",
     "Copy.kind": "Tells this element from the others.",
-    "Copy.lane": "The messageId or lane of the one that was kept.",
     "Copy.occurredAtMs": "When it happened, epoch milliseconds.",
     "Parked.kind": "Tells this element from the others.",
-    "Parked.lane": "The messageId: nothing is known that it could share a lane with.",
     "Parked.reason": "One word of a list that may grow.",
     "Parked.detail": "The reason as a sentence.",
     "Parked.raw": "The message's text. Either this or rawRef is there.",
-    "Deferred.kind": "Tells this element from the others.",
-    "Deferred.lane": "The messageId.",
-    "Deferred.reason": "One word of a list that may grow.",
-    "Deferred.detail": "The reason as a sentence.",
+    "Retry.kind": "Tells this element from the others.",
+    "Retry.reason": "One word of a list that may grow.",
+    "Retry.detail": "The reason as a sentence.",
     "Subject.type": "Its kind.",
     "Subject.id": "Its id.",
     "Reference.bucket": "The stack's overflow bucket.",
@@ -89,4 +86,11 @@ DESCRIPTIONS = {
     "_Pace.tokens": "As answered.",
     "_Pace.probe": "As answered.",
     "_Return.messageId": "The queue message.",
+}
+
+# The enrichment's event has them as well.
+DESCRIPTIONS |= {
+    name.replace("ActionEvent.", "Event."): text
+    for name, text in DESCRIPTIONS.items()
+    if name.startswith("ActionEvent.")
 }

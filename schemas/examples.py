@@ -21,6 +21,7 @@ def element_of(event: Json) -> Json:
     """What the enrichment answers to this event alone."""
     record = {
         "messageId": "example",
+        "receiptHandle": "handle-of-example",
         "body": json.dumps(event),
         "attributes": {"SentTimestamp": str(SENT_MS), "ApproximateReceiveCount": "1"},
     }

@@ -96,7 +96,7 @@ def _roles(family: Family) -> dict[str, list[str]]:
     add(family.times, "When it happened; the latest one that is there counts")
     add(family.state, "State: another value is another event")
     add(family.content, "State, hashed: another content is another event")
-    add(family.lane, "Its lane: only within it does a later event make an earlier one stale")
+    add(family.latest_by, "Only where it is equal does a later event make an earlier one stale")
     return roles
 
 
@@ -152,7 +152,7 @@ def _used(schema: Any, parts: dict[str, Schema]) -> set[str]:
 def table() -> str:
     """docs/families.md"""
     rows = [_row(family) for family in FAMILIES]
-    head = "| topic | subject | identity | time | window | order | lane |"
+    head = "| topic | subject | identity | time | window | order | latest by |"
     return _PAGE.format(
         table="\n".join([head, "|---|---|---|---|---|---|---|", *rows, *map(_line, _OTHERS)]),
         window=WINDOW_MS,
@@ -178,7 +178,8 @@ def _row(family: Family) -> str:
         time, window = f"those in `{family.timed}`", f"0; {windowed} without any"
     else:
         time, window = "", windowed
-    lane = ", ".join(f"`{path}`" for path in family.lane) or ("subject" if family.latest else "")
+    paths = ", ".join(f"`{path}`" for path in family.latest_by)
+    latest_by = paths or ("subject" if family.latest else "")
     cells = [
         "<br>".join(f"`{topic}`" for topic in family.topics),
         f"{family.subject[0]} `{family.subject[1]}`",
@@ -186,7 +187,7 @@ def _row(family: Family) -> str:
         time,
         window,
         "latest" if family.latest else "none",
-        lane,
+        latest_by,
     ]
     return _line(cells)
 
@@ -230,9 +231,9 @@ same. `once normalise` shows the key of any event, and `once explain` what was d
 - **window**: 0, the key alone decides. *Windowed*: nothing in the event tells one happening of a
   state from the next, so the same state within {window} ms is a copy ({whole} ms where the clock
   tells whole seconds, {sent} ms where only the queue knows the time).
-- **order**: *latest*, an event older than the latest one settled in its lane is STALE and does not
+- **order**: *latest*, an event older than the latest one that was settled is STALE and does not
   act. *none*, every event acts, early or late.
-- **lane**: what must be equal, beside subject and family, for one event to outdate another.
+- **latest by**: what must be equal, beside subject and family, for one event to outdate another.
 
 {table}
 

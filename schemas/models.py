@@ -5,7 +5,7 @@ The others are models of the packages that use them; contracts.py lists all.
 
 from typing import Annotated, Any, Literal
 
-from enrichment.elements import Event
+from enrichment.elements import ActionEvent
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -51,6 +51,12 @@ class ClaimRow(_Row):
     occurrence: int
     """Which happening of the same state this is: the time of its first copy, epoch milliseconds.
     Negative after `once forget`, so that the destination sees another Idempotency-Key."""
+    tries: int = Field(ge=0)
+    """Deliveries in which the destination was called and failed it, while others were answered."""
+    failed_at: int = Field(ge=0)
+    """When its last failed call ended, epoch milliseconds; 0: none has failed."""
+    cause: str | None = Field(None, max_length=300)
+    """What was wrong when it was last handed back, in a sentence of ours."""
     claimed_at: PastMs
     lease_until: PastMs
     """Epoch milliseconds. Until then nobody takes over from the owner."""
@@ -65,12 +71,12 @@ class ClaimRow(_Row):
 
 
 class LatestRow(_Row):
-    """The newest event that passed in one lane of a subject: what is older is stale."""
+    """The newest event of a family that passed in a subject: what is older is stale."""
 
     pk: str
     """As in the claims of the subject."""
     sk: str = Field(pattern="^latest/", examples=["latest/user.presence/PURECLOUD"])
-    """The family and, where it declares one, the lane."""
+    """The family, and what tells apart more than one latest of a subject where it declares that."""
     event_time: PastMs
     """When that event happened, epoch milliseconds."""
     owner: Owner
@@ -82,32 +88,12 @@ class LatestRow(_Row):
 class SlotRow(_Row):
     """How many calls were taken from one slot of time; only with MaxActionsPerMinute."""
 
-    pk: Literal["gate"]
+    pk: Literal["pace"]
     """Shared by all events."""
     sk: str = Field(pattern="^slot/[0-9]+$", examples=["slot/888944400"])
     """Number of the slot since 1970."""
     used: int
     """Calls taken from it, those given back subtracted."""
-    expires_at: ExpiresAt
-
-
-class HealthRow(_Row):
-    """How the destination does. There is no such row while it is well."""
-
-    pk: Literal["gate"]
-    """Shared by all events."""
-    sk: Literal["health"]
-    """There is one."""
-    since: PastMs | None = None
-    """When the count began, epoch milliseconds; it lasts a minute."""
-    failed: int | None = Field(None, ge=0)
-    """Calls of that minute that failed."""
-    acted: int | None = Field(None, ge=0)
-    """Calls of that minute that were answered: the event acted, or was refused for good."""
-    open_until: PastMs | None = None
-    """Nobody calls before then, epoch milliseconds. Absent: it is called as always."""
-    pause: int | None = Field(None, gt=0)
-    """Seconds of the present pause; a failed probe doubles it."""
     expires_at: ExpiresAt
 
 
@@ -154,8 +140,8 @@ class ActionRequest(BaseModel):
 
     version: Literal["2"]
     """Version of this contract."""
-    event: Event
-    """The element as the enrichment made it."""
+    event: ActionEvent
+    """The element, whole, as the enrichment made it."""
     idempotency_key: str = Field(pattern=r"^[0-9a-f]{64}(\.[0-9]{1,16})?$")
     """The same on every attempt. In a windowed family the occurrence follows the full stop."""
     deadline_ms: PastMs

@@ -68,6 +68,7 @@ REASONS = {
     "UNCERTAIN": "the destination failed in the middle of it and may have acted",
     "BODY_MISSING": "the message has no body",
     "NOT_JSON": "its text is not JSON",
+    "TOO_SLOW": "it took too much time to read",
     "NOT_AN_OBJECT": "its JSON is not an object",
     "NOT_AN_EVENT": "it is a heartbeat, not an event",
     "UNKNOWN_SHAPE": "no event of a known shape is in it",

@@ -127,7 +127,7 @@ def test_what_the_enrichment_answers(seams: Embedded) -> None:
         for element in json.loads(states.describe_execution(executionArn=arn)["input"]):
             check(element["kind"], element)
             seen.update({element["kind"], *REFERENCES & set(element)})
-    assert set(seen) == {"event", "copy", "parked", "deferred", *REFERENCES}
+    assert set(seen) == {"event", "copy", "parked", "retry", *REFERENCES}
 
 
 @pytest.mark.embedded

@@ -152,7 +152,9 @@ def event(number: int = 1) -> dict[str, Any]:
     return {
         "messageId": f"m{number}",
         "kind": "event",
-        "lane": pk,
+        "subjectKey": pk,
+        "receives": 1,
+        "sentAtMs": 1741777200000,
         "version": "1",
         "family": "conversation.user.end",
         "topic": f"v2.detail.events.conversation.c{number}.user.end",

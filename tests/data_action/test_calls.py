@@ -78,7 +78,9 @@ def test_a_webhook_gets_the_event_under_its_own_names(webhook_action: Bench) -> 
         assert sent[name] == one[name]
     assert sent["body"] == one["body"]
     assert sent["version"] == "1"
-    assert not {"messageId", "lane", "policy", "kind", "publishedAt"} & sent.keys()
+    assert (
+        not {"messageId", "subjectKey", "receives", "policy", "kind", "publishedAt"} & sent.keys()
+    )
 
 
 def test_a_body_that_overflowed_is_fetched(webhook_action: Bench) -> None:

@@ -18,7 +18,12 @@ def record(body: Any, message_id: str = "m", sent_ms: int | None = SENT_MS) -> d
     attributes = {"ApproximateReceiveCount": "1"}
     if sent_ms is not None:
         attributes["SentTimestamp"] = str(sent_ms)
-    return {"messageId": message_id, "body": text, "attributes": attributes}
+    return {
+        "messageId": message_id,
+        "receiptHandle": f"handle-of-{message_id}",
+        "body": text,
+        "attributes": attributes,
+    }
 
 
 def no_bucket(key: str, content: bytes) -> dict[str, str]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.enrichment.examples import conversation, counters, presence
-from tests.enrichment.sending import elements, record
+from tests.enrichment.sending import SENT_MS, elements, record
 
 
 def kinds(answer: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -69,16 +69,27 @@ def test_different_events_stay() -> None:
     assert [kind for _, kind in kinds(answer)] == ["event", "event", "event", "parked", "parked"]
 
 
-def test_a_copy_is_in_the_lane_of_the_one_that_was_kept() -> None:
+def test_a_copy_has_the_subject_key_of_the_one_that_was_kept() -> None:
     kept, copy = elements(record(presence(), "a"), record(presence(), "b"))
-    assert copy["lane"] == kept["lane"]
+    assert copy["subjectKey"] == kept["subjectKey"]
+
+
+def test_a_copy_keeps_what_its_own_message_needs_to_be_handed_back() -> None:
+    later = record(presence(), "b", sent_ms=SENT_MS + 5)
+    later["attributes"]["ApproximateReceiveCount"] = "3"
+    _, copy = elements(record(presence(), "a"), later)
+    assert copy["receiptHandle"] == "handle-of-b"
+    assert (copy["receives"], copy["sentAtMs"]) == (3, SENT_MS + 5)
 
 
 EVENTS = st.builds(
     lambda key, ms, window_ms, event_id, number: {
         "messageId": number,
         "kind": "event",
-        "lane": "lane",
+        "receiptHandle": "handle",
+        "receives": 1,
+        "sentAtMs": ms,
+        "subjectKey": "subject",
         "key": {"pk": "pk", "sk": key},
         "occurredAtMs": ms,
         "policy": {"windowMs": window_ms},

@@ -162,8 +162,23 @@ def test_what_is_parked_and_why(text: str, reason: str) -> None:
     one = element(text, message_id="id")
     assert (one["kind"], one["reason"]) == ("parked", reason)
     assert one["raw"] == text
-    assert one["lane"] == one["messageId"] == "id"
+    assert one["subjectKey"] == one["messageId"] == "id"
     assert one["detail"].endswith("."), "a sentence that a person can act on"
+
+
+@pytest.mark.parametrize("text", [json.dumps(EVENT), "nothing", json.dumps(element(EVENT))])
+def test_every_element_says_how_its_message_can_be_handed_back(text: str) -> None:
+    sent = record(text, "m")
+    sent["attributes"]["ApproximateReceiveCount"] = "4"
+    (one,) = elements(sent)
+    assert (one["messageId"], one["receiptHandle"]) == ("m", "handle-of-m")
+    assert (one["receives"], one["sentAtMs"]) == (4, SENT_MS)
+
+
+def test_what_was_parked_without_its_receipt_handle_is_replayed() -> None:
+    parked = element(EVENT)
+    del parked["receiptHandle"]
+    assert element(parked) == element(EVENT)
 
 
 @pytest.mark.parametrize("odd", [None, 7, "text", [], {}, {"messageId": None}, {"body": 5}])
@@ -176,7 +191,7 @@ def test_a_record_that_is_none_is_parked_too(odd: Any) -> None:
 def test_an_element_that_is_replayed_keeps_its_key() -> None:
     first = element(snapshot(), message_id="first")
     again = element(first, message_id="again")
-    assert again == {**first, "messageId": "again"}
+    assert again == {**first, "messageId": "again", "receiptHandle": "handle-of-again"}
 
 
 @pytest.mark.parametrize(
@@ -237,9 +252,9 @@ def test_an_element_that_is_sent_back_cannot_name_a_row_that_no_event_makes(
     assert "key." in again["detail"]
 
 
-def test_an_element_that_is_sent_back_is_in_the_lane_of_its_subject() -> None:
+def test_an_element_that_is_sent_back_has_the_key_of_its_subject() -> None:
     one = element(EVENT)
-    assert element({**one, "lane": "another"}) == one
+    assert element({**one, "subjectKey": "another"}) == one
 
 
 FIRST_MS = SENT_MS - 86_400_000
@@ -256,7 +271,8 @@ def test_a_replay_of_what_only_the_queue_dates_is_the_same_occurrence() -> None:
     undated = {"detail-type": "t", "detail": {"conversationId": "c1", "status": "connected"}}
     first = element(undated, sent_ms=FIRST_MS)
     (again,) = elements(sent_again(undated, str(FIRST_MS)))
-    assert again == {**first, "messageId": "again"}
+    delivery = {"messageId": "again", "receiptHandle": "handle-of-again", "sentAtMs": SENT_MS}
+    assert again == {**first, **delivery}
 
 
 def test_what_is_parked_carries_the_time_for_its_replay() -> None:
@@ -288,4 +304,6 @@ def test_a_redelivered_message_becomes_the_same_element() -> None:
         "ApproximateFirstReceiveTimestamp": "9",
     }
     second["receiptHandle"] = "another"
-    assert elements(first) == elements(second)
+    (one,), (other,) = elements(first), elements(second)
+    assert (other["receiptHandle"], other["receives"]) == ("another", 17)
+    assert other == {**one, "receiptHandle": "another", "receives": 17}

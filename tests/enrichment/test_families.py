@@ -20,7 +20,7 @@ TOPICS = sorted(set(BY_TOPIC) & set(MODELS))
 
 
 def paths(family: Family) -> tuple[str, ...]:
-    one = (family.subject[1], *family.identity, *family.state, *family.content, *family.lane)
+    one = (family.subject[1], *family.identity, *family.state, *family.content, *family.latest_by)
     return (*one, *family.times, *((family.time,) if family.time else ()))
 
 

@@ -26,9 +26,9 @@ def seconds(work: Callable[[], Any]) -> float:
     """Processor time, the least of some runs: more is noise."""
     runs = []
     for _ in range(5):
-        start = time.process_time()
+        start = time.thread_time()
         work()
-        runs.append(time.process_time() - start)
+        runs.append(time.thread_time() - start)
     return min(runs)
 
 
@@ -81,9 +81,9 @@ def test_a_hostile_topic_delays_its_batch_by_nothing() -> None:
     template = "v2." + ".a".join(["{id}"] * 80) + ".b"
     hostile = event(template, {"status": "x"})
     hostile["detail"]["topicName"] = "v2." + "x.a" * 160
-    start = time.process_time()
+    start = time.thread_time()
     answer = elements(record(hostile, "hostile"), record(conversation("user.start"), "good"))
-    assert time.process_time() - start < 0.5
+    assert time.thread_time() - start < 0.5
     assert [one["messageId"] for one in answer] == ["hostile", "good"]
 
 

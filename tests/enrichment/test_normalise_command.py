@@ -36,7 +36,8 @@ def test_an_event_and_an_sqs_record_become_what_the_enrichment_answers() -> None
     lines = [json.dumps(EVENT), json.dumps(record(EVENT)), json.dumps(received)]
     bare, whole, capital = map(json.loads, normalise_stream(lines))
     assert whole == element(EVENT)
-    assert bare == {**whole, "messageId": "line-1"}
+    nothing = {"messageId": "line-1", "receiptHandle": "", "receives": 0, "sentAtMs": 0}
+    assert bare == {**whole, **nothing}
     assert capital["messageId"] == "m"
 
 

@@ -8,7 +8,7 @@ import boto3
 import pytest
 from enrichment import bucket, handler
 from enrichment.batch import enrich
-from enrichment.elements import DeferredReason
+from enrichment.elements import RetryReason
 from enrichment.overflow import LIMIT_BYTES, WriteError, at_most, fit, size
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +16,7 @@ from moto import mock_aws
 from pydantic_core import to_json
 
 from tests.enrichment.examples import conversation
-from tests.enrichment.sending import elements, record
+from tests.enrichment.sending import SENT_MS, elements, record
 
 STEP_FUNCTIONS_BYTES = 262_144
 
@@ -32,7 +32,7 @@ class Bucket:
     def write(self, key: str, content: bytes) -> dict[str, str]:
         with self._lock:
             if len(self.objects) >= self._room:
-                raise WriteError(DeferredReason.OVERFLOW_FAILED, "There is no more room.")
+                raise WriteError(RetryReason.OVERFLOW_FAILED, "There is no more room.")
             self.objects[key] = content
         return {"bucket": "overflow", "key": key}
 
@@ -89,15 +89,18 @@ def test_a_failed_write_hands_back_that_event_only() -> None:
 
     def write(key: str, content: bytes) -> dict[str, str]:
         if key.endswith("/b.json"):
-            raise WriteError(DeferredReason.OVERFLOW_FAILED, "There is no more room.")
+            raise WriteError(RetryReason.OVERFLOW_FAILED, "There is no more room.")
         return kept.write(key, content)
 
     answer = enrich([record(large(300_000, 1), "a"), small, record(large(300_000, 2), "b")], write)
-    assert [one["kind"] for one in answer] == ["event", "event", "deferred"]
+    assert [one["kind"] for one in answer] == ["event", "event", "retry"]
     assert answer[2] == {
         "messageId": "b",
-        "kind": "deferred",
-        "lane": "b",
+        "kind": "retry",
+        "receiptHandle": "handle-of-b",
+        "receives": 1,
+        "sentAtMs": SENT_MS,
+        "subjectKey": "b",
         "reason": "OVERFLOW_FAILED",
         "detail": "There is no more room.",
     }
@@ -123,7 +126,7 @@ def test_a_redelivery_writes_the_same_object_again() -> None:
 
 
 def test_what_does_not_fit_even_without_bodies_goes_back() -> None:
-    batch = [record(large(1, n), f"{n:0100}") for n in range(400)]
+    batch = [record(large(1, n), f"{n:0100}") for n in range(300)]
     answer = enrich(batch, Bucket(0).write)
     assert worst(answer) < STEP_FUNCTIONS_BYTES
     assert answer[0]["kind"] == "event"
@@ -197,16 +200,16 @@ def test_the_handler_writes_to_the_bucket_of_its_environment(
 
 
 @mock_aws
-def test_a_bucket_that_is_not_there_defers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bucket_that_is_not_there_hands_the_event_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OVERFLOW_BUCKET", "missing")
     monkeypatch.setattr(bucket, "_client", lambda: boto3.client("s3", region_name="us-east-1"))
     (one,) = handler.handler([record(large(300_000), "id")], None)
-    assert (one["kind"], one["reason"]) == ("deferred", "OVERFLOW_FAILED")
+    assert (one["kind"], one["reason"]) == ("retry", "OVERFLOW_FAILED")
     assert "missing did not take events/" in one["detail"]
 
 
 def test_without_a_bucket_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OVERFLOW_BUCKET", raising=False)
     (one,) = handler.handler([record(large(300_000), "id")], None)
-    assert (one["kind"], one["reason"]) == ("deferred", "OVERFLOW_NOT_CONFIGURED")
+    assert (one["kind"], one["reason"]) == ("retry", "OVERFLOW_NOT_CONFIGURED")
     assert "OVERFLOW_BUCKET" in one["detail"]

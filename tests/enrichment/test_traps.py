@@ -149,7 +149,7 @@ def test_envelope_time_of_whole_seconds_around_a_500_ms_window() -> None:
         one["time"] = time
     kept, copy = elements(record(first, "a"), record(second, "b"))
     assert kept["policy"] == {"windowMs": 1500, "order": "none"}
-    assert (copy["kind"], copy["copyOf"], copy["lane"]) == ("copy", "a", kept["lane"])
+    assert (copy["kind"], copy["copyOf"], copy["subjectKey"]) == ("copy", "a", kept["subjectKey"])
 
 
 def test_no_time_at_all() -> None:

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from enrichment.elements import DeferredReason, ParkedReason
+from enrichment.elements import ParkedReason, RetryReason
 
 from once.operate import phrases as words
 from proof.definition.asl import ASL_PATH
@@ -49,7 +49,7 @@ def test_every_reason_of_the_machine_and_the_enrichment_is_put_in_words() -> Non
     given = set(re.findall(r"['\"]reason['\"]: ?['\"]([A-Z_]+)['\"]", ASL_PATH.read_text()))
     given |= set(re.findall(r"\"heldBack\": \"([A-Z_]+)\"", ASL_PATH.read_text()))
     assert {"ACTED", "HELD", "REJECTED", "LIMITED", "NOT_REACHED"} <= given
-    given |= set(DeferredReason) | set(ParkedReason)
+    given |= set(RetryReason) | set(ParkedReason)
     # These say why a message is a copy; that is told by its cause, which knows more.
     given -= {"SAME_KEY", "SAME_EVENT_ID", "SETTLED_BEFORE", "COLLAPSED"}
     given -= {"NEWER_STATE", "NEWER_OCCURRENCE"}

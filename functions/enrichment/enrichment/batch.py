@@ -4,14 +4,17 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from enrichment.budget import Budget
 from enrichment.collapse import collapse
+from enrichment.message import Element
 from enrichment.normalise import prepare
-from enrichment.overflow import Element, Write, fit
+from enrichment.overflow import Write, fit
 
 
 def enrich(records: list[Any], write: Write) -> list[Element]:
     """One element for each SQS record, in their order."""
-    prepared = [prepare(record) for record in records]
+    with Budget() as budget:
+        prepared = [prepare(record, budget) for record in records]
     before = [element for element, _ in prepared]
     elements = collapse(before)
     if elements is before:

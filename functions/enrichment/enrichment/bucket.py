@@ -4,7 +4,7 @@ import os
 from functools import cache
 from typing import Any
 
-from enrichment.contract import DeferredReason
+from enrichment.contract import RetryReason
 from enrichment.overflow import WriteError
 
 
@@ -23,14 +23,14 @@ def write(key: str, content: bytes) -> dict[str, str]:
     bucket = os.environ.get("OVERFLOW_BUCKET")
     if not bucket:
         raise WriteError(
-            DeferredReason.OVERFLOW_NOT_CONFIGURED,
+            RetryReason.OVERFLOW_NOT_CONFIGURED,
             "The batch is too large for the state machine and OVERFLOW_BUCKET is not set.",
         )
     try:
         _client().put_object(Bucket=bucket, Key=key, Body=content)
     except Exception as error:  # botocore's classes would cost its import on every cold start
         raise WriteError(
-            DeferredReason.OVERFLOW_FAILED,
+            RetryReason.OVERFLOW_FAILED,
             f"{bucket} did not take {key}: {type(error).__name__}.",
         ) from error
     return {"bucket": bucket, "key": key}

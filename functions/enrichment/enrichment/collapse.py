@@ -1,8 +1,6 @@
 """Collapses the copies inside one batch: the earliest is kept and the others point to it."""
 
-from typing import Any
-
-Element = dict[str, Any]
+from enrichment.message import Element
 
 
 def collapse(elements: list[Element]) -> list[Element]:
@@ -33,12 +31,17 @@ def _collapse_group(elements: list[Element], group: list[int]) -> None:
         if window_ms == 0 or apart <= window_ms or (event_id and event_id in event_ids):
             event_ids.add(event_id)
             elements[at] = {
-                "messageId": other["messageId"],
+                **delivery_of(other),
                 "kind": "copy",
-                "lane": other["lane"],
+                "subjectKey": other["subjectKey"],
                 "copyOf": kept["messageId"],
                 "occurredAtMs": other["occurredAtMs"],
                 "trace": other["trace"],
             }
         else:
             kept, event_ids = other, {event_id}
+
+
+def delivery_of(element: Element) -> Element:
+    """What an element says of its message, whatever becomes of the event in it."""
+    return {name: element[name] for name in ("messageId", "receiptHandle", "receives", "sentAtMs")}

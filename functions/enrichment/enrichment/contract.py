@@ -22,11 +22,12 @@ class ParkedReason(StrEnum):
     NO_SUBJECT = "NO_SUBJECT"
     NO_TIME = "NO_TIME"
     INVALID_REPLAY = "INVALID_REPLAY"
+    TOO_SLOW = "TOO_SLOW"
     UNEXPECTED = "UNEXPECTED"
 
 
-class DeferredReason(StrEnum):
-    """Why an event could not be prepared now; its message goes back to the queue."""
+class RetryReason(StrEnum):
+    """Why an event could not be prepared now; its message is handed back to the queue."""
 
     OVERFLOW_NOT_CONFIGURED = "OVERFLOW_NOT_CONFIGURED"
     OVERFLOW_FAILED = "OVERFLOW_FAILED"

@@ -16,7 +16,8 @@ from enrichment.reader import Values, read_carefully, reader
 class Declared:
     """A family's declaration for one of its topics, made ready to read bodies fast.
 
-    The values of a body come in the order subject, identity, time, state, content, lane, times.
+    The values of a body come in the order subject, identity, time, state, content, latest_by and
+    times.
     """
 
     def __init__(self, family: Family, template: str) -> None:
@@ -25,7 +26,7 @@ class Declared:
             required.append(family.time)
         self._family = family
         self._word = family.word or None
-        optional = (*family.state, *family.content, *family.lane, *family.times)
+        optional = (*family.state, *family.content, *family.latest_by, *family.times)
         self._paths = (*required, *optional)
         self._read = reader(family.body, required, optional)
         self._template = template
@@ -38,7 +39,7 @@ class Declared:
         self._n_required = len(required)
         self._n_states = self._n_required + len(family.state)
         self._n_contents = self._n_states + len(family.content)
-        self._n_lanes = self._n_contents + len(family.lane)
+        self._n_latest_bys = self._n_contents + len(family.latest_by)
         self._has_content = bool(family.whole or family.content)
         self._labels = tuple(f"{path}=" for path in family.state)
         self._format = "/".join(["%s"] * len(required) + [f"{s}%s" for s in self._labels])
@@ -87,10 +88,10 @@ class Declared:
             subject, sk = compose(self._prefix, [*map(str, head[:n]), *labelled], content)
         kind, ms = self._exact, values[n - 1] if family.time else None
         if family.times:
-            ms = max(filter(None, values[self._n_lanes :]), default=None)
+            ms = max(filter(None, values[self._n_latest_bys :]), default=None)
         if ms is None and not self._has_time(values):
             kind = self._windowed
-        latest = self._latest_key(values) if family.lane else self._latest
+        latest = self._latest_key(values) if family.latest_by else self._latest
         state = self._word or _first(head[n:])
         return kind, values[0], subject, sk, ms, state, latest, found, note
 
@@ -112,10 +113,10 @@ class Declared:
     def _latest_key(self, values: Values) -> str:
         if not self._latest:
             return ""
-        lane = values[self._n_contents : self._n_lanes]
-        if len(lane) == 1 and type(lane[0]) is str and lane[0] and is_plain(lane[0], 0):
-            return f"{self._latest}/{lane[0]}"
-        return latest_key(self._exact.family, [value for value in lane if value != ""])
+        by = values[self._n_contents : self._n_latest_bys]
+        if len(by) == 1 and type(by[0]) is str and by[0] and is_plain(by[0], 0):
+            return f"{self._latest}/{by[0]}"
+        return latest_key(self._exact.family, [value for value in by if value != ""])
 
     def _from_topic(self, topic: str) -> dict[str, str]:
         return dict(zip(self._slots, topics.slots(self._template, topic), strict=False))

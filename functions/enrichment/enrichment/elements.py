@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from enrichment.contract import DeferredReason, ParkedReason
+from enrichment.contract import ParkedReason, RetryReason
 
 
 class _Model(BaseModel):
@@ -21,7 +21,24 @@ class _Model(BaseModel):
 
 EpochMs = Annotated[int, Field(gt=0, le=253_402_300_799_999)]
 IsoTime = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]
-MessageId = Annotated[str, Field(description="The messageId of the queue message.")]
+
+
+class _Message(_Model):
+    """What every element says of the queue message that it was made of."""
+
+    message_id: str
+    """The messageId of the queue message."""
+    receives: int = Field(ge=0)
+    """How often the queue has handed it out: ApproximateReceiveCount."""
+    sent_at_ms: int = Field(ge=0, le=253_402_300_799_999)
+    """When it was sent to the queue: SentTimestamp."""
+    subject_key: str
+    """Elements with the same one are settled one after the other."""
+
+
+class _Received(_Message):
+    receipt_handle: str = Field(repr=False)
+    """With it the message's return time is set. Neither logged nor passed on."""
 
 
 class Subject(_Model):
@@ -46,7 +63,7 @@ class Policy(_Model):
     window_ms: int = Field(ge=0)
     """0: the key alone decides. Otherwise copies lie at most this far apart."""
     order: Literal["none", "latest"]
-    """`latest`: an event older than the latest settled one of its lane is stale."""
+    """`latest`: an event older than the latest that was settled is stale."""
     latest: str | None = Field(None, pattern="^latest/")
     """Sort key of the row that holds the latest event; only with `order: latest`."""
 
@@ -69,13 +86,10 @@ class Trace(_Model):
     source: str | None = None
 
 
-class Event(_Model):
-    """One normalised event."""
+class ActionEvent(_Message):
+    """A normalised event as the data action gets it, without what changes the queue."""
 
-    message_id: MessageId
     kind: Literal["event"]
-    lane: str
-    """Events of one lane are settled one after the other."""
     version: Literal["1"]
     family: str
     free_family: Literal[True] | None = None
@@ -98,24 +112,24 @@ class Event(_Model):
     """Says where identity or time had to fall back."""
 
 
-class Copy(_Model):
+class Event(ActionEvent, _Received):
+    """One normalised event."""
+
+
+class Copy(_Received):
     """A message that carries the same logical event as another message of its batch."""
 
-    message_id: MessageId
     kind: Literal["copy"]
-    lane: str
     copy_of: str
     """The messageId of the one that was kept, whose verdict it shares."""
     occurred_at_ms: EpochMs
     trace: Trace
 
 
-class Parked(_Model):
+class Parked(_Received):
     """A message that holds no event, with its text and the reason."""
 
-    message_id: MessageId
     kind: Literal["parked"]
-    lane: str
     reason: ParkedReason
     detail: str
     first_sent_at_ms: EpochMs | None = None
@@ -124,14 +138,12 @@ class Parked(_Model):
     raw_ref: Reference | None = None
 
 
-class Deferred(_Model):
-    """An event that could not be prepared this time; its message returns to the queue."""
+class Retry(_Received):
+    """An event that could not be prepared this time; its message is handed back to the queue."""
 
-    message_id: MessageId
-    kind: Literal["deferred"]
-    lane: str
-    reason: DeferredReason
+    kind: Literal["retry"]
+    reason: RetryReason
     detail: str
 
 
-Element = Annotated[Event | Copy | Parked | Deferred, Field(discriminator="kind")]
+Element = Annotated[Event | Copy | Parked | Retry, Field(discriminator="kind")]

@@ -28,7 +28,7 @@ class Family:
     word: str = ""  # the state to show, where the topic alone tells it
     slots: tuple[str, ...] = ()  # names of the ids that only the topic's name holds
     latest: bool = False  # an event older than the latest that was settled is stale
-    lane: tuple[str, ...] = ()  # what tells apart more than one latest of a subject
+    latest_by: tuple[str, ...] = ()  # what tells apart more than one latest of a subject
 
 
 def _conversation(suffix: str, body: type, *state: str) -> Family:
@@ -55,7 +55,7 @@ def _snapshots(place: str, slot: str, field: str) -> Family:
         timed="participants",
         content=("participants", "recordingState", "securePause"),
         latest=True,
-        lane=(field,),
+        latest_by=(field,),
     )
 
 
@@ -67,7 +67,7 @@ def _counters(kind: str, *topics: str) -> Family:
         subject=(kind, f"{kind}Id"),
         whole=True,
         latest=True,
-        lane=("group", "data"),
+        latest_by=("group", "data"),
     )
 
 
@@ -133,7 +133,7 @@ FAMILIES = (
         state=("presenceDefinition.systemPresence", "source", "primary"),
         content=("message", "futurePresenceDefinition"),
         latest=True,
-        lane=("source",),
+        latest_by=("source",),
     ),
     Family(
         topics=("v2.users.{id}.routingStatus",),
@@ -176,7 +176,7 @@ FAMILIES = (
         identity=("id",),
         state=("joined", "user.id"),
         latest=True,
-        lane=("id",),
+        latest_by=("id",),
     ),
     Family(
         topics=("v2.conversations.{id}.transcription",),
@@ -268,7 +268,7 @@ FAMILIES = (
         state=("fileState",),
         whole=True,
         latest=True,
-        lane=("id",),
+        latest_by=("id",),
     ),
     Family(
         topics=("v2.users.{id}.voicemail.messages",),

@@ -85,11 +85,11 @@ def generic(template: str, topic: str, body: Json) -> Identity:
     )
 
 
-def latest_key(family: str, lane: Sequence[Any]) -> str:
-    """The sk of the row that holds the latest event of a lane within the subject."""
-    if not lane:
+def latest_key(family: str, by: Sequence[Any]) -> str:
+    """The sk of the row that holds the latest event of a subject, by what tells apart several."""
+    if not by:
         return f"latest/{family}"
-    parts = [value if type(value) is str else digest(value) for value in lane]
+    parts = [value if type(value) is str else digest(value) for value in by]
     return compose(f"latest/{family}/", ["", *parts])[1]
 
 

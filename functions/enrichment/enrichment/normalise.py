@@ -1,13 +1,13 @@
 """Turns one queue message into one element. Never raises, and never reads a clock."""
 
-import json
 from math import isinf
 from typing import Any
 
 from pydantic_core import ValidationError, to_json
 
 from enrichment import topics
-from enrichment.contract import FIRST_SENT, VERSION, ParkedReason
+from enrichment.budget import Budget, TooSlowError
+from enrichment.contract import VERSION, ParkedReason
 from enrichment.custom_events import Shape
 from enrichment.declared import declared
 from enrichment.envelope import (
@@ -20,7 +20,7 @@ from enrichment.envelope import (
 )
 from enrichment.identity import Json, generic, ids_of
 from enrichment.keys import idempotency_key, opaque, part, partition
-from enrichment.overflow import Element
+from enrichment.message import Element, Message, as_text, read
 from enrichment.times import AHEAD_MS, as_iso, choose, iso, maybe_ms, window_of
 
 _LONG_CHARS = 4096  # a shorter message cannot make an element's small parts large
@@ -31,96 +31,65 @@ _MOST_IDS = 24
 
 def normalise(record: Any) -> Element:
     """The element of one SQS record: an event, or parked with the reason why it is none."""
-    return prepare(record)[0]
+    return prepare(record, Budget())[0]
 
 
-def prepare(record: Any) -> tuple[Element, bytes]:
+def prepare(record: Any, budget: Budget) -> tuple[Element, bytes]:
     """The element of one SQS record, and the same as JSON."""
+    message = read(record)
     try:
-        message_id = record["messageId"]
-        text = record["body"]
-        sent_ms = maybe_ms(record["attributes"]["SentTimestamp"])
-    except (LookupError, TypeError):
-        message_id, text, sent_ms = _odd_record(record)
-    if type(record) is dict and record.get("messageAttributes"):
-        sent_ms = _first_sent_ms(record["messageAttributes"], sent_ms)
-    if type(text) is not str or type(message_id) is not str or not message_id.isascii():
-        message_id, text = _as_text(message_id), _as_text(text)
-    try:
-        element = _element(message_id, text, sent_ms)
-        return element, to_json(element)
+        budget.start()
+        try:
+            element = _element(message)
+            return element, to_json(element)
+        finally:
+            budget.end()
     except UnfitError as unfit:
-        parked = _parked(message_id, text, sent_ms, unfit.reason, unfit.detail)
+        parked = _parked(message, unfit.reason, unfit.detail)
+    except TooSlowError:
+        detail = "It took too much time to normalise: keep this message and report it."
+        parked = _parked(message, ParkedReason.TOO_SLOW, detail)
     except Exception as error:  # one bad message must not fail its whole batch
         detail = f"{type(error).__name__} while normalising: keep this message and report it."
-        parked = _parked(message_id, text, sent_ms, ParkedReason.UNEXPECTED, detail)
+        parked = _parked(message, ParkedReason.UNEXPECTED, detail)
     return parked, to_json(parked)
 
 
-def _element(message_id: str, text: str, sent_ms: int | None) -> Element:
-    value = parse(text)
+def _element(message: Message) -> Element:
+    value = parse(message.text)
     if type(value) is dict and "key" in value and value.get("kind") == "event":
-        return _replayed(message_id, value)
-    element = _event(message_id, open_event(value), sent_ms)
-    if len(text) > _LONG_CHARS:
+        return _replayed(message, value)
+    element = _event(message, open_event(value))
+    if len(message.text) > _LONG_CHARS:
         _cut(element)
     return element
 
 
-def _odd_record(record: Any) -> tuple[Any, Any, int | None]:
-    if not isinstance(record, dict):
-        return None, record, None
-    attributes = record.get("attributes")
-    sent = attributes.get("SentTimestamp") if isinstance(attributes, dict) else None
-    return record.get("messageId"), record.get("body"), maybe_ms(sent)
-
-
-def _first_sent_ms(attributes: Any, sent_ms: int | None) -> int | None:
-    """The time that a replayed message carries; one after its own SentTimestamp is not believed."""
-    attribute = attributes.get(FIRST_SENT) if isinstance(attributes, dict) else None
-    first_ms = maybe_ms(attribute.get("stringValue")) if isinstance(attribute, dict) else None
-    return min(filter(None, (first_ms, sent_ms)), default=None)
-
-
-def _as_text(value: Any) -> str:
-    """What should have been text: a queue sends no body that is an object, but people do."""
-    if value is None:
-        return ""
-    if type(value) is not str:
-        try:
-            value = json.dumps(value)
-        except (TypeError, ValueError, RecursionError):
-            value = f"({type(value).__name__} that cannot be written as JSON)"
-    return str(value).encode("utf-8", "backslashreplace").decode()
-
-
-def _parked(
-    message_id: str, text: str, sent_ms: int | None, reason: ParkedReason, detail: str
-) -> Element:
+def _parked(message: Message, reason: ParkedReason, detail: str) -> Element:
     parked: Element = {
-        "messageId": message_id,
+        **message.delivery,
         "kind": "parked",
-        "lane": message_id,
+        "subjectKey": message.id,
         "reason": reason.value,
         "detail": detail,
-        "raw": _as_text(text),
+        "raw": as_text(message.text),
     }
-    if sent_ms is not None:
-        parked["firstSentAtMs"] = sent_ms
+    if message.sent_ms is not None:
+        parked["firstSentAtMs"] = message.sent_ms
     return parked
 
 
-def _replayed(message_id: str, value: Element) -> Element:
-    """An element that an operator sends again keeps the key it was parked with."""
+def _replayed(message: Message, value: Element) -> Element:
+    """An element that a person sends again keeps the key it was parked with."""
     # Rare, and its models would cost every cold start more than all else.
     from enrichment.elements import Event
 
     wrong = "its idempotencyKey is not that of its key"
     try:
-        event = Event.model_validate(value)
+        event = Event.model_validate({"subjectKey": "", **value, **message.delivery})
         if event.idempotency_key == idempotency_key(event.key.pk, event.key.sk):
-            own = {"messageId": message_id, "lane": event.key.pk}
-            return {**event.model_dump(by_alias=True, exclude_none=True), **own}
+            written = event.model_dump(by_alias=True, exclude_none=True)
+            return {**written, "subjectKey": event.key.pk}
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         wrong = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
@@ -130,7 +99,8 @@ def _replayed(message_id: str, value: Element) -> Element:
     )
 
 
-def _event(message_id: str, opened: Opened, sent_ms: int | None) -> Element:
+def _event(message: Message, opened: Opened) -> Element:
+    sent_ms = message.sent_ms
     template, topic, body, detail, envelope = opened
     _refuse_large_numbers(body.values())
     event_id = None
@@ -178,9 +148,9 @@ def _event(message_id: str, opened: Opened, sent_ms: int | None) -> Element:
     ids.setdefault(f"{subject_type}Id", subject_id)
 
     element: Element = {
-        "messageId": message_id,
+        **message.delivery,
         "kind": "event",
-        "lane": pk,
+        "subjectKey": pk,
         "version": VERSION,
         "family": family,
         "topic": topic,

@@ -1,16 +1,16 @@
 """Keeps a batch below what Step Functions takes, by moving the largest parts to the bucket."""
 
 from collections.abc import Callable
-from typing import Any
 
 from pydantic_core import to_json
 
-from enrichment.contract import DeferredReason
+from enrichment.collapse import delivery_of
+from enrichment.contract import RetryReason
+from enrichment.message import Element
 
-Element = dict[str, Any]
 Write = Callable[[str, bytes], dict[str, str]]  # object key, content; answers where it is
 
-LIMIT_BYTES = 200 * 1024  # of 256 KiB: the machine adds lanes and verdicts of its own
+LIMIT_BYTES = 200 * 1024  # of 256 KiB: the machine adds verdicts of its own
 _MOVABLE_BYTES = 1024  # a smaller part gains nothing by being replaced with its reference
 _LONGEST_BUCKET = "b" * 63
 _ASCII = bytes(range(128))
@@ -19,7 +19,7 @@ _ASCII = bytes(range(128))
 class WriteError(Exception):
     """The bucket did not take an object."""
 
-    def __init__(self, reason: DeferredReason, detail: str) -> None:
+    def __init__(self, reason: RetryReason, detail: str) -> None:
         super().__init__(detail)
         self.reason = reason
         self.detail = detail
@@ -70,9 +70,9 @@ def fit(
     for at in reversed(range(len(answer))):
         if sum(sizes) <= limit:
             break
-        answer[at] = _deferred(
+        answer[at] = _retry(
             answer[at],
-            DeferredReason.BATCH_TOO_LARGE,
+            RetryReason.BATCH_TOO_LARGE,
             "The batch is too large for the state machine even without bodies: lower BatchSize.",
         )
         sizes[at] = size(to_json(answer[at]))
@@ -97,7 +97,7 @@ def _object_key(element: Element) -> str:
 
 
 def _write_side_by_side(elements: dict[int, Element], write: Write) -> dict[int, Element]:
-    """The elements with their parts in the bucket; deferred where it did not take one."""
+    """The elements with their parts in the bucket; handed back where it did not take one."""
     if not elements:
         return {}
     # Rare, and would cost every cold start.
@@ -113,15 +113,14 @@ def _written(element: Element, write: Write) -> Element:
     try:
         return _moved(element, write(_object_key(element), content)) or element
     except WriteError as error:
-        return _deferred(element, error.reason, error.detail)
+        return _retry(element, error.reason, error.detail)
 
 
-def _deferred(element: Element, reason: DeferredReason, detail: str) -> Element:
-    message_id = element["messageId"]
+def _retry(element: Element, reason: RetryReason, detail: str) -> Element:
     return {
-        "messageId": message_id,
-        "kind": "deferred",
-        "lane": message_id,
+        **delivery_of(element),
+        "kind": "retry",
+        "subjectKey": element["messageId"],
         "reason": reason.value,
         "detail": detail,
     }

@@ -1,0 +1,99 @@
+"""A message that takes too much processor time is parked, and its neighbours live."""
+
+import re
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
+from typing import Any
+
+import pytest
+from enrichment import budget, normalise
+
+from tests.enrichment.examples import conversation
+from tests.enrichment.sending import element, elements, record
+
+HOSTILE = "hostile"
+_QUADRATIC = re.compile("(a|a)+b")
+
+
+def in_python() -> None:
+    while True:
+        pass
+
+
+def in_a_regular_expression() -> None:
+    _QUADRATIC.match("a" * 60)
+
+
+def where_errors_are_caught() -> None:
+    while True:
+        with suppress(Exception):
+            in_python()
+
+
+SLOW = {
+    work.__name__: work for work in (in_python, in_a_regular_expression, where_errors_are_caught)
+}
+
+
+@pytest.fixture
+def slow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that a hostile message never ends; the budget is short, for the test's sake."""
+    work: Callable[[], None] = SLOW[request.param]
+    usual = normalise.open_event
+
+    def open_event(value: Any) -> Any:
+        if value["detail"]["eventBody"]["participantId"] == HOSTILE:
+            work()
+        return usual(value)
+
+    monkeypatch.setattr(normalise, "open_event", open_event)
+    monkeypatch.setattr(budget, "SECONDS", 0.1)
+
+
+@pytest.mark.parametrize("slow", SLOW, indirect=True)
+@pytest.mark.usefixtures("slow")
+def test_a_hostile_message_is_parked_and_its_neighbours_live() -> None:
+    hostile = conversation("user.start", participantId=HOSTILE)
+    good = conversation("user.start"), conversation("user.end")
+    start = time.thread_time()
+    answer = elements(
+        record(good[0], "before"),
+        record(hostile, "hostile-1"),
+        record(hostile, "hostile-2"),
+        record(good[1], "after"),
+    )
+    assert time.thread_time() - start < 1
+    assert [one["kind"] for one in answer] == ["event", "parked", "parked", "event"]
+    assert {one["reason"] for one in answer[1:3]} == {"TOO_SLOW"}
+    assert all(HOSTILE in one["raw"] for one in answer[1:3])
+
+
+def test_a_large_batch_of_good_messages_is_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The budget is a message's, not the batch's."""
+    monkeypatch.setattr(budget, "SECONDS", 0.02)
+    batch = [record(conversation("user.start", sessionId=f"s{n}"), str(n)) for n in range(5_000)]
+    assert {one["kind"] for one in normalised(batch)} == {"event"}
+
+
+def normalised(batch: list[Any]) -> list[dict[str, Any]]:
+    with budget.Budget() as watching:
+        return [normalise.prepare(one, watching)[0] for one in batch]
+
+
+def test_afterwards_nothing_is_watched() -> None:
+    before = signal.getsignal(signal.SIGPROF)
+    element(conversation("user.start"))
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGPROF) == before
+
+
+def test_a_thread_of_ones_own_is_served_without_a_watch() -> None:
+    """As `once` calls it; Lambda calls its handler in the main thread."""
+    found: list[Any] = []
+    thread = Thread(target=lambda: found.extend(elements(record(conversation("user.start")))))
+    thread.start()
+    thread.join()
+    assert [one["kind"] for one in found] == ["event"]
