@@ -40,11 +40,4 @@ class OutcomeLog:
 
 def settled(message_id: str, records: Records) -> OutcomeRecord | None:
     """What a message ended as."""
-    return next((r for r in history(message_id, records) if r.outcome in SETTLED), None)
-
-
-def history(message_id: str, records: Records) -> list[OutcomeRecord]:
-    """All that became of a message; one that was deferred goes on as another."""
-    found = list(records.get(message_id, ()))
-    deferred_to = next((record.deferred_to for record in found if record.deferred_to), None)
-    return found + history(deferred_to, records) if deferred_to else found
+    return next((r for r in records.get(message_id, ()) if r.outcome in SETTLED), None)

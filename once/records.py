@@ -41,7 +41,9 @@ class OutcomeRecord(BaseModel):
     lease_until_ms: int | None = Field(
         None, description="Of HELD: until when another execution may work on it."
     )
-    status: int | None = Field(None, description="The destination's HTTP status, where it gave one.")
+    status: int | None = Field(
+        None, description="The destination's HTTP status, where it gave one."
+    )
     retry_after_seconds: int | None = Field(None, description="Of RATE_LIMITED, as it was asked.")
     cause: str | None = Field(
         None, description="What was wrong, in a sentence of ours, without a word of the event."

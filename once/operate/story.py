@@ -101,7 +101,7 @@ def _root(message_id: str, histories: Histories) -> str:
     seen = {message_id}
     while message_id in histories:
         final = _final(histories[message_id])
-        parent = final.deferred_to
+        parent = None
         if final.reason == "COLLAPSED":
             parent = final.copy_of
         elif final.outcome is Outcome.DUPLICATE or final.reason in ("SETTLED_BEFORE", "HELD"):
@@ -110,16 +110,6 @@ def _root(message_id: str, histories: Histories) -> str:
             break
         seen.add(parent)
         message_id = parent
-    return message_id
-
-
-def _stand_in(message_id: str | None, histories: Histories) -> str | None:
-    """The message itself, or the fresh one that took its place in the queue."""
-    while message_id and message_id in histories:
-        fresh = _final(histories[message_id]).deferred_to
-        if fresh is None:
-            break
-        message_id = fresh
     return message_id
 
 
@@ -226,7 +216,7 @@ def _message(message_id: str, histories: Histories) -> Message:
         outcome=final.outcome,
         reason=final.reason,
         cause=cause,
-        because_of=final.deferred_to or _stand_in(earlier_id, histories),
+        because_of=earlier_id,
         text=_text(final, cause, earlier, len(history)),
         tries=len(history),
         recorded_at_ms=final.recorded_at_ms,
@@ -245,8 +235,6 @@ def _text(
         parts.append("in the same batch")
     elif earlier is not None and final.outcome is Outcome.DUPLICATE:
         parts.append(_apart(final.recorded_at_ms - earlier.recorded_at_ms))
-    if final.deferred_to is not None:
-        parts.append("its place in the queue was given to a fresh message")
     if tries > 1:
         parts.append(f"delivered {tries} times")
     return "; ".join(part for part in parts if part)

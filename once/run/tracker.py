@@ -184,12 +184,8 @@ class Tracker:
     def _refresh(self) -> None:
         new = list(self._log.new())
         with self._lock:
-            # A record may name the message that an earlier one of the same look was deferred to.
-            waiting, taken = [*self._unclaimed, *new], True
-            while taken and waiting:
-                left = [record for record in waiting if not self._take(record)]
-                waiting, taken = left, len(left) < len(waiting)
-            self._unclaimed = waiting
+            waiting = [*self._unclaimed, *new]
+            self._unclaimed = [record for record in waiting if not self._take(record)]
         if time.monotonic() - self._queues_read_at >= _QUEUE_SECONDS:
             self._queues_read_at = time.monotonic()
             self._look_for_dead_letters()
@@ -199,9 +195,7 @@ class Tracker:
         course = self._of_message.get(record.message_id)
         if course is None:
             return False
-        if record.deferred_to is not None:
-            self._of_message[record.deferred_to] = course
-        # A message delivered twice may be judged twice, even be deferred to two fresh ones.
+        # A message delivered twice may be judged twice.
         if (
             course.outcome is Outcome.RETRY
             or _RANKS[Outcome(record.outcome)] < _RANKS[course.outcome]
