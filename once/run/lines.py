@@ -119,7 +119,7 @@ def bus_entry(text: str) -> dict[str, Any] | None:
     """The line as an entry of PutEvents; None where a bus cannot carry it."""
     try:
         event = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(event, dict):
         return None

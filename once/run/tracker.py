@@ -241,7 +241,7 @@ class Tracker:
 def _envelope_id(body: str) -> str:
     try:
         event = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     found = event.get("id") if isinstance(event, dict) else None
     return found if isinstance(found, str) else ""
