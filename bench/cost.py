@@ -30,7 +30,7 @@ BATCH = 10
 BATCHES = 40
 LONELY = 60  # batches of one
 WORKERS = 4
-LOG_GROUPS = ("OutcomeLogGroup", "EnrichmentLogGroup", "DataActionLogGroup")
+LOG_GROUPS = ("OutcomeLogGroup", "EnrichmentLogGroup", "DataActionLogGroup", "PacingLogGroup")
 ENRICHMENT_EVENTS = 2_000
 MOST_OFF = 0.03  # by which the sum of its parts may miss a mixed run
 
@@ -70,16 +70,16 @@ class Run:
         everything, errors = (
             [machine_log.size(one, level) for one in seen.executions] for level in ("ALL", "ERROR")
         )
-        action = [f for f in seen.functions if "DataAction" in f["name"]]
+        called = Counter(function["name"] for function in seen.functions)
         return {
             "storeCalls": len(seen.store),
             "writeUnits": sum(call["write"] for call in seen.store),
             "readUnits": sum(call["read"] for call in seen.store),
-            "actionCalls": len(action),
-            "enrichmentCalls": len(seen.functions) - len(action),
+            "actionCalls": _of_function(called, "DataAction"),
+            "enrichmentCalls": _of_function(called, "Enrichment"),
+            "pacingCalls": _of_function(called, "Pacing"),
             "executions": len(seen.executions),
             "states": sum(len(one["states"]) for one in seen.executions),
-            "lanes": sum(len({lane for *_, lane in e["states"]} - {None}) for e in seen.executions),
             "inputBytes": sum(one["inputBytes"] for one in seen.executions),
             "machineLogBytesAll": sum(size for _, size in everything),
             "machineLogBytesError": sum(size for _, size in errors),
@@ -98,11 +98,11 @@ class Run:
         return len(found)
 
     def _logged(self) -> Counts:
-        outcomes, enrichment, action = (
+        outcomes, *functions = (
             sum(len(text.encode()) + machine_log.OVERHEAD_BYTES for text in self._texts(group))
             for group in LOG_GROUPS
         )
-        return {"outcomeLogBytes": outcomes, "functionLogBytes": enrichment + action}
+        return {"outcomeLogBytes": outcomes, "functionLogBytes": sum(functions)}
 
     def _texts(self, group: str) -> list[str]:
         resource = self._stack.client("cloudformation").describe_stack_resource(
@@ -114,6 +114,10 @@ class Run:
             .paginate(logGroupName=resource["StackResourceDetail"]["PhysicalResourceId"])
         )
         return [event["message"] for page in pages for event in page["events"]]
+
+
+def _of_function(called: Counter[str], name: str) -> int:
+    return sum(number for function, number in called.items() if name in function)
 
 
 def messages(bodies: Bodies) -> list[dict[str, Any]]:

@@ -51,7 +51,7 @@ def _history(execution: dict[str, Any]) -> Iterator[Line]:
     for kind, name, _ in execution["states"]:
         yield f"{kind}StateEntered", {"name": name}
         yield f"{kind}StateExited", {"name": name}
-    yield from _lanes(execution["states"])
+    yield from _rounds(execution["states"])
     for kind, resource, error in execution["tasks"]:
         about = _about(resource)
         if kind == "TaskFailed":
@@ -62,13 +62,20 @@ def _history(execution: dict[str, Any]) -> Iterator[Line]:
     yield "ExecutionSucceeded", {}
 
 
-def _lanes(states: Iterable[tuple[str, str, int | None]]) -> Iterator[Line]:
-    lanes = {lane for _, _, lane in states if lane is not None}
-    yield "MapStateStarted", {"length": len(lanes)}
-    for lane in lanes:
-        yield "MapIterationStarted", {"index": lane, "name": "SettleLanes"}
-        yield "MapIterationSucceeded", {"index": lane, "name": "SettleLanes"}
-    yield "MapStateSucceeded", {}
+def _rounds(states: Iterable[tuple[str, str, int | None]]) -> Iterator[Line]:
+    """Each entry of a map counts its iterations from 0."""
+    rounds: list[tuple[str, set[int]]] = []
+    for kind, name, index in states:
+        if index is not None:
+            rounds[-1][1].add(index)
+        elif kind == "Map":
+            rounds.append((name, set()))
+    for name, iterations in rounds:
+        yield "MapStateStarted", {"length": len(iterations)}
+        for index in sorted(iterations):
+            yield "MapIterationStarted", {"index": index, "name": name}
+            yield "MapIterationSucceeded", {"index": index, "name": name}
+        yield "MapStateSucceeded", {}
 
 
 def _about(resource: str) -> dict[str, Any]:

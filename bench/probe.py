@@ -125,8 +125,9 @@ def _watch_functions() -> None:
     call = stepfunctions._call_lambda
 
     def call_and_die(function: str, payload: Any) -> Any:
-        owner = payload.get("execution", "") if isinstance(payload, dict) else ""
-        run_id, message_id = _run_of(owner), owner.rpartition("#")[2]
+        asked = payload if isinstance(payload, dict) else {}
+        owner = asked.get("execution", "")
+        run_id, message_id = asked.get("run") or _run_of(owner), owner.rpartition("#")[2]
         if _strikes("dies-before-act", message_id):
             # What acted without its mark is another fault's case.
             with _unmarked:
@@ -170,8 +171,8 @@ def _watch_states() -> None:
 def _noted(execute: Any, kind: str) -> Any:
     def noted(state: Any, given: Any, *rest: Any) -> Any:
         context = rest[-1]
-        lane = context.get("Map", {}).get("Item", {}).get("Index")
-        entry = [kind, context["State"]["Name"], lane]
+        index = context.get("Map", {}).get("Item", {}).get("Index")
+        entry = [kind, context["State"]["Name"], index]
         with _lock:
             _states.setdefault(context["Execution"]["Id"], []).append(entry)
         return execute(state, given, *rest)
@@ -191,8 +192,7 @@ def _forget_fifo_after(seconds: float) -> None:
 
 if __name__ == "__main__":
     SEEN.touch()
-    server._name_lambda_errors()
-    server._remember_whole_pipes()
+    server.put_right()
     _watch_store()
     _watch_functions()
     _watch_states()

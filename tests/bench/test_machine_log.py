@@ -3,7 +3,12 @@
 from bench.machine_log import OVERHEAD_BYTES, size
 
 ACTED = {
-    "states": [["Pass", "OpenBatch", None], ["Task", "ClaimKey", 0], ["Task", "RunAction", 0]],
+    "states": [
+        ["Pass", "OpenBatch", None],
+        ["Map", "SettleEvents", None],
+        ["Task", "ClaimKey", 0],
+        ["Task", "RunAction", 0],
+    ],
     "tasks": [
         ["TaskScheduled", "arn:aws:states:::dynamodb:putItem", ""],
         ["TaskSucceeded", "arn:aws:states:::dynamodb:putItem", ""],
@@ -12,7 +17,7 @@ ACTED = {
     ],
 }
 REFUSED = {
-    "states": [["Task", "ClaimKey", 0]],
+    "states": [["Map", "SettleEvents", None], ["Task", "ClaimKey", 0]],
     "tasks": [
         ["TaskScheduled", "arn:aws:states:::dynamodb:putItem", ""],
         [
@@ -26,9 +31,16 @@ REFUSED = {
 
 def test_level_all_logs_each_state_twice_and_each_task_three_times():
     events, log_bytes = size(ACTED, "ALL")
-    # started, succeeded; 3 states; 2 tasks; the map's two lines and two for its one lane
-    assert events == 2 + 3 * 2 + 2 * 3 + 2 + 2
+    # started, succeeded; 4 states; 2 tasks; the map's two lines and two for its one iteration
+    assert events == 2 + 4 * 2 + 2 * 3 + 2 + 2
     assert 250 * events < log_bytes < 450 * events
+
+
+def test_each_round_has_a_map_of_its_own_that_counts_from_0():
+    one_round = size(ACTED, "ALL")[0]
+    again = {"states": ACTED["states"] + ACTED["states"][1:], "tasks": ACTED["tasks"] * 2}
+    # 3 states; 2 tasks; the map's two lines and two for its one iteration
+    assert size(again, "ALL")[0] - one_round == 3 * 2 + 2 * 3 + 2 + 2
 
 
 def test_level_error_logs_nothing_of_a_success_and_one_line_of_a_refused_claim():
