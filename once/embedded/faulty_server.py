@@ -41,7 +41,7 @@ class _Call:
 
     @property
     def keys(self) -> list[str]:
-        """The event of the state's lane; outside of the lanes, those of the whole batch."""
+        """The event of the state's iteration; outside of the map, those of the whole batch."""
         event = self.context["variables"].get("event", {})
         return [event["idempotencyKey"]] if "idempotencyKey" in event else self.batch
 
@@ -89,7 +89,7 @@ def _kill_executions(dice: Dice) -> None:
             if how < 0.5:
                 raise _KilledError
         result = invoke(resource, arguments)
-        if arn in killed:  # by this call, or by another lane meanwhile
+        if arn in killed:  # by this call, or by another event's meanwhile
             raise _KilledError
         return result
 
@@ -160,6 +160,10 @@ def _invocation(event: Any) -> tuple[str, str, list[str]]:
     """Which function it is for, what tells it from others, and whom it is about."""
     if isinstance(event, list):
         return "enrichment", event[0]["body"], [record["messageId"] for record in event]
+    if "ask" in event:
+        about = [one["messageId"] for one in event["events"]]
+        subjects = [one["subjectKey"] for one in event["events"]]
+        return "pacing", f"{event['ask']} {subjects}", about
     key: str = event["event"]["idempotencyKey"]
     return "data_action", key, [key]
 

@@ -43,7 +43,7 @@ class Pipe(_Section):
 
 
 class Function(_Section):
-    """One of the two Lambda functions, at each invocation."""
+    """One of the Lambda functions, at each invocation."""
 
     throttled: Chance = 0
     killed: Chance = 0
@@ -83,6 +83,7 @@ class Faults(_Section):
     execution: Execution = Execution()
     table: Table = Table()
     data_action: Function = Function()
+    pacing: Function = Function()
     destination: Destination = Destination()
 
     @classmethod

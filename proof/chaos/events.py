@@ -26,14 +26,14 @@ Event = dict[str, Any]
 class Happening:
     """Something that must act once, unless it is broken or a newer state of its lane is known.
 
-    What is hopeless is never let in by the destination, and has to end as a dead letter.
+    What is poison fails whenever it is called for, and has to be given up.
     """
 
     name: str
     at_ms: int
     lane: str | None = None
     broken: bool = False
-    hopeless: bool = False
+    poison: bool = False
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Stream:
 
     lines: list[str] = field(default_factory=list)
     told: list[Happening] = field(default_factory=list)
-    shut_out: list[str] = field(default_factory=list)  # conversations of what is hopeless
+    poisoned: list[str] = field(default_factory=list)  # conversations of what is poison
     _by_content: dict[str, Happening] = field(default_factory=dict)
 
     def tell(self, happening: Happening, event: Event | str) -> None:
@@ -246,14 +246,14 @@ class Centre:
 
             self._happens(f"member {user}", tell, at_ms=at_ms)
 
-    def shut_out(self) -> None:
+    def poison(self) -> None:
         conversation, at_ms = self._id(), self._later()
         body = {"eventTime": at_ms, "conversationId": conversation, "participantId": self._id()}
         self._happened += 1
-        happening = Happening(f"h{self._happened}", at_ms, hopeless=True)
+        happening = Happening(f"h{self._happened}", at_ms, poison=True)
         template = "v2.detail.events.conversation.{id}.customer.start"
         self.stream.tell(happening, self._genesys(template, conversation, body, at_ms + 300))
-        self.stream.shut_out.append(conversation)
+        self.stream.poisoned.append(conversation)
 
     def cut_off(self) -> None:
         self._happened += 1
@@ -261,11 +261,12 @@ class Centre:
         self.stream.tell(happening, f'{{"id": "{self._id()}", "detail": {{')
 
 
-def chaos_stream(seed: int, lines: int, *, hopeless: int = 0) -> Stream:
+def chaos_stream(seed: int, lines: int, *, poison: int = 0) -> Stream:
     """So many lines of calls, agents, queues, chats and memberships, and a few that are broken."""
     centre, random = Centre(seed), Random(seed)  # noqa: S311
-    for _ in range(hopeless):  # first, as they take the longest
-        centre.shut_out()
+    # First, as they take the longest, and are given up only while others are answered.
+    for _ in range(poison):
+        centre.poison()
     scenes: Mapping[Callable[[], None], int] = {
         centre.call: 40,
         centre.agent: 15,

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from once.project import ROOT
 from once.run.command import Display, Plan, run
@@ -12,15 +13,26 @@ from proof.chaos.verdict import Verdict, judge
 CHAOS = ROOT / "once" / "examples" / "chaos.toml"
 
 
+def destination(stream: Stream, hanging: int) -> dict[str, Any]:
+    """Fails for what is poison; after a third of the lines so many calls in a row hang, whoever
+    makes them. That opens the breaker, and the last of them are its probes."""
+    answered = len(stream.lines) // 3
+    return {
+        "rules": [
+            *({"match": {"conversationId": c}, "then": 500} for c in stream.poisoned),
+            {"replies": ["ok"] * answered + ["timeout"] * hanging},
+        ]
+    }
+
+
 def play(
-    stream: Stream, folder: Path, display: Display, *, receives: int = 50
+    stream: Stream, folder: Path, display: Display, *, max_tries: int, hanging: int
 ) -> tuple[Report, Verdict]:
-    """`folder` is for the files of the run; a message is received `receives` times at most."""
-    events, destination = folder / "events.jsonl", folder / "events.destination.json"
+    """`folder` is for the files of the run."""
+    events, beside = folder / "events.jsonl", folder / "events.destination.json"
     events.write_text("".join(f"{line}\n" for line in stream.lines))
-    refusals = [{"match": {"conversationId": c}, "then": 403} for c in stream.shut_out]
-    destination.write_text(json.dumps({"rules": refusals}))
-    # A webhook is told the whole body, from which it follows what really happened.
-    parameters = {"ActionTarget": "webhook", "MaxReceiveCount": str(receives)}
+    beside.write_text(json.dumps(destination(stream, hanging)))
+    # A webhook is sent the whole body, from which it follows what really happened.
+    parameters = {"ActionTarget": "webhook", "MaxTries": str(max_tries)}
     report, received = run(Plan(events, parameters=parameters, faults=CHAOS), display)
-    return report, judge(stream, report, received.log, receives)
+    return report, judge(stream, report, received.log, max_tries)

@@ -10,6 +10,7 @@ from proof.chaos.events import Happening, Stream
 
 # With Timing=fast no execution begins a call later than 8 s after it began itself.
 IN_WORK_MS = 10_000
+MAX_RECEIVES = 1_000  # SQS's largest, as template.yaml has it
 
 
 @dataclass
@@ -40,13 +41,15 @@ class Verdict:
         )
 
 
-def judge(stream: Stream, report: Report, requests: Iterable[Received], receives: int) -> Verdict:
-    """`receives` is how often a message was tried before it became a dead letter."""
+def judge(stream: Stream, report: Report, requests: Iterable[Received], max_tries: int) -> Verdict:
+    """`max_tries` is after how many failed tries an event is given up."""
     assert report.faults is not None
     verdict = Verdict()
     requests = [one for one in requests if one.facts]
     effects, twice = _effects(stream, requests)
     refused = {_told(stream, one) for one in requests if one.status == 422}
+    failures = Counter(_told(stream, one) for one in requests if _failed(one))
+    given_up = {happening for happening, count in failures.items() if count >= max_tries}
     unexcused = {act.idempotency_key for act in report.faults.repeated_acts if not act.because}
     verdict.repeated = len(report.faults.repeated_acts) - len(unexcused)
     twice |= {_told(stream, one) for one in requests if one.facts["idempotencyKey"] in unexcused}
@@ -61,7 +64,7 @@ def judge(stream: Stream, report: Report, requests: Iterable[Received], receives
             verdict.acted += 1
         elif Outcome.PARKED in found:
             verdict.parked.append(happening.name)
-            if not happening.broken and happening not in refused:
+            if not happening.broken and happening not in refused | given_up:
                 verdict.parked_for_nothing.append(happening.name)
         elif Outcome.STALE in found:
             verdict.stale += 1
@@ -69,8 +72,12 @@ def judge(stream: Stream, report: Report, requests: Iterable[Received], receives
                 verdict.stale_for_nothing.append(happening.name)
         elif found != {Outcome.RETRY}:
             verdict.lost.append(happening.name)
-    _look_at_the_dead(verdict, stream, report, effects, receives)
+    _look_at_the_rest(verdict, stream, report, effects)
     return verdict
+
+
+def _failed(request: Received) -> bool:
+    return request.status is None or request.status >= 500
 
 
 def _told(stream: Stream, request: Received) -> Happening:
@@ -101,21 +108,18 @@ def _stale_over_newer(stream: Stream, requests: Iterable[Received]) -> Iterator[
         acts[happening.lane].append((happening, request.at_ms))
 
 
-def _look_at_the_dead(
-    verdict: Verdict,
-    stream: Stream,
-    report: Report,
-    effects: Counter[Happening],
-    receives: int,
+def _look_at_the_rest(
+    verdict: Verdict, stream: Stream, report: Report, effects: Counter[Happening]
 ) -> None:
+    """What was never settled must be a dead letter, and a message is one after 1,000 receives."""
     assert report.faults is not None
     letters = {letter.line: letter for letter in report.faults.dead_letters}
     for line, happening in enumerate(stream.told, 1):
         letter = letters.get(line)
         if letter is not None:
             verdict.dead.append(f"{happening.name}: {letter.reason}")
-            # Each of its tries needs a fault that ended it.
-            if sum(letter.met.values()) < receives and not happening.hopeless:
+            # Each of its receives needs a fault that ended it.
+            if sum(letter.met.values()) < MAX_RECEIVES:
                 verdict.dead_for_nothing.append(happening.name)
         elif report.events[line - 1].outcome is Outcome.RETRY and not effects[happening]:
             verdict.lost.append(happening.name)

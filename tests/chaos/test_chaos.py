@@ -11,6 +11,7 @@ from proof.chaos.play import play
 
 EVENTS = 300
 SEED = 4
+POISON = 2
 
 
 class Quiet:
@@ -23,15 +24,19 @@ class Quiet:
 
 @pytest.mark.embedded
 def test_in_chaos_nothing_is_lost_and_nothing_acts_twice(tmp_path: Path) -> None:
-    report, verdict = play(chaos_stream(SEED, EVENTS), tmp_path, Quiet())
+    stream = chaos_stream(SEED, EVENTS, poison=POISON)
+    report, verdict = play(stream, tmp_path, Quiet(), max_tries=3, hanging=30)
     assert verdict.faultless, asdict(verdict)
     assert report.settled
     assert report.received == EVENTS
     assert verdict.acted > EVENTS / 2
     assert verdict.parked, "some are cut off, and some are refused"
+    given_up = [line.line for line in report.events if line.reason == "GAVE_UP"]
+    assert given_up == [1, 2], "the two that always fail, and no other"
+    assert not verdict.dead
     assert verdict.repeated, "some answers were lost, which is the one double there may be"
     assert report.faults is not None
-    # The two of the enrichment are rare in so few batches.
+    # Those of the enrichment and of pacing are rare in so few batches.
     assert set(report.faults.happened) >= {
         "data_action.killed",
         "data_action.throttled",
@@ -40,6 +45,7 @@ def test_in_chaos_nothing_is_lost_and_nothing_acts_twice(tmp_path: Path) -> None
         "destination.hung_up",
         "destination.rate_limited",
         "destination.refused",
+        "destination.silent",
         "execution.killed",
         "pipe.delete_lost",
         "pipe.delivered_twice",

@@ -7,13 +7,14 @@ from typing import Any
 from once.genesys.server import Received
 from once.run.report import DeadLetter, FaultsReport, LineReport, Outcome, RepeatedAct, Report
 from proof.chaos.events import Happening, Stream, chaos_stream
-from proof.chaos.verdict import Verdict, judge
+from proof.chaos.verdict import MAX_RECEIVES, Verdict, judge
+from proof.template import RESOURCES
 
 OLD, NEW = Happening("old", 1_000, lane="agent"), Happening("new", 2_000, lane="agent")
 ALONE = Happening("alone", 1_500)
 CUT = Happening("cut", 1_500, broken=True)
-SHUT_OUT = Happening("shut out", 1_500, hopeless=True)
-RECEIVES = 5
+POISON = Happening("poison", 1_500, poison=True)
+MAX_TRIES = 3
 PROCESSED, DUPLICATE, STALE, PARKED, RETRY = Outcome
 
 
@@ -63,7 +64,7 @@ def verdict(
         seconds=1,
         faults=FaultsReport(seed=1, happened={}, repeated_acts=acts, dead_letters=list(dead)),
     )
-    return judge(stream, report, requests, RECEIVES)
+    return judge(stream, report, requests, MAX_TRIES)
 
 
 def test_each_acted_once_with_its_copies_is_faultless() -> None:
@@ -128,27 +129,40 @@ def test_only_what_is_broken_or_refused_is_parked() -> None:
     assert verdict([(ALONE, PARKED)], request(1, "a", 422, acted=False)).faultless
 
 
+def test_what_is_given_up_must_have_failed_as_often_as_it_may() -> None:
+    failed = [request(1, "a", status, acted=False) for status in (500, None, 503)]
+    given_up = verdict([(POISON, PARKED)], *failed)
+    assert (given_up.faultless, given_up.parked) == (True, ["poison"])
+    assert verdict([(POISON, PARKED)], *failed[1:]).parked_for_nothing == ["poison"]
+    limited = request(1, "a", 429, acted=False)
+    assert verdict([(POISON, PARKED)], *failed[1:], limited).parked_for_nothing == ["poison"]
+
+
 def letter(line: int = 1, **met: int) -> DeadLetter:
     return DeadLetter(line=line, reason="SETUP_FAULT", met=met)
 
 
-def test_a_dead_letter_wants_a_fault_for_each_of_its_tries() -> None:
+def test_a_dead_letter_wants_a_fault_for_each_of_its_receives() -> None:
     told = [(ALONE, RETRY)]
     assert verdict(told, dead=[letter()]).dead_for_nothing == ["alone"]
-    assert verdict(told, dead=[letter(killed=RECEIVES - 1)]).dead_for_nothing == ["alone"]
-    killed = verdict(told, dead=[letter(killed=RECEIVES - 1, throttled=1)])
+    assert verdict(told, dead=[letter(killed=MAX_RECEIVES - 1)]).dead_for_nothing == ["alone"]
+    killed = verdict(told, dead=[letter(killed=MAX_RECEIVES - 1, throttled=1)])
     assert (killed.faultless, killed.dead) == (True, ["alone: SETUP_FAULT"])
 
 
-def test_what_is_never_let_in_may_die_but_not_get_lost() -> None:
-    assert verdict([(SHUT_OUT, RETRY)], dead=[letter()]).faultless
-    assert verdict([(SHUT_OUT, RETRY)]).lost == ["shut out"]
-    assert verdict([(SHUT_OUT, PROCESSED)]).lost == ["shut out"]
+def test_a_message_dies_after_as_many_receives_as_the_template_says() -> None:
+    queue = RESOURCES["EventQueue"]["Properties"]
+    assert queue["RedrivePolicy"]["maxReceiveCount"] == MAX_RECEIVES
+
+
+def test_what_always_fails_is_lost_where_nothing_keeps_it() -> None:
+    assert verdict([(POISON, RETRY)]).lost == ["poison"]
+    assert verdict([(POISON, PROCESSED)]).lost == ["poison"]
 
 
 def test_a_dead_letter_whose_copy_is_called_a_duplicate_is_lost() -> None:
-    told = [(SHUT_OUT, RETRY), (SHUT_OUT, DUPLICATE)]
-    assert verdict(told, dead=[letter()]).lost == ["shut out"]
+    told = [(POISON, RETRY), (POISON, DUPLICATE)]
+    assert verdict(told, dead=[letter()]).lost == ["poison"]
 
 
 def test_a_stream_is_the_same_for_the_same_seed_and_has_copies_of_every_kind() -> None:
@@ -160,7 +174,7 @@ def test_a_stream_is_the_same_for_the_same_seed_and_has_copies_of_every_kind() -
     kinds = {(happening.lane or "call").split()[0] for happening in told if not happening.broken}
     assert kinds == {"call", "presence", "routing", "snapshot", "chat", "member"}
     assert any(happening.broken for happening in told)
-    assert not any(happening.hopeless for happening in told)
+    assert not any(happening.poison for happening in told)
     assert 60 < len(stream.lines) - len(told) < 180
     for line, happening in zip(stream.lines, stream.told, strict=True):
         if not happening.broken:
@@ -169,10 +183,10 @@ def test_a_stream_is_the_same_for_the_same_seed_and_has_copies_of_every_kind() -
             assert stream.about(topic, detail.get("eventBody", detail)) == happening
 
 
-def test_what_is_shut_out_is_in_the_stream_as_often_as_asked() -> None:
-    stream = chaos_stream(7, 100, hopeless=3)
-    hopeless = [happening for happening in stream.told if happening.hopeless]
-    assert len(hopeless) == len(set(stream.shut_out)) == 3
-    for happening, conversation in zip(hopeless, stream.shut_out, strict=True):
+def test_poison_is_in_the_stream_as_often_as_asked() -> None:
+    stream = chaos_stream(7, 100, poison=3)
+    poison = [happening for happening in stream.told if happening.poison]
+    assert len(poison) == len(set(stream.poisoned)) == 3
+    for happening, conversation in zip(poison, stream.poisoned, strict=True):
         line = stream.lines[stream.told.index(happening)]
         assert json.loads(line)["detail"]["eventBody"]["conversationId"] == conversation
