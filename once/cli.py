@@ -65,8 +65,8 @@ ENTRIES = {
     "dead-letters": Entry(OPERATE, "once.operate.dead_letters", "Events that are no longer tried"),
     "forget": Entry(OPERATE, "once.operate.forget", "Let the next copy of an event act again"),
     "check": Entry(OPERATE, "once.operate.check", "Try every edge of a stack with canaries"),
-    "pause": Entry(OPERATE, "once.operate.pipe", "Stop taking events from the queue"),
-    "resume": Entry(OPERATE, "once.operate.pipe", "Take events from the queue again"),
+    "hold": Entry(OPERATE, "once.operate.hold", "Let nobody call the destination for a while"),
+    "resume": Entry(OPERATE, "once.operate.hold", "Let calls flow again, and start the pipe"),
     "template": Entry(
         OPERATE,
         "once.project",

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from once.errors import OnceError
-from once.operate import gate, log
+from once.operate import log, pace
 from once.operate import phrases as words
 from once.operate.bulk import work_through
 from once.operate.canaries import Canaries, Canary
@@ -15,7 +15,7 @@ from once.operate.command import ATTENTION, Operation, Yes, command
 from once.operate.model import Model
 from once.operate.queues import Reading
 from once.operate.stack import Stack
-from once.outcomes import Records, history, settled
+from once.outcomes import Records, settled
 from once.records import OutcomeRecord
 from once.run.report import Outcome
 from once.screen import screen
@@ -96,11 +96,11 @@ def _refuse_where_it_would_harm(stack: Stack) -> None:
             "This stack calls a function of your own (ActionFunctionArn), which would take the "
             "canaries for events.\nDeploy without it to check the rest."
         )
-    destination = gate.destination(stack, log.now_ms())
-    if destination is not None and destination.next_probe_at_ms is not None:
+    breaker = pace.breaker(stack, log.now_ms())
+    if breaker.state is not pace.State.CLOSED:
+        said = breaker.text(log.now_ms())
         raise OnceError(
-            f"The {destination.text(log.now_ms())}: a canary would be taken for the probe.\n"
-            "Check again when it is up."
+            f"{said[:1].upper()}{said[1:]}: canaries would wait too.\nCheck again when calls flow."
         )
     pipe = stack.client("pipes").describe_pipe(Name=stack.outputs["PipeName"])
     if pipe["CurrentState"] != "RUNNING":
@@ -181,8 +181,8 @@ def _edges(canaries: Canaries, records: Records, parked: int) -> Iterator[Edge]:
 
 def _hand_back(canaries: Canaries, records: Records) -> Iterator[Edge]:
     """The batch report as the pipe reads it: this one comes again, and only this one."""
-    story = history(canaries.failing.message_ids[0], records)
-    failed = any(record.reason == "ACTION_UNANSWERED" for record in story)
+    story = records.get(canaries.failing.message_ids[0], ())
+    failed = any(record.reason == "CALL_FAILED" for record in story)
     acted = any(record.outcome is Outcome.PROCESSED for record in story)
     said = "; ".join(f"{record.outcome}, {record.reason}" for record in story) or "no outcome"
     yield Edge(edge="an action that fails is tried again later", works=failed and acted, said=said)
@@ -192,7 +192,7 @@ def _hand_back(canaries: Canaries, records: Records) -> Iterator[Edge]:
         if len(records.get(canary.message_ids[0], ())) > 1
     ]
     works: bool | None = False
-    if not failed or any(record.deferred_to for record in story):
+    if not failed:
         works, said = None, "not tried: nothing was handed back; check again in a quiet hour"
     elif not acted:
         said = "what was handed back did not come again"

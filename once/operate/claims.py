@@ -39,6 +39,8 @@ class Claim(BaseModel):
     copies: int = 0
     outcome: str | None = None
     done_at: int | None = None
+    tries: int = 0
+    cause: str = ""
 
     @property
     def key(self) -> str:
@@ -50,12 +52,17 @@ class Claim(BaseModel):
         """`once forget` opened it; the next copy of the event acts again, as a new occurrence."""
         return self.status is Status.FAILED and self.occurrence < 0
 
+    @property
+    def forgotten_at_ms(self) -> int | None:
+        """When `once forget` opened it, however it ended since."""
+        return -self.occurrence if self.occurrence < 0 else None
+
     def held(self, now_ms: int) -> bool:
         return self.status is Status.IN_PROGRESS and self.lease_until >= now_ms
 
 
 class Latest(BaseModel):
-    """The row of the newest state that passed in one lane of a subject."""
+    """The row of the newest state that passed of one family of a subject."""
 
     pk: str
     sk: str

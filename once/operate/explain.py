@@ -10,10 +10,11 @@ from pydantic import Field
 from rich.markup import escape
 
 from once.errors import OnceError
-from once.operate import claims, executions, log
+from once.operate import asked, claims, executions, log
 from once.operate import phrases as words
 from once.operate.causes import message_of
 from once.operate.command import Operation, command
+from once.operate.deliveries import lines
 from once.operate.model import Model
 from once.operate.queues import depth
 from once.operate.stack import Stack
@@ -65,6 +66,9 @@ def explain(
         ),
     ],
     days: Annotated[int, typer.Option(min=1, help="How far back to search the outcome log.")] = 14,
+    unfolded: Annotated[
+        bool, typer.Option("--all", help="Show each delivery, equal ones too.")
+    ] = False,
 ) -> None:
     """Tell what was decided about a conversation, user, queue or message, and because of what."""
     if not thing.strip("/ "):
@@ -80,7 +84,7 @@ def explain(
             f"Nothing is known of {thing}: neither a claim nor a record of the last {days} days.\n"
             f"{queued if waiting else 'L'}ook further back with --days."
         )
-    at.answer(explanation, _view(explanation))
+    at.answer(explanation, _view(explanation, unfolded))
 
 
 def of(stack: Stack, thing: str, days: int) -> Explanation:
@@ -125,7 +129,6 @@ def _is_about(record: OutcomeRecord, text: str) -> bool:
         (record.pk or "").rpartition("/")[2],
         record.message_id,
         record.copy_of,
-        record.deferred_to,
         record.envelope_id,
         record.event_id,
         message_of(record.because),
@@ -160,7 +163,7 @@ def _ids(message: Message) -> set[str | None]:
     return {message.message_id, message.envelope_id}
 
 
-def _view(explanation: Explanation) -> Iterator[str]:
+def _view(explanation: Explanation, unfolded: bool) -> Iterator[str]:
     for subject in explanation.subjects:
         yield ""
         yield _title(subject)
@@ -173,7 +176,7 @@ def _view(explanation: Explanation) -> Iterator[str]:
             if moment[:10] != day:
                 day = moment[:10]
                 yield f"[dim]{day} (UTC)[/]"
-            yield from _event(event, moment[11:], explanation.executions)
+            yield from _event(event, moment[11:], explanation.executions, unfolded)
     if explanation.waiting:
         yield f"[dim]Not in this: {words.events(explanation.waiting)} still on the queue.[/]"
     if explanation.only_observes:
@@ -190,15 +193,25 @@ def _title(subject: Subject) -> str:
     return f"[bold]{escape(kind)} {escape(name)}[/]{of}"
 
 
-def _event(event: Event, clock: str, links: dict[str, str]) -> Iterator[str]:
+def _event(event: Event, clock: str, links: dict[str, str], unfolded: bool) -> Iterator[str]:
     mark = _MARKS[event.outcome] if event.outcome else " "
     yield f"{clock:12}  {mark} [bold]{escape(event.text)}[/] — {escape(event.verdict)}"
     for message in event.messages:
-        text = f"{message.outcome}: {message.text}" if message.text else message.outcome
-        if message.because_of not in (None, message.message_id):
-            text += f" ← {message.because_of}"
-        yield f"{_INDENT}{escape(f'{message.message_id} {text}')}"
+        for at_ms, text in lines(message.deliveries, unfolded, _settled_as(message)):
+            line = f"{words.clock(at_ms):12}    {message.message_id} {text}"
+            yield escape(line)
+    if event.asked is not None:
+        for line in asked.view(event.asked):
+            yield f"{_INDENT}{escape(line)}"
     if event.key:
         yield f"{_INDENT}[dim]{escape(event.key)}[/]"
     if event.execution:
         yield f"{_INDENT}[dim]execution {links.get(event.execution, event.execution)}[/]"
+
+
+def _settled_as(message: Message) -> str:
+    """How the line of its end reads, with the message because of which it did not act."""
+    text = f"{message.outcome}: {message.text}" if message.text else str(message.outcome)
+    if message.because_of not in (None, message.message_id):
+        text += f" ← {message.because_of}"
+    return text

@@ -68,14 +68,14 @@ def _find(stack: Stack, key: str) -> tuple[Claim, list[Latest]]:
 
 def _blocks(row: Latest, claim: Claim) -> bool:
     """Whether a replay would be judged older than what this row has seen pass."""
-    family, _, lane = row.sk.removeprefix(LATEST).partition("/")
-    # A claim does not say its lane, but all that a lane is made of is in its key.
+    family, _, latest_by = row.sk.removeprefix(LATEST).partition("/")
+    # A claim does not say of what it is the latest, but all that this is made of is in its key.
     known = claim.sk.replace("=", "/").split("/")
-    lanes = [part for part in lane.split("/") if part and not part.startswith("~")]
+    parts = [part for part in latest_by.split("/") if part and not part.startswith("~")]
     return (
         family == claim.family
         and row.event_time > claim.event_time
-        and all(part in known for part in lanes)
+        and all(part in known for part in parts)
     )
 
 

@@ -24,9 +24,9 @@ READ: dict[str, tuple[str, ...]] = {
 OPERATE: dict[str, tuple[str, ...]] = {
     "event queue": ("sqs:SendMessage",),
     "dead ends": ("sqs:ChangeMessageVisibility", "sqs:DeleteMessage"),
-    "table": ("dynamodb:UpdateItem",),
+    "table": ("dynamodb:DeleteItem", "dynamodb:UpdateItem"),
     "overflow": ("s3:GetObject",),
-    "pipe": ("pipes:StartPipe", "pipes:StopPipe"),
+    "pipe": ("pipes:StartPipe",),
     "rule": ("events:DescribeRule", "events:ListTargetsByRule"),
 }
 _KEY_USE = {"read": ("kms:Decrypt",), "operate": ("kms:Decrypt", "kms:GenerateDataKey")}

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from once.operate import phrases as words
 from once.operate.command import ATTENTION, Operation, Yes, command
 from once.operate.model import Model
 from once.operate.stack import Stack
-from once.outcomes import OutcomeLog, history, settled
+from once.outcomes import OutcomeLog, settled
 from once.records import OutcomeRecord
 from once.run.lines import Line, read_lines
 from once.run.report import Outcome
@@ -103,11 +103,11 @@ def _await(stack: Stack, sent: Sent, ids: list[str], since_ms: int, timeout: flo
         time.sleep(_POLL_SECONDS)
     sent.outcomes = dict(Counter(end.outcome for end in ends.values() if end))
     sent.unsettled = dict(
-        Counter(_last_reason(history(one, records)) for one, end in ends.items() if end is None)
+        Counter(_last_reason(records.get(one, ())) for one, end in ends.items() if end is None)
     )
 
 
-def _last_reason(records: list[OutcomeRecord]) -> str:
+def _last_reason(records: Sequence[OutcomeRecord]) -> str:
     return records[-1].reason or "RETRY" if records else "NOTHING_RECORDED"
 
 

@@ -1,11 +1,16 @@
 """Joins claims and outcome records into what happened to a subject: pure, so it can be tested."""
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from pydantic import Field
+
 from once.operate import phrases as words
+from once.operate.asked import Asked, asked
 from once.operate.causes import MEANING, Cause, cause_of, earlier_of, message_of
 from once.operate.claims import Claim, Status
+from once.operate.deliveries import Delivery, comes_back
 from once.operate.model import Model
 from once.records import OutcomeRecord
 from once.run.report import SETTLED, Outcome
@@ -20,7 +25,7 @@ class Message(Model):
     cause: Cause | None
     because_of: str | None
     text: str
-    tries: int
+    deliveries: list[Delivery]
     recorded_at_ms: int
     occurred_at_ms: int | None
     envelope_id: str | None
@@ -38,13 +43,15 @@ class Event(Model):
     verdict: str
     execution: str | None
     done_at_ms: int | None
+    asked: Asked | None = Field(description="Where the destination was asked more than once.")
     messages: list[Message]
 
 
 Histories = Mapping[str, Sequence[OutcomeRecord]]
 _Place = tuple[str | None, str | None]
 _LATE_MS = 86_400_000
-_SILENT_MS = 3_600_000  # between two tries lie a quarter of an hour, and what waits before it
+_SILENT_MS = 3_600_000  # after its return time it is taken within minutes, where the pipe runs
+_QUEUE_MS = 480_000  # the queue's own visibility, where no return time was set
 
 
 def tell(records: Iterable[OutcomeRecord], claims: Iterable[Claim], now_ms: int) -> list[Event]:
@@ -128,7 +135,7 @@ def _event(
         ),
     )
     finals = [_final(histories[root]) for root in happening if root in histories]
-    acts = [final for final in finals if final.outcome is Outcome.PROCESSED]
+    acts = _acts(record for root in happening for record in histories.get(root, ()))
     newest = max(finals, key=lambda final: final.recorded_at_ms, default=None)
     lead = acts[-1] if acts else newest
     any_of = lead or next((_final(histories[message_id]) for message_id in ids), None)
@@ -136,6 +143,8 @@ def _event(
     if key is None and any_of and any_of.sk:
         key = f"{any_of.pk}/{any_of.sk}"
     family = claim.family if claim else any_of.family if any_of else None
+    if family is None and key is not None:
+        family = key.split("/")[4]
     outcome = lead.outcome if lead else None
     if outcome is None and claim is not None and claim.outcome is not None:
         outcome = Outcome(claim.outcome)
@@ -148,6 +157,11 @@ def _event(
         verdict=_verdict(lead, len(acts), outcome, claim, histories, now_ms),
         execution=claim.owner.partition("#")[0] if claim else lead.run if lead else None,
         done_at_ms=claim.done_at if claim else None,
+        asked=asked(
+            (record for message_id in ids for record in histories[message_id]),
+            _sent_key(key, any_of, claim) if key else None,
+            claim.forgotten_at_ms if claim else None,
+        ),
         messages=[_message(message_id, histories) for message_id in ids],
     )
 
@@ -161,30 +175,70 @@ def _verdict(
     now_ms: int,
 ) -> str:
     if claim is not None and claim.forgotten:
-        return "forgotten on purpose: its next copy acts again"
+        when = words.moment(claim.forgotten_at_ms or 0)[:19]
+        return f"forgotten on purpose on {when} UTC: its next copy acts again"
     if claim is not None and claim.status is Status.IN_PROGRESS:
         if not claim.held(now_ms):
             return "its holder died; the next delivery takes it over"
         seconds = (claim.lease_until - now_ms) // 1000 + 1
         return f"being worked on; should its holder have died, it is free in {seconds} s"
-    why = words.reason(lead.reason if lead else None)
+    why = Delivery.of(lead).why if lead else ""
     match outcome:
         case Outcome.PROCESSED:
             times = f"acted {acts} times" if acts > 1 else "acted once"
+            if lead is not None and lead.unmarked:
+                why = "its mark was lost, so a copy may ask again with the same Idempotency-Key"
             return times + _latency(lead) + (f"; {why}" if why else "")
         case Outcome.STALE:
             return "skipped, " + _newer(lead, histories)
         case Outcome.PARKED:
-            return f"parked: {why}" if why else "parked"
+            return (f"parked: {why}" if why else "parked") + _failing_since(lead)
         case Outcome.RETRY:
-            since_ms = now_ms - lead.recorded_at_ms if lead else 0
-            if lead is None or since_ms < _SILENT_MS:
-                return f"not settled yet: {why}" if why else "not settled yet"
-            return (
-                f"not settled, and not tried for {words.age(since_ms)}: {why}; "
-                f"is it dead? once dead-letters list {lead.message_id}"
-            )
+            return _waits(lead, why, claim, now_ms)
     return "skipped; what acted in its place is no longer in the log"
+
+
+def _acts(records: Iterable[OutcomeRecord]) -> list[OutcomeRecord]:
+    """Those that acted, in order; where only later deliveries are known, the first that says so."""
+    processed = sorted(
+        (record for record in records if record.outcome is Outcome.PROCESSED),
+        key=lambda record: record.recorded_at_ms,
+    )
+    return [one for one in processed if one.reason != "SETTLED_BEFORE"] or processed[:1]
+
+
+def _sent_key(key: str, any_of: OutcomeRecord | None, claim: Claim | None) -> str | None:
+    """The Idempotency-Key that the destination is asked under now."""
+    organisation, kind, subject, sk = key.split("/", 3)
+    sent = hashlib.sha256(f"{organisation}/{kind}/{subject}\n{sk}".encode()).hexdigest()
+    windowed = any_of is None or bool(any_of.window_ms)
+    if claim is not None and (windowed or claim.occurrence < 0):
+        return f"{sent}.{abs(claim.occurrence)}"
+    return None if windowed else sent
+
+
+def _failing_since(parked: OutcomeRecord | None) -> str:
+    if parked is None or not parked.failed_at_ms or parked.reason == "REJECTED":
+        return ""
+    tries = f"{parked.tries} tries, " if parked.tries else ""
+    return f"; {tries}last called on {words.moment(parked.failed_at_ms)[:19]} UTC"
+
+
+def _waits(lead: OutcomeRecord | None, why: str, claim: Claim | None, now_ms: int) -> str:
+    """Of what was handed back: why, and when it comes back."""
+    if lead is None:
+        said = claim.cause if claim else ""
+        return f"not settled yet: {said}" if said else "not settled yet"
+    tries = f"; {lead.tries} of its tries are spent" if (lead.tries or 0) > 1 else ""
+    due_ms = lead.returns_at_ms or lead.recorded_at_ms + _QUEUE_MS
+    if now_ms < due_ms:
+        return f"not settled yet: {why}{tries}; {comes_back(lead.returns_at_ms)}"
+    if now_ms < due_ms + _SILENT_MS:
+        return f"not settled yet: {why}{tries}; it is due"
+    return (
+        f"not settled, and not tried for {words.age(now_ms - lead.recorded_at_ms)}: {why}; "
+        f"is it dead? once dead-letters list {lead.message_id}"
+    )
 
 
 def _latency(acted: OutcomeRecord | None) -> str:
@@ -218,7 +272,7 @@ def _message(message_id: str, histories: Histories) -> Message:
         cause=cause,
         because_of=earlier_id,
         text=_text(final, cause, earlier, len(history)),
-        tries=len(history),
+        deliveries=[Delivery.of(record) for record in history],
         recorded_at_ms=final.recorded_at_ms,
         occurred_at_ms=final.occurred_at_ms,
         envelope_id=final.envelope_id,
@@ -230,7 +284,7 @@ def _message(message_id: str, histories: Histories) -> Message:
 def _text(
     final: OutcomeRecord, cause: Cause | None, earlier: OutcomeRecord | None, tries: int
 ) -> str:
-    parts = [MEANING[cause] if cause else words.reason(final.reason)]
+    parts = [MEANING[cause] if cause else Delivery.of(final).why]
     if final.reason == "COLLAPSED":
         parts.append("in the same batch")
     elif earlier is not None and final.outcome is Outcome.DUPLICATE:

@@ -20,7 +20,7 @@ _LOG = running.FOLDER / "up.log"
 
 
 def register(app: typer.Typer) -> None:
-    app.command("up", epilog="Example: once up --set MaxReceiveCount=5")(up)
+    app.command("up", epilog="Example: once up --set MaxTries=3")(up)
     app.command("down", epilog="Example: once down")(down)
 
 

@@ -117,7 +117,7 @@ def limits(
             table["ask"],
         ),
         Limit(
-            "gate's row, read units",
+            "breaker's row, read units",
             f"{partition['reads']:,}/s",
             partition["reads"] / (0.5 * load.batches),
             partition["ask"],

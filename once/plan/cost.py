@@ -24,7 +24,8 @@ RESULTS = ROOT / "bench" / "results"
 # As template.yaml has them; tests/bench holds them together.
 ENRICHMENT_MB = 512
 ACTION_MB = 256
-LANES = 5
+PACING_MB = 256
+AT_ONCE = 5
 
 MILLION = 1_000_000
 GB = 1_000_000_000
@@ -120,10 +121,10 @@ class Volume:
 
 
 def execution_seconds(traffic: Traffic, volume: Volume, assumed: Prices) -> float:
-    """One batch in the state machine: its lanes side by side, each as long as its longest event."""
-    lanes = math.ceil((volume.unique + volume.copies) / volume.batches / LANES)
+    """One batch in the state machine: so many events at once, each as long as one that acts."""
+    turns = math.ceil((volume.unique + volume.copies) / volume.batches / AT_ONCE)
     unique, batch = volume.parts["unique"], volume.parts["batch"]
-    lane_ms = (
+    event_ms = (
         unique["storeCalls"] * assumed["store_ms"]
         + unique["states"] * assumed["state_ms"]
         + assumed["call_ms"]
@@ -134,7 +135,7 @@ def execution_seconds(traffic: Traffic, volume: Volume, assumed: Prices) -> floa
         + batch["states"] * assumed["state_ms"]
         + assumed["call_ms"]  # the outcome log
     )
-    return float(around_ms + lanes * lane_ms) / 1000
+    return float(around_ms + turns * event_ms) / 1000
 
 
 def function_seconds(ms_here: float, memory_mb: int, assumed: Prices) -> float:
@@ -161,11 +162,13 @@ def monthly(traffic: Traffic, measured: Measured, price: Prices) -> dict[str, fl
     rounding = step["express_rounds_to_ms"] / 1000
     billed = math.ceil(execution_seconds(traffic, volume, assumed) / rounding) * rounding
 
-    # One more write for a batch's tokens, and one to give back those of its copies.
-    writes = volume.of_all("writeUnits")
+    # With a limit a batch asks pacing for its tokens, and one with copies gives theirs back: one
+    # call and one write each. Without one, and while the destination is well, pacing is not called.
+    paced = 0.0
     if traffic.limited:
-        with_copies = min(volume.batches, volume.copies + volume.collapsed)
-        writes += volume.batches + with_copies
+        paced = volume.batches + min(volume.batches, volume.copies + volume.collapsed)
+    writes = volume.of_all("writeUnits") + paced
+    pacing = (assumed["store_ms"] + assumed["runtime_ms"]) / 1000
     stored = volume.unique * (measured.row_bytes + price["dynamodb"]["item_overhead_bytes"]) / GB
     machine_log = {
         LogLevel.ALL: volume.of_all("machineLogBytesAll"),
@@ -192,6 +195,7 @@ def monthly(traffic: Traffic, measured: Measured, price: Prices) -> dict[str, fl
         ),
         "Lambda: the calls": volume.of_all("actionCalls")
         * (per_request + acting * ACTION_MB / 1024 * gb_second),
+        "Lambda: pacing": paced * (per_request + pacing * PACING_MB / 1024 * gb_second),
         "DynamoDB: claims": (
             writes * price["dynamodb"]["write_units_per_million"]
             + volume.of_all("readUnits") * price["dynamodb"]["read_units_per_million"]

@@ -79,7 +79,7 @@ class RepeatedAct(_Model):
 
 
 class DeadLetter(_Model):
-    """A line that was tried as often as MaxReceiveCount allows."""
+    """A line whose batch failed as often as the queue allows."""
 
     line: int
     reason: str | None = Field(description="Why the last attempt that we know of failed.")

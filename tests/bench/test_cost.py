@@ -14,6 +14,7 @@ from once.plan.cost import (
     ENRICHMENT_MB,
     FIXED,
     MILLION,
+    PACING_MB,
     LogLevel,
     Measured,
     Traffic,
@@ -86,10 +87,17 @@ def test_what_a_setting_saves_has_the_right_sign(measured: Measured):
     assert all(other != TRAFFIC for other in alternatives(TRAFFIC).values())
 
 
+def test_pacing_is_in_the_bill_only_where_it_is_called(measured: Measured):
+    name = "Lambda: pacing"
+    assert monthly(TRAFFIC, measured, prices())[name] == 0
+    assert monthly(replace(TRAFFIC, limited=True), measured, prices())[name] > 0
+
+
 def test_the_memory_it_prices_is_that_of_the_template():
     sizes = {
         "EnrichmentFunction": ENRICHMENT_MB,
         "DataActionFunction": ACTION_MB,
+        "PacingFunction": PACING_MB,
     }
     for name, size in sizes.items():
         assert RESOURCES[name]["Properties"]["MemorySize"] == size

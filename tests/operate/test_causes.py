@@ -57,7 +57,7 @@ def test_an_earlier_message_that_the_log_forgot_leaves_only_that_it_is_a_copy() 
 
 @pytest.mark.parametrize(
     ("outcome", "reason"),
-    [("PROCESSED", "ACTED"), ("PARKED", "REJECTED"), ("RETRY", "ACTION_UNANSWERED")],
+    [("PROCESSED", "ACTED"), ("PARKED", "REJECTED"), ("RETRY", "CALL_FAILED")],
 )
 def test_what_stood_for_itself_has_no_cause(outcome: str, reason: str) -> None:
     assert cause_of(record("m2", outcome, reason=reason), None) is None

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.embedded
 
 @contextmanager
 def tried_once(embedded: Embedded) -> Iterator[None]:
-    """What fails once goes to the dead letters; production allows fifty tries."""
+    """What fails once goes to the dead letters; production allows a thousand receives."""
     sqs, url = embedded.client("sqs"), embedded.outputs["EventQueueUrl"]
     name = "RedrivePolicy"
     kept = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name]
@@ -37,11 +37,11 @@ def tried_once(embedded: Embedded) -> Iterator[None]:
 
 def dies_after_the_act(definition: dict[str, Any]) -> None:
     """Between the call and the mark, and takes the whole execution with it."""
-    lanes = definition["States"]["SettleLanes"]
-    del lanes["Catch"]
-    lane = lanes["ItemProcessor"]["States"]
-    lane["RunAction"]["Next"] = "Die"
-    lane["Die"] = {"Type": "Fail", "Error": "Killed"}
+    settle = definition["States"]["SettleEvents"]
+    del settle["Catch"]
+    event = settle["ItemProcessor"]["States"]
+    event["RunAction"]["Next"] = "Die"
+    event["Die"] = {"Type": "Fail", "Error": "Killed"}
 
 
 def dead(*ids: str) -> list[dict[str, Any]]:
@@ -145,10 +145,10 @@ def test_the_reason_of_the_last_try_stands_beside_a_dead_letter(operated: Embedd
         operated.send(customer_start("d-reason"))
         # It may lie there before the batch of its last try has ended.
         (letter,) = until(lambda: [one for one in dead("d-reason") if "reason" in one])
-    assert letter["reason"] == "ACTION_UNANSWERED"
+    assert letter["reason"] == "CALL_FAILED"
     listed = once("dead-letters", "list", "d-reason")
     assert listed.code == 0, listed.err
-    assert "queue: the destination gave no good answer in time" in listed.out
+    assert "queue: the destination failed it" in listed.out
     assert once("dead-letters", "replay", "d-reason", "--yes").code == 0
 
 

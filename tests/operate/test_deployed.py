@@ -1,18 +1,22 @@
 """What only a deployed stack has: metrics of what was logged, and executions to link to."""
 
 import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from once.operate import executions, gate, status
+from once.operate import executions, status
 from once.operate import phrases as words
-from once.operate.gate import Destination, Limit
+from once.operate.pace import Limit
 from once.operate.stack import Stack
 from once.run.report import Outcome
 
 REGION = "eu-west-1"
+NOW = datetime(2026, 11, 18, 17, 40, tzinfo=UTC)
+NOW_MS = round(NOW.timestamp() * 1000)
 MACHINE = f"arn:aws:states:{REGION}:123456789012:stateMachine:once"
 GROUP = "/aws/vendedlogs/states/once"
 OUTPUTS = {
@@ -121,23 +125,34 @@ class Metrics:
             dimensions = {d["Name"]: d["Value"] for d in metric["Dimensions"]}
             assert dimensions in ({"Stack": "once"}, {"QueueName": dimensions.get("QueueName")})
             values = self._values.get(metric["MetricName"], [])
-            results.append({"Id": query["Id"], "Values": values})
+            times = [NOW - timedelta(minutes=at) for at in range(len(values))]
+            results.append({"Id": query["Id"], "Values": values, "Timestamps": times})
         return {"MetricDataResults": results}
 
     def describe_alarms(self, **_: Any) -> Any:
         return {"MetricAlarms": [{"AlarmName": "once-events-waiting"}]}
 
 
-def whole(metrics: Metrics, visible: int = 3, **parameters: str) -> Any:
-    pages = SimpleNamespace(paginate=lambda **_: [{"events": []}])
+def whole(
+    metrics: Metrics,
+    visible: int = 3,
+    records: Sequence[dict[str, Any]] = (),
+    row: dict[str, Any] | None = None,
+    **parameters: str,
+) -> Any:
+    """`records` of the outcome log, newest first, each a minute older."""
+    lines = [
+        (f"{NOW - timedelta(minutes=at):%Y-%m-%d %H:%M:%S}.000", record)
+        for at, record in enumerate(records)
+    ]
     return Deployed(
         parameters,
         sqs=queues(visible),
         cloudwatch=metrics,
         pipes=of(describe_pipe={"CurrentState": "RUNNING"}),
         stepfunctions=machine(),
-        logs=SimpleNamespace(get_paginator=lambda _: pages),
-        dynamodb=of(get_item={}),
+        logs=logs(*lines),
+        dynamodb=of(get_item={"Item": row} if row else {}),
     )
 
 
@@ -146,8 +161,8 @@ def test_outcomes_and_ages_come_from_the_metrics() -> None:
     found = status.of(stack, 1_795_000_000_000)
     assert found.outcomes[Outcome.PROCESSED] == 12
     assert found.queues[0].oldest_seconds == 7_300
-    mends = [finding.mend for finding in found.findings]
-    assert "docs/runbook.md#events-waiting" in mends
+    helps = [finding.helps for finding in found.findings]
+    assert "docs/runbook.md#events-waiting" in helps
     assert "The oldest event waits for 2 h" in [finding.what for finding in found.findings]
 
 
@@ -196,21 +211,109 @@ def test_a_limit_in_words(waiting: int, said: str) -> None:
     assert Limit(per_minute=300, waiting=waiting).text == said
 
 
-@pytest.mark.parametrize(
-    ("probe_at", "said"),
-    [
-        (20_000, "destination down since 1970-01-01 00:00:01 UTC, next probe in 10 s"),
-        (5_000, "destination down since 1970-01-01 00:00:01 UTC, the next event probes it"),
-        (None, "3 of 12 calls failed in the last minute"),
-    ],
-)
-def test_a_destination_in_words(probe_at: int | None, said: str) -> None:
-    destination = Destination(since_ms=1_000, failed=3, acted=9, next_probe_at_ms=probe_at)
-    assert destination.text(10_000) == said
+def handed_back(message_id: str, reason: str, **more: Any) -> dict[str, Any]:
+    said = {"messageId": message_id, "outcome": "RETRY", "reason": reason}
+    place = {"pk": "org/conversation/c1", "sk": f"v1/conversation.acd.start/{message_id}"}
+    return {**said, **place, "family": "conversation.acd.start", **more}
 
 
-def test_a_count_that_is_over_says_nothing() -> None:
-    row = {"since": {"N": "1000"}, "failed": {"N": "3"}, "acted": {"N": "0"}}
-    stack: Any = Deployed(dynamodb=of(get_item={"Item": row}))
-    assert gate.destination(stack, 120_000) is None
-    assert gate.destination(stack, 30_000) is not None
+def breaker_row(**fields: int | str) -> dict[str, Any]:
+    return {
+        "pk": {"S": "pace"},
+        "sk": {"S": "breaker"},
+        "since": {"N": str(NOW_MS - 60_000)},
+        "failed": {"SS": [str(number) for number in range(20)]},
+        **{
+            name: {"S": value} if isinstance(value, str) else {"N": str(value)}
+            for name, value in fields.items()
+        },
+    }
+
+
+def shown(found: status.Status) -> str:
+    return "\n".join(line for line in status._view(found, NOW_MS) if isinstance(line, str))
+
+
+def test_what_waits_is_counted_by_reason_with_the_time_it_comes_back() -> None:
+    stack = whole(
+        Metrics(),
+        visible=0,
+        records=[
+            handed_back("m1", "LIMITED", returnsAtMs=NOW_MS + 60_000),
+            handed_back("m2", "LIMITED", returnsAtMs=NOW_MS + 90_000),
+            handed_back("m3", "LIMITED", returnsAtMs=NOW_MS - 1),
+            handed_back("m4", "LIMITED", returnsAtMs=NOW_MS + 60_000, copyOf="m1"),
+            handed_back("m1", "NOT_REACHED", returnsAtMs=NOW_MS + 5_000),
+        ],
+        MaxActionsPerMinute="300",
+    )
+    found = status.of(stack, NOW_MS)
+    (waits,) = found.waiting
+    assert (waits.reason, waits.events) == ("LIMITED", 2), "what is due is not said to wait"
+    assert waits.text().startswith("2 events, back from 17:41:00 to 17:41:30: MaxActionsPerMinute")
+    assert [finding.what for finding in found.findings] == ["Alarm events-waiting"], (
+        "what waits for its turn needs nobody"
+    )
+    assert waits.text() in shown(found)
+
+
+def test_a_poison_among_good_events_is_named_and_never_called_an_outage() -> None:
+    poison = handed_back(
+        "m1",
+        "CALL_FAILED",
+        returnsAtMs=NOW_MS + 60_000,
+        status=502,
+        cause="the destination answered HTTP 502",
+        tries=7,
+    )
+    found = status.of(whole(Metrics(PROCESSED=[500.0]), visible=0, records=[poison]), NOW_MS)
+    (finding,) = found.findings[:1]
+    assert finding.what == (
+        "conversation.acd.start fails, 1 event, 7 tries at most: the destination failed it: "
+        "the destination answered HTTP 502; others act"
+    )
+    assert finding.helps == "once explain c1"
+    assert "down" not in shown(found)
+
+
+def test_one_failing_event_without_any_other_traffic_may_be_an_outage() -> None:
+    alone = handed_back("m1", "CALL_FAILED", returnsAtMs=NOW_MS + 60_000)
+    (finding, *_) = status.of(whole(Metrics(), visible=0, records=[alone]), NOW_MS).findings
+    assert finding.what.endswith(
+        "nothing else was answered in the last hour, so it may be an outage"
+    )
+
+
+def test_a_hold_is_the_first_that_is_said() -> None:
+    row = breaker_row(not_before=NOW_MS + 600_000, held="the CRM is being repaired")
+    failing = handed_back("m1", "CALL_FAILED", returnsAtMs=NOW_MS + 60_000)
+    found = status.of(whole(Metrics(), visible=0, row=row, records=[failing]), NOW_MS)
+    said = "Calls are held until 17:50:00 UTC, in 10 min: the CRM is being repaired"
+    assert said in shown(found).split("\n")[0]
+    assert (found.findings[0].what, found.findings[0].helps) == (said, "once resume")
+    assert not any("fails" in finding.what for finding in found.findings)
+
+
+def test_an_open_breaker_is_a_finding_with_its_countdown() -> None:
+    row = breaker_row(open_until=NOW_MS + 12_000)
+    (finding, *_) = status.of(whole(Metrics(), visible=0, row=row), NOW_MS).findings
+    assert finding.what == (
+        "Breaker OPEN: no call was answered since 2026-11-18 17:39:00 UTC; one probes at 17:40:12 "
+        "UTC, in 12 s"
+    )
+    assert "once hold" in finding.helps
+
+
+def test_a_fault_of_the_set_up_cries_only_while_events_wait_for_it() -> None:
+    waits = handed_back("m1", "SETUP_FAULT", returnsAtMs=NOW_MS + 1)
+    over = handed_back("m1", "SETUP_FAULT", returnsAtMs=NOW_MS - 1)
+    for record, cries in ((waits, True), (over, False)):
+        found = status.of(whole(Metrics(), visible=0, records=[record]), NOW_MS)
+        assert any("Credentials" in finding.what for finding in found.findings) is cries
+
+
+def test_when_the_last_event_arrived_is_said() -> None:
+    found = status.of(whole(Metrics(NumberOfMessagesSent=[0.0, 0.0, 3.0])), NOW_MS)
+    assert found.last_arrival_ms == NOW_MS - 120_000
+    assert "the last event arrived 2 min ago" in shown(found)
+    assert "no event arrived in the last day" in shown(status.of(whole(Metrics()), NOW_MS))

@@ -49,7 +49,7 @@ def test_a_forgotten_event_acts_again_once_under_a_key_of_its_own(operated: Embe
     answer = once("forget", first["key"], says="y\n")
     assert answer.code == 0
     assert "PROCESSED" in answer.err, "it says what it is about to forget"
-    assert verdict("f-again") == "forgotten on purpose: its next copy acts again"
+    assert (verdict("f-again") or "").startswith("forgotten on purpose on ")
 
     replay, copy = operated.settle(event, event)
     assert sorted((replay.outcome, copy.outcome)) == ["DUPLICATE", "PROCESSED"]
@@ -145,7 +145,7 @@ def test_what_is_forgotten_is_kept_as_long_as_what_is_claimed_now(operated: Embe
     assert all(int(rows[sk]["expires_at"]) > in_a_week for sk in touched)
 
 
-def test_other_lanes_of_the_subject_keep_their_newest(operated: Embedded) -> None:
+def test_other_states_of_the_subject_keep_their_newest(operated: Embedded) -> None:
     """An agent's presence from another source has a newest state of its own."""
     old, new = presence("u-lanes", "MEAL", "10:00:00"), presence("u-lanes", "BUSY", "11:00:00")
     new["detail"]["eventBody"]["source"] = "TEAMS"

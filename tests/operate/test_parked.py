@@ -224,7 +224,7 @@ def test_a_claim_that_a_replay_opens_is_kept_as_long_as_a_new_one(operated: Embe
         UpdateExpression="SET expires_at = :soon",
         ExpressionAttributeValues={":soon": {"N": str(log.now_ms() // 1000 + 60)}},
     )
-    once("pause", "--yes")
+    operated.client("pipes").stop_pipe(Name=operated.outputs["PipeName"])
     try:
         assert once("parked", "replay", "p-expires", "--yes").code == 0
         (row,) = operated.rows(pk).values()

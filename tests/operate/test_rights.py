@@ -35,7 +35,7 @@ NEEDS = {
     "sqs:ReceiveMessage": ("parked", "list"),
     "dynamodb:GetItem": ("status",),
     "dynamodb:Query": ("explain", "r-seen"),
-    "logs:FilterLogEvents": ("status",),
+    "logs:FilterLogEvents": ("explain", "r-never-seen"),
     "logs:StartQuery": ("explain", "r-seen"),
     "logs:GetQueryResults": ("explain", "r-seen"),
     "pipes:DescribePipe": ("status",),
@@ -131,7 +131,7 @@ def test_whoever_may_look_can_look_and_nothing_else(
         assert answer.err == ""
     assert "acted once" in as_user(monkeypatch, guest, "explain", "r-seen").out
     for command in (
-        ("pause", "--yes"),
+        ("hold", "--yes"),
         ("parked", "replay", "r-refused", "--yes"),
         ("check", "--yes"),
         ("send", str(_file(tmp_path)), "--yes"),
@@ -141,7 +141,7 @@ def test_whoever_may_look_can_look_and_nothing_else(
         said = answer.err or answer.out
         assert "not authorized" in said, command
         assert "Traceback" not in said
-    assert "once permissions" in as_user(monkeypatch, guest, "pause", "--yes").err
+    assert "once permissions" in as_user(monkeypatch, guest, "hold", "--yes").err
 
 
 def test_each_right_to_look_is_needed_by_some_command() -> None:
@@ -176,7 +176,7 @@ def test_whoever_operates_can_do_it_all(
         assert answer.code == 0, (command, answer.err, answer.out)
         return answer
 
-    ok("pause", "--yes")
+    ok("hold", "--yes")
     ok("resume")
     ok("send", str(_file(tmp_path)), "--yes")
     ok("parked", "replay", "r-refused", "--yes")

@@ -75,7 +75,7 @@ def test_a_night_after_which_nothing_is_stuck(folder: Path, script: Path) -> Non
     until(lambda: verdict("ok") == "acted once")
     until(lambda: verdict("refused") == "parked: the destination refused it for good")
     _bury(customer_start("buried"))
-    once("pause", "--yes")
+    once("hold", "--yes")
 
     found = once("status")
     assert found.code == 3

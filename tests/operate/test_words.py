@@ -6,7 +6,8 @@ import pytest
 from enrichment.elements import ParkedReason, RetryReason
 
 from once.operate import phrases as words
-from proof.definition.asl import ASL_PATH
+from once.project import ROOT
+from proof.definition.asl import definition_json
 
 
 @pytest.mark.parametrize(
@@ -45,15 +46,30 @@ def test_an_event_in_words(family: str, sk: str, said: str) -> None:
     assert words.event(family, f"org/conversation/c1/{sk}") == said
 
 
-def test_every_reason_of_the_machine_and_the_enrichment_is_put_in_words() -> None:
-    given = set(re.findall(r"['\"]reason['\"]: ?['\"]([A-Z_]+)['\"]", ASL_PATH.read_text()))
-    given |= set(re.findall(r"\"heldBack\": \"([A-Z_]+)\"", ASL_PATH.read_text()))
-    assert {"ACTED", "HELD", "REJECTED", "LIMITED", "NOT_REACHED"} <= given
+QUOTED = re.compile(r"""['"]([A-Z]+(?:_[A-Z]+)*)['"]""")
+# Words of the definition that are no reasons: of DynamoDB and Step Functions, outcomes, statuses
+# and verdicts of a claim, metrics.
+OTHERS = {
+    *("S", "N", "FULL", "INLINE"),
+    *("PROCESSED", "DUPLICATE", "STALE", "PARKED", "RETRY"),
+    *("IN_PROGRESS", "DONE", "FAILED", "SETTLED", "OLDER", "FREE"),
+    *("RECEIVED", "CALLS", "HANDED_BACK", "SECONDS_TO_ACTION", "ACTION_MS"),
+}
+
+
+def test_every_reason_of_the_machine_pacing_and_the_enrichment_is_put_in_words() -> None:
+    given = set(QUOTED.findall(definition_json())) - OTHERS
+    assert {"ACTED", "HELD", "REJECTED", "GAVE_UP", "NOT_REACHED", "ROUND_FAILED"} <= given
+    for name in ("breaker", "steps"):
+        given |= set(QUOTED.findall((ROOT / f"functions/pacing/pacing/{name}.py").read_text()))
+    assert "LIMITED" in given
     given |= set(RetryReason) | set(ParkedReason)
-    # These say why a message is a copy; that is told by its cause, which knows more.
-    given -= {"SAME_KEY", "SAME_EVENT_ID", "SETTLED_BEFORE", "COLLAPSED"}
-    given -= {"NEWER_STATE", "NEWER_OCCURRENCE"}
-    assert {code for code in given if code not in words.REASONS} == set()
+    assert given - set(words.REASONS) == set()
+
+
+def test_no_words_are_kept_for_a_reason_that_nothing_gives() -> None:
+    for gone in ("ACTED_UNMARKED", "ACTION_UNANSWERED", "DESTINATION_DOWN", "LANE_FAILED"):
+        assert gone not in words.REASONS
 
 
 @pytest.mark.parametrize(

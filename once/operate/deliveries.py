@@ -1,0 +1,97 @@
+"""What became of each delivery of a message, and equal ones that follow each other as one line."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from pydantic import Field
+
+from once.operate import phrases as words
+from once.operate.model import Model
+from once.records import OutcomeRecord
+from once.run.report import Outcome
+
+
+class Delivery(Model):
+    """One delivery, as it was recorded."""
+
+    at_ms: int
+    outcome: Outcome
+    reason: str | None
+    calls: int = Field(description="Calls to the destination.")
+    tries: int | None = Field(description="Tries that it has cost so far; null where none counts.")
+    status: int | None = Field(description="The destination's HTTP status, where it gave one.")
+    cause: str | None = Field(description="What was wrong, in a sentence.")
+    returns_at_ms: int | None = Field(description="When the queue shows the message again.")
+    unmarked: bool
+    idempotency_key: str | None
+    execution: str | None
+
+    @classmethod
+    def of(cls, record: OutcomeRecord) -> "Delivery":
+        return cls(
+            at_ms=record.recorded_at_ms,
+            outcome=record.outcome,
+            reason=record.reason,
+            calls=record.calls or 0,
+            tries=record.tries or None,
+            status=record.status,
+            cause=record.cause,
+            returns_at_ms=record.returns_at_ms,
+            unmarked=bool(record.unmarked),
+            idempotency_key=record.idempotency_key,
+            execution=record.run,
+        )
+
+    @property
+    def why(self) -> str:
+        """The reason in words, with what the destination said."""
+        parts = [words.reason(self.reason)]
+        if self.cause:
+            parts.append(self.cause)
+        elif self.status is not None and self.outcome is not Outcome.PROCESSED:
+            parts.append(f"HTTP {self.status}")
+        if self.unmarked:
+            parts.append("the end of its claim could not be written")
+        return ": ".join(part for part in parts if part)
+
+    @property
+    def _kind(self) -> tuple[object, ...]:
+        if self.outcome is not Outcome.RETRY:
+            return (id(self),)
+        return self.outcome, self.reason, self.status, self.cause
+
+
+def lines(
+    deliveries: Sequence[Delivery], unfolded: bool, settled_as: str
+) -> Iterator[tuple[int, str]]:
+    """Each with its time; `settled_as` is the text of the first that was no hand-back.
+
+    Equal hand-backs that follow each other are one line, unless unfolded.
+    """
+    settled = next((one for one in deliveries if one.outcome is not Outcome.RETRY), None)
+    for _, group in groupby(deliveries, key=id if unfolded else lambda one: one._kind):
+        together = list(group)
+        if together[0] is settled:
+            yield settled.at_ms, settled_as
+        else:
+            yield together[0].at_ms, _line(together, together[-1] is deliveries[-1])
+
+
+def comes_back(returns_at_ms: int | None) -> str:
+    if returns_at_ms is None:
+        return "comes back after the queue's own time, some minutes"
+    return f"comes back at {words.clock(returns_at_ms)[:8]}"
+
+
+def _line(together: Sequence[Delivery], is_last: bool) -> str:
+    newest = together[-1]
+    if newest.outcome is not Outcome.RETRY:
+        return f"{newest.outcome}: {newest.why}" if newest.why else str(newest.outcome)
+    if len(together) > 1:
+        first, last = (words.clock(one.at_ms)[:8] for one in (together[0], newest))
+        said = f"waited {len(together)} times, {first} to {last}: {newest.why}"
+    else:
+        said = f"handed back: {newest.why}"
+    if newest.tries:
+        said += f"; {newest.tries} {'try' if newest.tries == 1 else 'tries'} so far"
+    return f"{said}; {comes_back(newest.returns_at_ms)}" if is_last else said
