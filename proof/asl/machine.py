@@ -79,7 +79,7 @@ class Machine:
     def __init__(
         self,
         definition: Mapping[str, Any],
-        engine: Engine,
+        engine: Engine | Expressions,
         readings: Readings | None = None,
         *,
         one_by_one: bool = False,
@@ -89,7 +89,8 @@ class Machine:
         check(definition)
         self.definition = definition
         self.readings = readings or Readings()
-        self._expressions = Expressions(engine)
+        # Machines that are mostly alike may share what their expressions came to.
+        self._expressions = engine if isinstance(engine, Expressions) else Expressions(engine)
         self._one_by_one = one_by_one
         self._timeless = timeless
         self._draw = draw

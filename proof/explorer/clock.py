@@ -11,9 +11,16 @@ from functools import cache
 NOW_MS = 1_750_000_000_000
 
 _DAY_MS = 86_400_000
-_LONG_AGO_MS = NOW_MS - 10_000_000
+LONG_AGO_MS = NOW_MS - 10_000_000
 _NEAR_MS = 4_000
 _TIME = re.compile(r"\b(1[67]\d{11}|1[67]\d{8})\b")
+# A failure before a row, or a row before a failure: of these the order matters, however old.
+_RANKED = re.compile(r'(?<="since": )\d{13}|(?<="failedAtMs": )\d{13}')
+_RANKED_ROW = re.compile(r'(?<="since": \{"N": ")\d{13}|(?<="failed_at": \{"N": ")\d{13}')
+_SLOT = re.compile(r'(?<="slot": )\d+')
+_A_PASSED_SLOT = "1"
+# No time of the clock, so that it does not age.
+_ONCE = "1000"
 
 
 @cache
@@ -23,6 +30,9 @@ def aged(text: str, seconds: int, expiry_too: bool) -> str:
     A time that is past by more than any clock is wrong stays past, so all of those become one. An
     expiry, days ahead, only ages where it matters.
     """
+    ranked = {
+        found.span() for pattern in (_RANKED, _RANKED_ROW) for found in pattern.finditer(text)
+    }
 
     def older(found: re.Match[str]) -> str:
         unit = 1 if len(found[0]) == 13 else 1000
@@ -30,13 +40,47 @@ def aged(text: str, seconds: int, expiry_too: bool) -> str:
         if at_ms > NOW_MS + _DAY_MS and not expiry_too:
             return found[0]
         at_ms -= seconds * 1000
-        return str((at_ms if at_ms > NOW_MS - _NEAR_MS else _LONG_AGO_MS) // unit)
+        if found.span() not in ranked and at_ms <= NOW_MS - _NEAR_MS:
+            at_ms = LONG_AGO_MS
+        return str(at_ms // unit)
 
-    return _TIME.sub(older, text)
+    return _SLOT.sub(_A_PASSED_SLOT, _TIME.sub(older, text))
 
 
 def aged_ms(at_ms: int, seconds: int, expiry_too: bool) -> int:
     return int(aged(str(at_ms), seconds, expiry_too))
+
+
+@cache
+def ranked_times(text: str) -> frozenset[int]:
+    """The times in a text whose order matters."""
+    found = [*_RANKED.findall(text), *_RANKED_ROW.findall(text)]
+    return frozenset(int(time) for time in found)
+
+
+def ranks(times: frozenset[int]) -> tuple[tuple[int, int], ...]:
+    """What to call those times so that only their order is left, and whether they are recent."""
+    new: dict[int, int] = {}
+    for recent, latest_ms in ((True, NOW_MS - 1), (False, LONG_AGO_MS)):
+        some = sorted((t for t in times if (t > NOW_MS - _NEAR_MS) == recent), reverse=True)
+        new |= {time: latest_ms - place for place, time in enumerate(some)}
+    return tuple(sorted((old, now) for old, now in new.items() if old != now))
+
+
+@cache
+def reranked(text: str, new: tuple[tuple[int, int], ...]) -> str:
+    names = {str(old): str(now) for old, now in new}
+
+    def renamed(found: re.Match[str]) -> str:
+        return names.get(found[0], found[0])
+
+    return _RANKED_ROW.sub(renamed, _RANKED.sub(renamed, text))
+
+
+@cache
+def unranked(text: str) -> str:
+    """For worlds in which nobody compares them."""
+    return _RANKED_ROW.sub(_ONCE, _RANKED.sub(_ONCE, text))
 
 
 @cache

@@ -1,15 +1,17 @@
-"""Nothing may be stuck for ever: from wherever all is at rest, one fault-free delivery of each
-message must clear the queue."""
+"""Nothing may be stuck: from wherever all is at rest, one fault-free delivery of each message must
+clear the queue. Where nobody may be called it must be handed back, and say why."""
 
 from collections.abc import Iterator
 
 from proof.explorer.moves import Move
-from proof.explorer.state import Broken, State
+from proof.explorer.outcomes import Report
+from proof.explorer.state import Broken, State, place_of
 from proof.explorer.world import World
 
-FOR_EVER = " is handed back for ever"
+ENDLESSLY = " is handed back each time"
 _LONGER_THAN_A_LEASE = 400
 _ROUNDS = 2
+_MOST_STEPS = 60
 
 
 Continuation = tuple[str, tuple[Move, ...]]
@@ -23,7 +25,15 @@ class Liveness:
     def holds(self, state: State) -> bool:
         if state.runs or state.flying or all(message.deleted for message in state.queue):
             return True
-        what_matters = (state.rows, state.queue, state.deeds, state.parked, state.stale)
+        what_matters = (
+            state.rows,
+            state.pace,
+            state.failing,
+            state.queue,
+            state.deeds,
+            state.parked,
+            state.stale,
+        )
         if what_matters not in self._known:
             self._known[what_matters] = not self.complaint(state)[0]
         return self._known[what_matters]
@@ -31,6 +41,7 @@ class Liveness:
     def complaint(self, state: State) -> Continuation:
         """Why the queue is not cleared, or nothing, and what was tried."""
         moves: list[Move] = []
+        waits: set[int] = set()
         for _ in range(_ROUNDS):
             state = self._world.passage.passed(state, _LONGER_THAN_A_LEASE)
             told = f"{_LONGER_THAN_A_LEASE} s pass, and nothing goes wrong any more"
@@ -43,13 +54,33 @@ class Liveness:
                 if isinstance(then, Broken):
                     return str(then), tuple(moves)
                 state = then
-        left = [f"m{place + 1}" for place, message in enumerate(state.queue) if not message.deleted]
-        return " and ".join(left) + FOR_EVER if left else "", tuple(moves)
+                if self._says_why(moves[-1].report, place):
+                    waits.add(place)
+        left = [
+            f"m{place + 1}"
+            for place, message in enumerate(state.queue)
+            if not message.deleted and place not in waits
+        ]
+        return " and ".join(left) + ENDLESSLY if left else "", tuple(moves)
+
+    def _says_why(self, report: Report | None, place: int) -> bool:
+        shut = self._world.scenario.shut
+        return (
+            bool(shut)
+            and report is not None
+            and all(
+                told.reason == shut for told in report.records if place_of(told.message_id) == place
+            )
+        )
 
     def _settling(self, state: State, place: int) -> Iterator[Move]:
         """What becomes of one message when everything goes well, which is always told first."""
         move = next(self._world.deliver(state, (place,)))
         yield move
-        while isinstance(move.then, State) and move.then.runs:
+        for _ in range(_MOST_STEPS):
+            if not isinstance(move.then, State) or not move.then.runs:
+                return
             move = next(self._world.steps(move.then, move.then.runs[0]))
             yield move
+        run = move.then.runs[0]
+        yield move._replace(then=Broken(f"run{run.name} goes round and does not end"))

@@ -33,8 +33,6 @@ def paid(scenario: Scenario, state: State, fault: Fault | None) -> State | None:
             state = state._replace(zombies=state.zombies - 1)
         case Fault.LATE:
             state = state._replace(lates=state.lates - 1)
-        case Fault.DEFER:
-            state = state._replace(deferrals=state.deferrals - 1)
-    if min(state.zombies, state.lates, state.deferrals) < 0:
+    if min(state.zombies, state.lates) < 0:
         return None
     return state if state.faults == WITHOUT_END else state._replace(faults=state.faults - 1)

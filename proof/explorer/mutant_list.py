@@ -1,6 +1,11 @@
 """The mutants: each clause and each guard of the protocol missing once, and each precaution."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
+
+from pacing import breaker_row, slot_row
+from pacing.breaker import Flow
 
 from proof.explorer.mutants import (
     Mutant,
@@ -12,10 +17,12 @@ from proof.explorer.mutants import (
     kept_by_the_put,
     no_edit,
     park_after_the_row,
+    rule,
     text,
     without_clause,
     without_condition,
     without_guard,
+    without_rule,
 )
 from proof.explorer.scenario import Fault
 from proof.explorer.scenarios import (
@@ -25,15 +32,23 @@ from proof.explorer.scenarios import (
     EXPIRING_STATES,
     EXPIRING_WINDOW,
     IDS,
+    MIXED,
+    NEVER_CLOSING,
     NEWEST,
     OCCURRENCES,
+    OLD,
+    ONE_A_SLOT,
+    PACED,
+    PROBING,
     REPLAYED,
     SAME_ID,
     SAME_TIME,
     SLOW,
+    SLOW_SLOT,
     STATES,
     THREE_STATES,
-    UNORDERED_STATES,
+    TWO_EVENTS,
+    TWO_SUBJECTS,
     WINDOW,
     late_puts,
     with_faults,
@@ -47,10 +62,42 @@ LATE_IN_A_WINDOW = late_puts(WINDOW, faults=3)
 LATE_NEWEST = late_puts(NEWEST, faults=4)
 LATE_REPLAYED = with_faults(REPLAYED, Fault.LATE, faults=3)
 UNANSWERED = with_faults(COPIES, Fault.ANSWER_LOST, Fault.ERROR, faults=3)
-DEFERRED = with_faults(STATES, Fault.ASKED_TO_WAIT, faults=3)
+UNREADY = with_faults(TWO_SUBJECTS, Fault.OVERFLOW, faults=1)
+IN_ORDER = replace(TWO_EVENTS, deliveries=1, kinds=frozenset())
+ZOMBIE_STATES = replace(
+    STATES, batch_size=1, kinds=frozenset({Fault.ZOMBIE, Fault.TWICE_AT_ONCE}), faults=2, zombies=1
+)
+NOTED = replace(PACED, messages=PACED.messages[:1], deliveries=3)
+PARKED_AFTER_A_TRY = replace(NOTED, paced=None)
+UNREAD = with_faults(NOTED, Fault.UNREAD, faults=4)
+STALE_ANSWER = with_faults(PACED, Fault.ASKED_TO_WAIT, faults=3)
+UNPACED = with_faults(ONE_A_SLOT, Fault.PACING, faults=1)
 FRESH_STATES = replace(THREE_STATES, deliveries=1, kinds=frozenset())
 
-RETRY = {"outcome": "RETRY", "reason": "UNMARKED"}
+
+def _unconditional(request: Callable[..., Any]) -> Callable[..., Any]:
+    """The same request of pacing's without its condition."""
+
+    def asked(*values: Any) -> Any:
+        whole = request(*values)
+        del whole["ConditionExpression"]
+        update = whole.get("UpdateExpression", "")
+        known = whole.pop("ExpressionAttributeValues", {})
+        used = {name: value for name, value in known.items() if name in update}
+        return whole | ({"ExpressionAttributeValues": used} if used else {})
+
+    return asked
+
+
+_clear = breaker_row.clear
+
+
+def _whatever_is_waited_for(table: str, since_ms: int | None, _: int | None) -> dict[str, Any]:
+    request = _clear(table, since_ms, None)
+    condition = request["ConditionExpression"]
+    bare = condition.replace(" AND attribute_not_exists(not_before)", "")
+    return request | {"ConditionExpression": bare}
+
 
 MUTANTS = [
     # The claim's clauses.
@@ -78,7 +125,7 @@ MUTANTS = [
         "a lease is not heeded",
         both(
             without_guard("ClaimKey", 4, 2),
-            text("ReadClaim", " and $number($row.lease_until.N) < $millis()", ""),
+            text("ReadClaim", " and $until < $millis()", ""),
         ),
         COPIES,
     ),
@@ -120,7 +167,7 @@ MUTANTS = [
     ),
     Mutant(
         "a successor does not store the occurrence it keeps",
-        text("ClaimKey", "$string($occurrenceMs)", "$string($event.occurredAtMs)"),
+        text("ClaimKey", "$string($seen.occurrenceMs)", "$string($event.occurredAtMs)"),
         WINDOW,
     ),
     Mutant(
@@ -130,61 +177,44 @@ MUTANTS = [
     ),
     Mutant(
         "a successor does not store the newest time",
-        text("ClaimKey", "$string($timeMs)", "$string($event.occurredAtMs)"),
+        text("ClaimKey", "$string($seen.timeMs)", "$string($event.occurredAtMs)"),
         NEWEST,
     ),
     Mutant(
         "the key does not tell the occurrence",
         text(
-            "RunAction",
-            "$event.idempotencyKey & '.' & $string($abs($occurrenceMs))",
+            "ClaimKey",
+            "$event.idempotencyKey & '.' & $string($abs($seen.occurrenceMs))",
             "$event.idempotencyKey",
         ),
         OCCURRENCES,
     ),
     Mutant(
         "the key tells the copy's time",
-        text("RunAction", "$abs($occurrenceMs)", "$event.occurredAtMs"),
+        text("ClaimKey", "$abs($seen.occurrenceMs)", "$event.occurredAtMs"),
         WINDOW,
     ),
     Mutant(
         "owner is the message alone",
-        text("TakeEvent", "$runId & '#' & $todo[0].messageId", "$todo[0].messageId"),
+        text("OpenEvent", "$runId & '#' & $states.input.messageId", "$states.input.messageId"),
         COPIES,
     ),
     Mutant("a lease shorter than the machine", no_edit, SHORT_LEASE),
     Mutant(
-        "a won claim keeps the verdict of the look",
-        lambda machine: machine["ClaimKey"].pop("Assign"),
-        COPIES,
-    ),
-    Mutant(
         "an unanswered claim is taken for won",
-        goes(
-            "ClaimKey",
-            "CheckOrder",
-            "States.ALL",
-            verdict={"outcome": "PROCESSED", "reason": "ACTED"},
-        ),
+        goes("ClaimKey", "CheckOrder", "States.ALL", sentKey="{% $event.idempotencyKey %}"),
         UNANSWERED,
     ),
-    # What a refusal means.
     Mutant(
-        "DUPLICATE of whatever is in progress",
-        text(
-            "ReadClaim",
-            "{'outcome': 'RETRY', 'reason': 'HELD'",
-            "{'outcome': 'DUPLICATE', 'reason': 'HELD'",
-        ),
-        COPIES,
+        "a claim is as good as unread when it cannot be read",
+        goes("ReadClaim", "SkipDuplicate", "States.ALL"),
+        with_faults(COPIES, Fault.ERROR),
     ),
+    # What a refusal means.
+    Mutant("DUPLICATE of whatever is in progress", rule("JudgeClaim", 5, "SkipDuplicate"), COPIES),
     Mutant(
         "DUPLICATE of another message in progress",
-        text(
-            "ReadClaim",
-            "{'outcome': 'RETRY', 'reason': 'HELD'",
-            "{'outcome': $mine ? 'RETRY' : 'DUPLICATE', 'reason': 'HELD'",
-        ),
+        text("ReadClaim", "'claim': $ended ?", "'claim': $not($mine) ? 'SETTLED' : $ended ?"),
         COPIES,
     ),
     Mutant(
@@ -193,41 +223,90 @@ MUTANTS = [
         COPIES,
     ),
     Mutant(
+        "what has ended counts as held",
+        text("ReadClaim", "$ended ? 'FREE' : 'HELD'", "'HELD'"),
+        COPIES,
+    ),
+    Mutant("what is held is claimed", rule("JudgeClaim", 4, "ClaimKey"), COPIES),
+    Mutant(
         "an older occurrence is not stale",
-        text("ReadClaim", "$at > $laterMs and $not($sameEventId)", "false"),
+        text("ReadClaim", "$at > $laterMs and $not($sameId) ?", "false ?"),
         OCCURRENCES,
     ),
     Mutant(
         "a copy with the publisher's id is stale",
-        text("ReadClaim", "$at > $laterMs and $not($sameEventId)", "$at > $laterMs"),
+        text("ReadClaim", "$at > $laterMs and $not($sameId) ?", "$at > $laterMs ?"),
         SAME_ID,
     ),
+    # What becomes of a batch.
     Mutant(
         "only the kept message is handed back",
         text(
-            "SettleLanes",
-            "'outcome': $found[0].outcome = 'PROCESSED' ? 'DUPLICATE' : $found[0].outcome",
+            "SettleEvents",
+            "'outcome': $end.outcome = 'PROCESSED' ? 'DUPLICATE' : $end.outcome",
             "'outcome': 'DUPLICATE'",
         ),
         COPIES,
     ),
     Mutant(
-        "what no lane reached counts as done",
-        text(
-            "SettleLanes",
-            "'outcome': 'RETRY', 'reason': $message.kind",
-            "'outcome': 'PROCESSED', 'reason': $message.kind",
-        ),
-        UNORDERED_STATES,
+        "what no round reached counts as done",
+        text("OpenBatch", "'outcome': 'RETRY'", "'outcome': 'PROCESSED'"),
+        TWO_EVENTS,
     ),
     Mutant(
-        "what waits for the destination is not handed back",
+        "what is not ready counts as done",
         text(
-            "ReportBatch",
-            "$records[outcome = 'RETRY' and",
-            "$records[outcome = 'RETRY' and $not(reason in $deferrable) and",
+            "OpenBatch",
+            "'outcome': 'RETRY'",
+            "'outcome': $message.kind = 'retry' ? 'DUPLICATE' : 'RETRY'",
         ),
-        DEFERRED,
+        UNREADY,
+    ),
+    Mutant(
+        "copies are not handed back",
+        text("ReportBatch", "[outcome = 'RETRY']", "[outcome = 'RETRY' and $not($exists(copyOf))]"),
+        COPIES,
+    ),
+    Mutant(
+        "the whole batch is handed back",
+        text("ReportBatch", "$records[outcome = 'RETRY'].messageId", "$batch.messageId"),
+        TWO_SUBJECTS,
+    ),
+    Mutant(
+        "the end of another is taken for one's own",
+        text("SettleEvents", "$states.result[messageId = $kept]", "$states.result[0]"),
+        TWO_SUBJECTS,
+    ),
+    Mutant(
+        "a round takes all of a subject",
+        text(
+            "NextRound",
+            "[$map($distinct($left.subjectKey), function($subject) {"
+            " $left[subjectKey = $subject][0].messageId })]",
+            "[$left.messageId]",
+        ),
+        IN_ORDER,
+    ),
+    Mutant(
+        "a round is not in the order of time",
+        text("NextRound", "^(occurredAtMs)", "^(>occurredAtMs)"),
+        IN_ORDER,
+    ),
+    Mutant(
+        "a round is taken again",
+        text("SettleEvents", "$not(messageId in $round) and ", ""),
+        TWO_SUBJECTS,
+    ),
+    Mutant(
+        "what follows a failed event of its subject is taken",
+        text("SettleEvents", " and $not(subjectKey in $stuck)", ""),
+        TWO_EVENTS,
+    ),
+    Mutant("what is broken is not settled", text("OpenBatch", " or kind = 'parked'", ""), MIXED),
+    Mutant(
+        "what is broken and could not be parked is parked",
+        goes("ParkBroken", "Parked", "States.ALL"),
+        with_faults(MIXED, Fault.ERROR),
     ),
     # The newest time.
     Mutant("newest: clause 1, no row, is missing", without_clause("AdvanceLatest", 1), STATES),
@@ -273,34 +352,31 @@ MUTANTS = [
     Mutant("release in any status", without_guard("ReleaseClaim", 1, 2), LATE),
     Mutant(
         "what is stale and cannot be marked is settled",
-        text("CompleteClaim", "$verdict.outcome = 'STALE' ? {'outcome': 'RETRY'} : {}", "{}"),
+        goes("CloseStale", "SkipStale", "States.ALL"),
         with_faults(NEWEST, Fault.ZOMBIE, faults=2),
     ),
     Mutant(
         "an answered action is released",
-        goes("CompleteClaim", "ReleaseClaim", "States.ALL", verdict=RETRY),
+        goes("CompleteClaim", "ReleaseClaim", "States.ALL"),
         UNANSWERED,
     ),
     Mutant(
         "an answered action is handed back",
-        goes("CompleteClaim", "NoteOutcome", "States.ALL", verdict=RETRY),
+        goes("CompleteClaim", "HandBack", "States.ALL"),
         UNANSWERED,
     ),
     Mutant(
         "a refused release is a success",
-        goes(
-            "ReleaseClaim",
-            "NoteOutcome",
-            "States.ALL",
-            verdict={"outcome": "PROCESSED", "reason": "ACTED"},
-        ),
+        goes("ReleaseClaim", "Processed", "States.ALL"),
         UNANSWERED,
     ),
-    Mutant(
-        "an unreleased claim keeps its verdict",
-        text("ReleaseClaim", "$merge([$verdict, {'outcome': 'RETRY'}])", "$verdict"),
-        with_faults(COPIES, Fault.ANSWER_LOST, Fault.ERROR, faults=2),
-    ),
+    Mutant("a released event is done", goes("ReleaseClaim", "Processed"), COPIES),
+    Mutant("stale is marked unconditionally", without_condition("CloseStale"), ZOMBIE_STATES),
+    Mutant("anybody marks it stale", without_guard("CloseStale", 1, 1), ZOMBIE_STATES),
+    Mutant("stale in any status", without_guard("CloseStale", 1, 2), ZOMBIE_STATES),
+    Mutant("parked is marked unconditionally", without_condition("CloseParked"), ZOMBIES),
+    Mutant("anybody marks it parked", without_guard("CloseParked", 1, 1), ZOMBIES),
+    Mutant("parked in any status", without_guard("CloseParked", 1, 2), REPLAYED),
     Mutant(
         "complete does not renew the expiry",
         text("CompleteClaim", ", expires_at = :expires", ""),
@@ -317,26 +393,124 @@ MUTANTS = [
         EXPIRING_STATES,
     ),
     # Parking.
+    Mutant("an event is parked after its row", park_after_the_row, UNANSWERED),
     Mutant(
-        "a refused event is parked after its release",
-        park_after_the_row("Rejected", "ParkRejected", "ReleaseClaim"),
-        UNANSWERED,
+        "a refused event is done",
+        text("CloseParked", "$verdict.reason = 'UNCERTAIN' ? 'DONE' : 'FAILED'", "'DONE'"),
+        REPLAYED,
     ),
     Mutant(
-        "an uncertain event is parked after its mark",
-        park_after_the_row("Uncertain", "ParkUncertain", "CompleteClaim"),
+        "an uncertain event is given up",
+        text("CloseParked", "$verdict.reason = 'UNCERTAIN' ? 'DONE' : 'FAILED'", "'FAILED'"),
         COPIES,
     ),
-    Mutant("a refused event is done", goes("ParkRejected", "CompleteClaim"), REPLAYED),
     Mutant(
-        "what could not be parked is parked",
-        goes(
-            "ParkRejected",
-            "NoteOutcome",
-            "States.ALL",
-            verdict={"outcome": "PARKED", "reason": "REJECTED"},
+        "what could not be parked is parked", goes("ParkEvent", "Parked", "States.ALL"), UNANSWERED
+    ),
+    Mutant(
+        "what waited for too long is called",
+        without_rule("CheckOrder", 1),
+        OLD,
+    ),
+    # Tries.
+    Mutant(
+        "a successor does not store the tries",
+        text("ClaimKey", "$string($seen.tries)", "'0'"),
+        PACED,
+    ),
+    Mutant("a successor forgets the tries", text("ReadClaim", "$number($row.tries.N)", "0"), PACED),
+    Mutant(
+        "a successor does not store that it failed",
+        text("ClaimKey", "$string($seen.failedAtMs)", "'0'"),
+        NOTED,
+    ),
+    Mutant(
+        "a release does not store the tries",
+        text(
+            "ReleaseClaim", "$exists($verdict.tries) ? $verdict.tries : $seen.tries", "$seen.tries"
         ),
-        UNANSWERED,
+        PACED,
+    ),
+    Mutant(
+        "parked, it keeps its tries",
+        text("CloseParked", "tries = :zero, failed_at = :zero,", ""),
+        PARKED_AFTER_A_TRY,
+    ),
+    Mutant(
+        "every failure is a try",
+        text(
+            "RunAction",
+            " and ($first or $not($exists($breaker.since)) or $breaker.since > $seen.failedAtMs)",
+            "",
+        ),
+        NOTED,
+    ),
+    Mutant(
+        "a failure is a try, though nobody knows whether others were answered",
+        text("RunAction", " and $not($breakerUnread)", ""),
+        UNREAD,
+    ),
+    Mutant(
+        "a failure is no try",
+        text("RunAction", "$tries := $seen.tries + ($counts ? 1 : 0)", "$tries := $seen.tries"),
+        PACED,
+    ),
+    Mutant("nobody is given up", without_rule("JudgeFailure", 1), PACED),
+    # Waiting.
+    Mutant(
+        "a failure counts again towards an outage",
+        text("RunAction", "'failedBefore': $seen.failedAtMs > 0", "'failedBefore': false"),
+        NOTED,
+    ),
+    Mutant(
+        "an open breaker is not heeded",
+        no_edit,
+        NEVER_CLOSING,
+        ("pacing.steps.judge", lambda *_: Flow()),
+    ),
+    Mutant(
+        "everybody probes",
+        no_edit,
+        PROBING,
+        ("pacing.breaker_row.probe", _unconditional(breaker_row.probe)),
+    ),
+    Mutant(
+        "an answer closes a younger breaker",
+        no_edit,
+        STALE_ANSWER,
+        ("pacing.breaker_row.clear", _unconditional(breaker_row.clear)),
+    ),
+    Mutant(
+        "an answer ends a wait that began after it",
+        no_edit,
+        STALE_ANSWER,
+        ("pacing.breaker_row.clear", _whatever_is_waited_for),
+    ),
+    Mutant(
+        "a slot is never used up",
+        no_edit,
+        replace(ONE_A_SLOT, deliveries=1),
+        ("pacing.slot_row.take", _unconditional(slot_row.take)),
+    ),
+    Mutant(
+        "a token is two calls",
+        text("RunAction", "'callsAllowed': $pace.callsAllowed", "'callsAllowed': 2"),
+        ONE_A_SLOT,
+    ),
+    Mutant(
+        "used tokens are given back",
+        text("HandBackEvents", "$called := $sum($append(0, $records.calls))", "$called := 0"),
+        ONE_A_SLOT,
+    ),
+    Mutant(
+        "a token lasts as long as its batch",
+        text("RunAction", "'deadlineMs': $pace.callUntilMs", "'deadlineMs': $deadlineMs"),
+        SLOW_SLOT,
+    ),
+    Mutant(
+        "without pacing a limit is not heeded",
+        text("AskPace", "and $limit = 0", ""),
+        UNPACED,
     ),
 ]
 
@@ -347,7 +521,10 @@ IMPLIED = {
     ),
     "complete in any status": "until then nobody but its owner changes what a claim says",
     "release in any status": "whoever has completed a claim never releases it",
-    "an unreleased claim keeps its verdict": (
-        "all but PARKED are RETRY already, and what is parked is not lost"
+    "stale in any status": "until then nobody but its owner changes what a claim says",
+    "parked in any status": "until then nobody but its owner changes what a claim says",
+    "a slot is never used up": "what is granted is only what was left",
+    "what follows a failed event of its subject is taken": (
+        "it spares a destination that has just failed; no event depends on it"
     ),
 }

@@ -3,15 +3,19 @@
 A clause is one of the alternatives of a condition; a guard is one of the parts of a clause.
 """
 
-import copy
 import json
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
-from proof.definition.asl import SUBSTITUTIONS, definition, states
+from proof.definition.asl import definition, states
 from proof.explorer.scenario import Scenario
+from proof.explorer.search import Found, explore
+from proof.explorer.tasks import machine_of
+from proof.explorer.world import World
 
 States = dict[str, dict[str, Any]]
 Edit = Callable[[States], None]
@@ -22,14 +26,23 @@ class Mutant:
     name: str
     edit: Edit
     scenario: Scenario
+    # What of pacing is replaced, by its path, and with what.
+    pacing: tuple[str, Any] | None = None
 
     def definition(self) -> dict[str, Any]:
-        machine = definition({**SUBSTITUTIONS, **self.scenario.substitutions})
+        machine = definition(self.scenario.filled_in())
         before = json.dumps(machine)
         self.edit(states(machine))
-        changed = json.dumps(machine) != before or self.scenario.substitutions
-        assert changed, f"the mutant changes nothing: {self.name}"
+        if self.edit is not no_edit:
+            assert json.dumps(machine) != before, f"the mutant changes nothing: {self.name}"
         return machine
+
+    def explored(self, most_states: int | None = None) -> Found:
+        """What the explorer finds, with pacing broken too where that is the fault."""
+        broken = patch(*self.pacing) if self.pacing else nullcontext()
+        with broken:
+            machine = machine_of(self.definition(), self.scenario)
+            return explore(World(machine, self.scenario), most_states)
 
 
 def condition(state: str, change: Callable[[str], str]) -> Edit:
@@ -56,13 +69,22 @@ def text(state: str, old: str, new: str) -> Edit:
     """Replaces a part of one of the state's expressions, wherever in the state it stands."""
 
     def edit(machine: States) -> None:
-        text = json.dumps(machine[state])
+        text = json.dumps(_on_one_line(machine[state]))
         assert json.dumps(old)[1:-1] in text, f"{state} does not say {old!r} any more"
         machine[state].update(
             json.loads(text.replace(json.dumps(old)[1:-1], json.dumps(new)[1:-1]))
         )
 
     return edit
+
+
+def _on_one_line(value: Any) -> Any:
+    """How an expression is laid out makes no difference to it."""
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, dict):
+        return {name: _on_one_line(inner) for name, inner in value.items()}
+    return [_on_one_line(inner) for inner in value] if isinstance(value, list) else value
 
 
 def both(*edits: Edit) -> Edit:
@@ -131,19 +153,29 @@ def goes(state: str, to: str, error: str | None = None, **assign: Any) -> Edit:
     return edit
 
 
-def park_after_the_row(error: str, park: str, mark: str) -> Edit:
-    """The row says PARKED first, in a state of its own, and what the row says stands."""
+def rule(state: str, number: int, to: str) -> Edit:
+    """Leads one of a Choice's rules somewhere else."""
 
     def edit(machine: States) -> None:
-        lane = machine["SettleLanes"]["ItemProcessor"]["States"]
-        lane["MarkFirst"] = {**copy.deepcopy(machine[mark]), "Next": park}
-        goes("RunAction", "MarkFirst", error)(machine)
-        goes(park, "NoteOutcome")(machine)
-        goes(park, "NoteOutcome", "States.ALL")(machine)
-        for catch in machine[park]["Catch"]:
-            del catch["Assign"]
+        machine[state]["Choices"][number - 1]["Next"] = to
 
     return edit
+
+
+def without_rule(state: str, number: int) -> Edit:
+    def edit(machine: States) -> None:
+        del machine[state]["Choices"][number - 1]
+
+    return edit
+
+
+def park_after_the_row(machine: States) -> None:
+    """The row says PARKED first, and what the row says stands."""
+    machine["JudgeFailure"]["Choices"][0]["Next"] = "CloseParked"
+    for exit_to in (machine["CloseParked"], *machine["CloseParked"]["Catch"]):
+        exit_to["Next"] = "ParkEvent"
+    for exit_to in (machine["ParkEvent"], *machine["ParkEvent"]["Catch"]):
+        exit_to["Next"] = "Parked"
 
 
 def kept_by_the_put(machine: States) -> None:
@@ -151,11 +183,14 @@ def kept_by_the_put(machine: States) -> None:
     blind(machine)
     claim = machine["ClaimKey"]
     claim["Arguments"]["ReturnValues"] = "ALL_OLD"
-    claim["Assign"]["occurrenceMs"] = (
-        "{% ( $row := $states.result.Attributes; $exists($row) and $row.status.S != 'DONE' and"
-        " $number($row.event_time.N) >= $earlierMs ? $number($row.occurrence.N) : $occurrenceMs )"
-        " %}"
+    kept = (
+        "( $row := $states.result.Attributes; $exists($row) and $row.status.S != 'DONE' and"
+        " $number($row.event_time.N) >= $earlierMs ? $number($row.occurrence.N) :"
+        " $seen.occurrenceMs )"
     )
+    sent = claim["Assign"]["sentKey"]
+    claim["Assign"]["sentKey"] = sent.replace("$abs($seen.occurrenceMs)", f"$abs({kept})")
+    claim["Assign"]["seen"] = f"{{% $merge([$seen, {{'occurrenceMs': {kept}}}]) %}}"
 
 
 blind = condition("ClaimKey", lambda condition: condition.replace(" AND #owner = :seen", ""))
@@ -167,4 +202,4 @@ def expiry_in_milliseconds(machine: States) -> None:
 
 
 def no_edit(_: States) -> None:
-    """For a mutant whose fault is in what its scenario fills in."""
+    """For a mutant whose fault is in pacing, or in what its scenario fills in."""

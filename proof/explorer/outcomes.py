@@ -5,11 +5,19 @@ from typing import NamedTuple
 from proof.explorer.scenario import Fault
 
 
+class Told(NamedTuple):
+    """What the log says of a message."""
+
+    message_id: str
+    outcome: str
+    reason: str
+
+
 class Report(NamedTuple):
     """The end of an execution: what it hands back, and what it logged of each message."""
 
     handed_back: tuple[str, ...]
-    outcomes: tuple[tuple[str, str], ...]
+    records: tuple[Told, ...]
 
 
 class Failed(NamedTuple):
@@ -35,6 +43,16 @@ class Written(NamedTuple):
     by_put: bool
 
 
+class Paced(NamedTuple):
+    """A write to the breaker's row or to a slot; without text, the row is gone. `counted` are the
+    events that it counts as failed, `seen` is what a deletion takes the row for."""
+
+    key: tuple[str, str]
+    text: str
+    counted: tuple[str, ...] = ()
+    seen: str = ""
+
+
 class Refusal(NamedTuple):
     """A claim that did not pass; `own` when what refused it is this very claim."""
 
@@ -51,10 +69,23 @@ class Launched(NamedTuple):
     met: tuple[int, ...]
 
 
+class Called(NamedTuple):
+    """A call arrives at the destination. `probing` when it is the one that an open breaker allows;
+    `shut` is until when the breaker was open as its batch read it, where pacing could answer."""
+
+    message_id: str
+    probing: bool
+    shut: str
+
+
 class Act(NamedTuple):
     message_id: str
     key: str
     answered: bool
+
+
+class Answered(NamedTuple):
+    """The destination is well: it acted, or refused for good."""
 
 
 class Parking(NamedTuple):
@@ -62,21 +93,12 @@ class Parking(NamedTuple):
     reason: str
 
 
-class Deferral(NamedTuple):
-    """Fresh messages for these, which wait for the destination."""
-
-    message_ids: tuple[str, ...]
-
-
 Then = Standing | Report | Failed
-Effect = Written | Refusal | Launched | Act | Parking | Deferral | None
+Effect = Written | Paced | Refusal | Launched | Called | Act | Answered | Parking
 
 
 class Outcome(NamedTuple):
-    """`weather` is what the gate or the limiter said on the way, unless all was well."""
-
     told: str
     then: Then
-    effect: Effect = None
+    effects: tuple[Effect, ...] = ()
     fault: Fault | None = None
-    weather: str = ""

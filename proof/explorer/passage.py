@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from proof.explorer.clock import aged, aged_ms, expires_in
 from proof.explorer.moves import Move, paid
+from proof.explorer.pacing import BREAKER, in_conversation
 from proof.explorer.promises import Promises
 from proof.explorer.scenario import Fault, Scenario
 from proof.explorer.state import Held, State, unmarked
@@ -34,7 +35,10 @@ class Passage:
         """Time passes while somebody's time is running. Beyond its life only a zombie goes on."""
         over, seconds = self._scenario.over, self._scenario.tick_seconds
         running = state.flying or any(run.age < over for run in state.runs)
-        if not running and all(aged(held.text, seconds, False) == held.text for held in state.rows):
+        rows = (*state.rows, *state.pace)
+        if any(in_conversation(run.text) for run in state.runs):
+            return None  # pacing answers within its 20 s, or is given up
+        if not running and all(aged(row.text, seconds, False) == row.text for row in rows):
             return None
         after: State | None = state
         for run in state.runs:
@@ -52,6 +56,14 @@ class Passage:
                 run._replace(text=aged(run.text, seconds, far), age=min(run.age + 1, over))
                 for run in state.runs
             ),
+            # Nobody takes from a slot that is over.
+            pace=tuple(
+                row._replace(text=aged(row.text, seconds, far))
+                for row in state.pace
+                if row.key == BREAKER
+            ),
+            calls=0,
+            probes=0,
         )
         return self._promises.forgotten(later) if far else later
 

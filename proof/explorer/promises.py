@@ -1,13 +1,18 @@
 """The promises: each thing that happens is entered into the state, or breaks one of them."""
 
 import json
+from typing import Any
 
 from proof.explorer.clock import NOW_MS, expires_in
-from proof.explorer.outcomes import Act, Parking, Report, Written
-from proof.explorer.scenario import Scenario
+from proof.explorer.outcomes import Act, Called, Paced, Parking, Report, Told, Written
+from proof.explorer.pacing import BREAKER, open_until_ms, seen_in
+from proof.explorer.scenario import Fault, Scenario
 from proof.explorer.state import (
+    ANSWERED_SINCE,
+    FAILED,
     FORGOTTEN,
     MARKED,
+    NEVER_FAILED,
     NOBODY,
     UNMARKED,
     Broken,
@@ -17,17 +22,42 @@ from proof.explorer.state import (
     Run,
     State,
     held_under,
+    pace_under,
     place_of,
+    with_pace,
     with_row,
 )
 
 _DAY_MS = 86_400_000
+_LONGEST_WAIT_MS = 11 * _DAY_MS
+# What docs and filters know of what is handed back.
+_UNCERTAIN = "UNCERTAIN"
+REASONS = {
+    "CALL_FAILED",
+    "RATE_LIMITED",
+    "LIMITED",
+    "BREAKER_OPEN",
+    "THROTTLED",
+    "SETUP_FAULT",
+    "TOO_LATE",
+    "HELD",
+    "CLAIM_UNANSWERED",
+    "CLAIM_UNREADABLE",
+    "ORDER_UNKNOWN",
+    "NOT_REACHED",
+    "PARKING_FAILED",
+    "PACING_FAILED",
+    "COLLAPSED",
+    "OVERFLOW_FAILED",
+    "SETTLED_BEFORE",
+}
 
 
 class Promises:
-    def __init__(self, scenario: Scenario, claim_days: int) -> None:
+    def __init__(self, scenario: Scenario, claim_days: int, quota: int) -> None:
         self._scenario = scenario
         self._claim_ms = claim_days * _DAY_MS
+        self._quota = quota
         self.occurrences = scenario.occurrences()
 
     def written(self, state: State, run: int, owner: int, write: Written) -> State:
@@ -46,13 +76,101 @@ class Promises:
                 raise Broken(f"run{run} changed the claim of {_called(old)}")
         elif old and old.holder != run and self._is_at_work(state, old):
             raise Broken(f"run{run} took the claim that {_called(old)} is working on")
+        if item.get("outcome") == {"S": "PARKED"} and _number(item, "tries"):
+            raise Broken(f"{item['message_id']['S']} is parked and keeps its tries")
+        if item["status"]["S"] == "FAILED" and item["outcome"]["S"] == "PARKED":
+            self._given_up(state, self._occurrence_of(state, item["message_id"]["S"]))
+        if old and self._keeps_tries:
+            self._tries_kept(json.loads(old.text), item)
         state = with_row(state, Held(write.key, write.text, owner, run, kept_until_ms))
+        state = self._failed(state, json.loads(old.text) if old else {}, item)
         if item["status"]["S"] != "DONE":
             return state
         what = self._occurrence_of(state, item["message_id"]["S"])
         if item["outcome"]["S"] == "STALE":
             state = self._stale(state, what)
         return self._known(state, what, MARKED)
+
+    def _given_up(self, state: State, what: str) -> None:
+        reasons = {parked.reason for parked in state.parked if parked.what == what}
+        if reasons == {_UNCERTAIN}:
+            raise Broken(f"{what} may have acted, and its claim is given up")
+
+    @property
+    def _keeps_tries(self) -> bool:
+        """Another occurrence has tries of its own. Whoever writes after its time may write between
+        the look of a successor and its claim, and a try more or less is all that comes of it."""
+        late = self._scenario.kinds & {Fault.ZOMBIE, Fault.LATE}
+        return not (late or self._scenario.window_ms or self._scenario.expiries)
+
+    def _tries_kept(self, before: Any, after: Any) -> None:
+        """Only what is parked begins afresh, for whoever replays it."""
+        parked = after.get("outcome") == {"S": "PARKED"} or before.get("outcome") == {"S": "PARKED"}
+        if parked:
+            return
+        tried = _number(after, "tries") - _number(before, "tries")
+        if tried < 0:
+            raise Broken(f"the tries of {after['message_id']['S']} are forgotten")
+        first = _number(after, "failed_at") and not _number(before, "failed_at")
+        if first and not tried and Fault.UNREAD not in self._scenario.kinds:
+            raise Broken(f"the first failure of {after['message_id']['S']} is no try")
+
+    def _failed(self, state: State, before: Any, after: Any) -> State:
+        """A claim says that a call has failed. It was the event's first, or somebody was answered
+        since, or it is no try."""
+        if not self._judges_tries:
+            return state
+        what = self._occurrence_of(state, after["message_id"]["S"])
+        at = self.occurrences.index(what)
+        if _number(after, "tries") > _number(before, "tries") and state.failing[at] == FAILED:
+            raise Broken(f"a try of {what} counts, although nobody was answered since its last")
+        if after["status"]["S"] == "IN_PROGRESS":
+            return state
+        if _number(after, "failed_at") == _number(before, "failed_at"):
+            return state
+        return _with_failing(state, at, FAILED if _number(after, "failed_at") else NEVER_FAILED)
+
+    @property
+    def _judges_tries(self) -> bool:
+        """What is not noted is not known. A function of one's own notes nothing itself, and its
+        batch may die before it does."""
+        return (
+            self._scenario.paced is not None
+            and Fault.PACING not in self._scenario.kinds
+            and self._scenario.filled_in()["OwnAction"] == "false"
+        )
+
+    def answered(self, state: State) -> State:
+        """The destination is well. Whatever fails after it fails by itself."""
+        failing = tuple(ANSWERED_SINCE if one == FAILED else one for one in state.failing)
+        return state._replace(failing=failing)
+
+    def called(self, state: State, run: Run, called: Called) -> State:
+        """A call arrives at the destination."""
+        if not self._scenario.paced:
+            return state
+        if self._quota and state.calls == self._quota:
+            raise Broken(f"run{run.name} makes more calls than the limit allows")
+        if called.probing and state.probes:
+            raise Broken(f"run{run.name} makes a second call while one probes")
+        open_ms = open_until_ms(pace_under(state, BREAKER))
+        if open_ms > NOW_MS and called.shut == str(open_ms):
+            raise Broken(f"run{run.name} makes a call while the breaker is open")
+        return state._replace(
+            calls=min(state.calls + 1, self._quota), probes=state.probes + called.probing
+        )
+
+    def paced(self, state: State, run: Run, write: Paced) -> State:
+        """A row of pacing's is changed."""
+        old = pace_under(state, write.key)
+        if not write.text and old and write.seen != seen_in(old):
+            raise Broken(f"run{run.name} closes a breaker that is younger than its batch")
+        for message_id in write.counted:
+            what = self._occurrence_of(state, message_id)
+            held = held_under(state, self._key_of(what))
+            if held and _number(json.loads(held.text), "failed_at"):
+                raise Broken(f"a failure of {what} counts once more towards an outage")
+        return with_pace(state, write.key, write.text)
 
     def done(self, state: State) -> tuple[str, ...]:
         """The occurrences that nothing older may follow, where only the newest counts."""
@@ -81,9 +199,13 @@ class Promises:
     def acted(self, state: State, run: Run, act: Act) -> State:
         """One act for one event, save where the answer or the mark of the act was lost."""
         what = self._occurrence_of(state, act.message_id)
-        for newer in run.began_after:
-            if self._scenario.supersedes(newer, what):
+        for newer in self.occurrences:
+            if newer in run.began_after and self._scenario.supersedes(newer, what):
                 raise Broken(f"{what} acted, although {newer} was done before run{run.name} began")
+            if self._in_hand(state, run, newer, what):
+                raise Broken(f"{what} acted after {newer}, which is newer, in one batch")
+        if self._waited_too_long(act.message_id, state):
+            raise Broken(f"{what} acted, although it had waited for too long")
         self._distinct(state, what, act.key)
         at = self.occurrences.index(what)
         before = state.deeds[at]
@@ -95,11 +217,24 @@ class Promises:
             raise Broken(f"{what} acted with key {act.key}, and before with key {before.key}")
         return _with_deed(state, at, Deed(act.key, run.name if act.answered else UNMARKED))
 
+    def _in_hand(self, state: State, run: Run, newer: str, older: str) -> bool:
+        """Whether the same batch has called for something newer."""
+        if not self._scenario.supersedes(newer, older):
+            return False
+        deed = state.deeds[self.occurrences.index(newer)]
+        held = held_under(state, self._key_of(newer))
+        marked = deed and deed.known == MARKED and held and held.holder == run.name
+        return bool((deed and deed.known == run.name) or marked)
+
+    def _waited_too_long(self, message_id: str, state: State) -> bool:
+        sent = self._scenario.messages[state.queue[place_of(message_id)].sent]
+        return sent.sent_ms < NOW_MS - _LONGEST_WAIT_MS
+
     def settled(
         self, state: State, deleted: set[int], batch: tuple[tuple[int, str], ...], report: Report
     ) -> State:
         """Messages leave the queue. No event may leave with them."""
-        outcomes = dict(report.outcomes)
+        outcomes = {told.message_id: told.outcome for told in report.records}
         for place, message_id in batch:
             if place in deleted and outcomes.get(message_id) == "STALE":
                 state = self._stale(state, self._occurrence_of(state, message_id))
@@ -120,11 +255,30 @@ class Promises:
         return state._replace(stale=tuple(sorted({*state.stale, what})))
 
     def ended(self, state: State, run: Run, report: Report) -> None:
-        """What answered that it has acted is not handed back, even if it could not be marked."""
+        """What answered that it has acted is not handed back, even if it could not be marked. Every
+        message has one record, which says what becomes of it."""
+        records = {told.message_id: told for told in report.records}
+        if len(records) < len(report.records):
+            raise Broken(f"run{run.name} records one message twice")
         for _, message_id in run.batch:
+            self._recorded(state, message_id, records.get(message_id), report)
             deed = state.deeds[self.occurrences.index(self._occurrence_of(state, message_id))]
             if deed and deed.known == run.name and message_id in report.handed_back:
                 raise Broken(f"{message_id} is handed back, although run{run.name} has acted")
+
+    def _recorded(self, state: State, message_id: str, told: Told | None, report: Report) -> None:
+        if told is None:
+            raise Broken(f"{message_id} has no record")
+        if (told.outcome == "RETRY") != (message_id in report.handed_back):
+            raise Broken(
+                f"{message_id} is recorded as {told.outcome}, and the report says otherwise"
+            )
+        if told.outcome == "RETRY" and told.reason not in REASONS:
+            raise Broken(f"{message_id} is handed back for {told.reason}, which nobody knows")
+        what = self._occurrence_of(state, message_id)
+        kept = self._scenario.replays or any(parked.what == what for parked in state.parked)
+        if told.outcome == "PARKED" and not kept:
+            raise Broken(f"{message_id} is recorded as PARKED, and the parking queue has nothing")
 
     def _is_kept(self, state: State, what: str) -> bool:
         return any(parked.what == what for parked in state.parked) or any(
@@ -133,7 +287,11 @@ class Promises:
         )
 
     def parked(self, state: State, run: int, parking: Parking) -> State:
-        entry = Parked(self._occurrence_of(state, parking.message_id))
+        what = self._occurrence_of(state, parking.message_id)
+        at = self.occurrences.index(what)
+        if parking.reason == "GAVE_UP" and self._judges_tries and state.failing[at] == FAILED:
+            raise Broken(f"{what} is given up, although nobody was answered since its last try")
+        entry = Parked(what, reason=parking.reason if parking.reason == _UNCERTAIN else "")
         if self._scenario.replays:
             entry = Parked(entry.what, place_of(parking.message_id), parking.reason, run)
         return state._replace(parked=tuple(sorted({*state.parked, entry})))
@@ -147,7 +305,7 @@ class Promises:
                         state = self._known(state, what, FORGOTTEN)
         return state
 
-    def given_up(self, state: State, parked: Parked) -> State:
+    def taken_back(self, state: State, parked: Parked) -> State:
         """A person takes back the claim of an uncertain event, as `once parked replay` does."""
         held = held_under(state, self._key_of(parked.what))
         if held is None or held.owner != parked.owner:
@@ -170,6 +328,8 @@ class Promises:
 
     def _key_of(self, what: str) -> tuple[str, str]:
         one = next(sent for sent in self._scenario.messages if sent.occurrence == what)
+        if one.broken:
+            return "", ""
         key = self._scenario.element(one, "")["key"]
         return key["pk"], key["sk"]
 
@@ -185,8 +345,16 @@ def _word(row: str, attribute: str) -> str:
     return str(json.loads(row)[attribute]["S"])
 
 
+def _number(item: Any, attribute: str) -> int:
+    return int(item[attribute]["N"]) if attribute in item else 0
+
+
 def _moved_back(row: str, time: str) -> bool:
     return int(json.loads(row)["event_time"]["N"]) > int(time) and expires_in(row) >= 0
+
+
+def _with_failing(state: State, at: int, known: int) -> State:
+    return state._replace(failing=(*state.failing[:at], known, *state.failing[at + 1 :]))
 
 
 def _with_deed(state: State, at: int, deed: Deed) -> State:

@@ -11,14 +11,12 @@ from random import Random
 from threading import Thread
 from typing import Any
 
-from enrichment.collapse import collapse
-
+from proof.asl.errors import matches
+from proof.asl.readings import Readings
 from proof.definition.asl import definition
 from proof.explorer.clock import NOW_MS
-from proof.explorer.gate import PK as GATE_PK
-from proof.explorer.machine import Machine, matches
 from proof.explorer.moves import Move
-from proof.explorer.outcomes import Report
+from proof.explorer.outcomes import Report, Told
 from proof.explorer.scenario import Fault
 from proof.explorer.scenarios import (
     CLOSE_STATES,
@@ -31,11 +29,12 @@ from proof.explorer.scenarios import (
     STATES,
     THREE_IN_A_WINDOW,
     THREE_STATES,
+    TWO_SUBJECTS,
     UNORDERED_STATES,
     WINDOW,
 )
 from proof.explorer.state import State, place_of
-from proof.explorer.tasks import THROTTLED, TIMEOUT
+from proof.explorer.tasks import THROTTLED, TIMEOUT, machine_of
 from proof.explorer.world import World
 from proof.scenarios.embedded_machine import EmbeddedMachine
 from proof.scenarios.stage import Order, Task
@@ -46,8 +45,9 @@ _KINDS = frozenset(Fault) - {
     Fault.ZOMBIE,
     Fault.LATE,
     Fault.ASKED_TO_WAIT,
-    Fault.DEFER,
-    Fault.GATE,
+    Fault.OVERFLOW,
+    Fault.PACING,
+    Fault.UNREAD,
 }
 _FAULTS = 4
 _ROOTS = (
@@ -63,14 +63,24 @@ _ROOTS = (
     UNORDERED_STATES,
     THREE_IN_A_WINDOW,
     THREE_STATES,
+    replace(TWO_SUBJECTS, side_by_side=False, batch_size=1),
 )
-SCENARIOS = [replace(root, kinds=_KINDS, faults=_FAULTS, deliveries=3) for root in _ROOTS]
+SCENARIOS = [
+    replace(
+        root,
+        kinds=_KINDS,
+        faults=_FAULTS,
+        deliveries=3,
+        substitutions={**root.substitutions, "MaxTries": "20"},
+    )
+    for root in _ROOTS
+]
 _MOST_MOVES = 60
 _CHANCE_OF_ANYTHING = 0.4
 _PATIENCE_SECONDS = 60
 
-_LANE: Mapping[str, Any] = definition()["States"]["SettleLanes"]["ItemProcessor"]["States"]
-_OF_THE_CLOCK = {"claimed_at", "lease_until", "done_at", "expires_at"}
+_EVENT: Mapping[str, Any] = definition()["States"]["SettleEvents"]["ItemProcessor"]["States"]
+_OF_THE_CLOCK = {"claimed_at", "lease_until", "done_at", "expires_at", "failed_at"}
 _KILLED = Order(error="Killed", cause="this execution has died")
 
 
@@ -88,7 +98,7 @@ class Call:
 
 @dataclass
 class _Led:
-    """An execution that waits before every task of a lane until it is told how that goes."""
+    """An execution that waits before every task of an event for word of how that goes."""
 
     arrived: SimpleQueue[str | dict[str, Any]] = field(default_factory=SimpleQueue)
     told: SimpleQueue[list[Call]] = field(default_factory=SimpleQueue)
@@ -97,7 +107,7 @@ class _Led:
     dead: bool = False
     at: str | dict[str, Any] = ""
     tries: int = 0
-    outcomes: tuple[tuple[str, str], ...] = ()
+    records: tuple[Told, ...] = ()
     thread: Thread | None = None
 
 
@@ -112,10 +122,10 @@ class Conductor:
         led = self.runs[task.run]
         if led.dead:
             return _KILLED
-        if task.state not in _LANE:
+        if task.state not in _EVENT:
             if task.state == "RecordOutcomes":
-                led.outcomes = _outcomes(task.arguments)
-            return Order(error=TIMEOUT.error) if task.state == "DeferEvents" else Order()
+                led.records = _records(task.arguments)
+            return Order(error=TIMEOUT.error) if task.state == "HandBackEvents" else Order()
         if not led.calls:
             led.arrived.put(task.state)
             led.calls.extend(led.told.get())
@@ -128,15 +138,17 @@ class Conductor:
         led = self.runs[task.run]
         if led.dead:
             return _KILLED
-        return Order(error=led.now.hears) if task.state in _LANE else Order()
+        return Order(error=led.now.hears) if task.state in _EVENT else Order()
 
-    def act(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+    def invoke(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """The data action; pacing is never reached."""
         self.keys.append(payload["idempotencyKey"])
-        return {"version": "1", "result": "ACTED"}
+        return {"version": "2", "result": "ACTED", "calls": 1}
 
 
 def world_of(seed: int) -> World:
-    return World(Machine(definition()), SCENARIOS[seed % len(SCENARIOS)])
+    scenario = SCENARIOS[seed % len(SCENARIOS)]
+    return World(machine_of(definition(scenario.filled_in()), scenario), scenario)
 
 
 def replay(world: World, seed: int, machine: EmbeddedMachine) -> int:
@@ -206,11 +218,11 @@ class _Leader:
 
     def _deliver(self, state: State, move: Move) -> None:
         plan = self._scenario
-        sent = [
-            (plan.messages[state.queue[place_of(identifier)].sent], identifier)
+        sent = tuple(
+            (state.queue[place_of(identifier)].sent, identifier)
             for identifier in move.told.split(" to run0")[0].split(" and ")
-        ]
-        batch = json.loads(json.dumps(collapse([plan.element(*one) for one in sent])))
+        )
+        batch = json.loads(json.dumps(plan.batch(sent)))
         name = f"at-{self._clock_ms}-{uuid.uuid4().hex}"
         led = self._conductor.runs[name] = _Led()
         self._names[move.names[0]] = name
@@ -243,7 +255,9 @@ class _Leader:
         if move.fault is None:
             return [Call()]
         error = _error(move)
-        again = [Call(fails=error)] * (_attempts(task, error) - 1 - led.tries)
+        # The explorer counts the one retry of a call, and takes all others as one.
+        more = 0 if error == "Transient" else _attempts(task, error) - 1 - led.tries
+        again = [Call(fails=error)] * more
         if "does not act" in move.told or move.fault is Fault.ERROR:
             return [Call(fails=error), *again]
         return [Call(hears=error)] if _once_more(move.told) else [Call(hears=error), *again]
@@ -258,9 +272,11 @@ class _Leader:
         return self._conductor.runs[self._names[run]]
 
     def _hold_rows(self, told: dict[str, dict[str, Any]]) -> None:
-        """Of the explorer's rows only what it follows counts; those of the gate it does not."""
-        rows = {row["sk"]["S"]: row for row in self._machine.rows() if row["pk"]["S"] != GATE_PK}
-        seen = {sk: {name: row.get(name) for name in told.get(sk, row)} for sk, row in rows.items()}
+        """Of the explorer's rows only what it follows counts."""
+        rows = {_key(row): row for row in self._machine.rows()}
+        seen = {
+            key: {name: row.get(name) for name in told.get(key, row)} for key, row in rows.items()
+        }
         self._hold("rows", told, seen)
 
     def _hold(self, what: str, told: Any, seen: Any) -> None:
@@ -272,30 +288,44 @@ class _Leader:
 
 
 def _once_more(told: str) -> bool:
-    return told.endswith(("tries again", "once more"))
+    return told.endswith("tries again")
 
 
 def _error(move: Move) -> str:
     """What the machine hears instead of an answer."""
-    if move.fault is Fault.ERROR and not move.what.startswith("Park"):
+    if move.fault is Fault.ERROR and "Park" not in _task(move):
         return THROTTLED.error
-    for error in ("Rejected", "Uncertain"):
+    for error in ("Rejected", "Uncertain", "Transient", "Failed"):
         if move.told.split(";")[0].endswith(error):
             return error
-    return "Transient" if move.told.endswith("once more") else TIMEOUT.error
+    return TIMEOUT.error
+
+
+def _task(move: Move) -> str:
+    """Who is handed a batch takes a first step at once."""
+    return move.told.split(" → ")[1] if move.what == "delivers" else move.what
 
 
 def _attempts(task: str, error: str) -> int:
-    for rule in _LANE[task].get("Retry", []):
-        if matches(rule["ErrorEquals"], error):
+    for rule in _EVENT[task].get("Retry", []):
+        if matches(rule["ErrorEquals"], error, Readings()):
             return 1 + int(rule["MaxAttempts"])
     return 1
 
 
-def _outcomes(arguments: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _records(arguments: Mapping[str, Any]) -> tuple[Told, ...]:
     lines = [json.loads(event["Message"]) for event in arguments["LogEvents"]]
-    records = [line for line in lines if "messageId" in line]
-    return tuple(sorted((record["messageId"], record["outcome"]) for record in records))
+    return tuple(
+        sorted(
+            Told(line["messageId"], line["outcome"], line["reason"])
+            for line in lines
+            if "messageId" in line
+        )
+    )
+
+
+def _key(row: Mapping[str, Any]) -> str:
+    return f"{row['pk']['S']} {row['sk']['S']}"
 
 
 def _report(led: _Led) -> Report:
@@ -303,7 +333,7 @@ def _report(led: _Led) -> Report:
     handed_back = sorted(
         failure["itemIdentifier"] for failure in led.at["output"]["batchItemFailures"]
     )
-    return Report(tuple(handed_back), led.outcomes)
+    return Report(tuple(handed_back), led.records)
 
 
 def _rows_told(state: State, names: Mapping[int, str]) -> dict[str, dict[str, Any]]:
@@ -313,5 +343,5 @@ def _rows_told(state: State, names: Mapping[int, str]) -> dict[str, dict[str, An
         row = json.loads(held.text)
         name = names.get(held.owner, "nobody")
         row["owner"] = {"S": row["owner"]["S"].replace("run0", name)}
-        rows[held.key[1]] = {word: row[word] for word in row if word not in _OF_THE_CLOCK}
+        rows[_key(row)] = {word: row[word] for word in row if word not in _OF_THE_CLOCK}
     return rows

@@ -1,14 +1,19 @@
-"""What the explorer is given to play with: messages, and the faults that may befall them."""
+"""What the explorer is given to play with: messages, and the faults that may happen to them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from enrichment.collapse import collapse
+
 from proof.definition.asl import SUBSTITUTIONS
 
-PK = "org/user/1"
+ORGANISATION = "org"
+USER = "user/1"
 WITHOUT_END = -1
+# Never old, and no time of the clock: no explored event waits for ten days unless it says so.
+SENT_MS = 1_900_000_000_000
 
 
 class Fault(StrEnum):
@@ -25,18 +30,35 @@ class Fault(StrEnum):
     AFTER_DELETE = "SQS hands out a message that was deleted"
     REDRIVE = "a message comes back from the dead letters with a new id"
     PIPE = "the pipe dies before it has deleted what is done"
-    DEFER = "an event waits for the destination as a fresh message"
-    GATE = "the destination is, or was, too slow or down, and the gate or the limiter says so"
+    OVERFLOW = "the body of a large event cannot be stored, so it is handed over unready"
+    PACING = "pacing, or what our data action notes for it, fails"
+    UNREAD = "the breaker's row cannot be read"
 
 
 @dataclass(frozen=True)
 class Sent:
-    """A message of the queue. Messages of the same occurrence are copies of one event."""
+    """A message of the queue. Messages of the same occurrence are copies of one event; what is
+    broken was parked by the enrichment."""
 
     occurrence: str
     at_ms: int = 1000
     event_id: str = ""
     state: str = "on"
+    subject: str = USER
+    broken: bool = False
+    sent_ms: int = SENT_MS
+
+
+@dataclass(frozen=True)
+class Paced:
+    """The breaker's row and the limiter's slots are followed. `since_ago_ms`, with the rest, is a
+    row that is there at the start; `open_until_ms` at SENT_MS never passes. `used_up`: whatever the
+    slot, others have taken its tokens."""
+
+    since_ago_ms: int | None = None
+    failed: int = 0
+    open_until_ms: int | None = None
+    used_up: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,7 +73,6 @@ class Scenario:
     faults: int = WITHOUT_END
     zombies: int = 0
     lates: int = 0
-    deferrals: int = 0
     # Between two ticks anything may happen at no cost of time. With production's numbers and 105 s,
     # an execution claims during its ticks 0 and 1, is past its deadline at 2, and over, like its
     # lease, at 3; with 320 s, it and its lease are over at 1.
@@ -59,31 +80,72 @@ class Scenario:
     skews_ms: tuple[int, ...] = (0,)
     expiries: int = 0
     replays: int = 0
+    # Iterations of a round go side by side. One after the other shows the same of each subject.
+    side_by_side: bool = False
+    paced: Paced | None = None
+    # Why nothing may be called, however long one waits.
+    shut: str = ""
     substitutions: Mapping[str, str] = field(default_factory=dict)
+
+    def filled_in(self) -> dict[str, str]:
+        """What the template would fill in. Two tries are as good as twenty, and sooner explored."""
+        return {**SUBSTITUTIONS, "MaxTries": "2", **self.substitutions}
+
+    def batch(
+        self, sent: tuple[tuple[int, str], ...], unready: frozenset[str] = frozenset()
+    ) -> list[dict[str, Any]]:
+        """What the enrichment hands over: the number of each message, and its id on the queue."""
+        elements = [self.element(self.messages[number], identifier) for number, identifier in sent]
+        return [
+            self._unready(element) if element["messageId"] in unready else _received(element)
+            for element in collapse(elements)
+        ]
 
     def element(self, sent: Sent, identifier: str) -> dict[str, Any]:
         """What the enrichment makes of a message."""
-        family = f"family.{sent.state}"
+        if sent.broken:
+            return {
+                "messageId": identifier,
+                "kind": "parked",
+                "subjectKey": identifier,
+                "reason": "NOT_JSON",
+                "detail": "no event",
+                "raw": sent.occurrence,
+            }
+        pk, family = f"{ORGANISATION}/{sent.subject}", f"family.{sent.state}"
         policy: dict[str, Any] = {"windowMs": self.window_ms, "order": "none"}
         if self.latest:
             policy |= {"order": "latest", "latest": "latest/family"}
         return {
             "messageId": identifier,
             "kind": "event",
-            "lane": PK,
+            "lane": pk,
+            "subjectKey": pk,
             "family": family,
             "topic": family,
             "occurredAtMs": sent.at_ms,
-            "key": {"pk": PK, "sk": f"v1/{family}"},
-            "idempotencyKey": family,
+            "sentAtMs": sent.sent_ms,
+            "key": {"pk": pk, "sk": f"v1/{family}"},
+            "idempotencyKey": f"{family}@{sent.subject}",
             "policy": policy,
             "trace": {"eventId": sent.event_id} if sent.event_id else {},
         }
 
+    def _unready(self, element: dict[str, Any]) -> dict[str, Any]:
+        return _received(
+            {
+                "messageId": element["messageId"],
+                "kind": "retry",
+                "subjectKey": element["messageId"],
+                "reason": "OVERFLOW_FAILED",
+                "detail": "the bucket does not answer",
+            }
+        )
+
     @property
     def over(self) -> int:
         """The age, in ticks, at which the machine's timeout has ended an execution."""
-        machine_seconds = int({**SUBSTITUTIONS, **self.substitutions}["MachineSeconds"])
+        machine_seconds = int(self.filled_in()["MachineSeconds"])
         return (machine_seconds - 1) // self.tick_seconds + 1
 
     def occurrences(self) -> tuple[str, ...]:
@@ -91,6 +153,21 @@ class Scenario:
 
     def supersedes(self, newer: str, older: str) -> bool:
         """Whether all of one lies after all of the other, by more than the clock's window."""
-        after = min(sent.at_ms for sent in self.messages if sent.occurrence == newer)
-        before = max(sent.at_ms for sent in self.messages if sent.occurrence == older)
+        newer_sent = [sent for sent in self.messages if sent.occurrence == newer]
+        older_sent = [sent for sent in self.messages if sent.occurrence == older]
+        if newer_sent[0].subject != older_sent[0].subject:
+            return False
+        after = min(sent.at_ms for sent in newer_sent)
+        before = max(sent.at_ms for sent in older_sent)
         return before + self.window_ms < after
+
+    def with_substitutions(self, **substitutions: str) -> "Scenario":
+        return replace(self, substitutions={**self.substitutions, **substitutions})
+
+
+def _received(element: dict[str, Any]) -> dict[str, Any]:
+    """What every element carries of its message."""
+    identifier = element["messageId"]
+    whole = {"subjectKey": element.get("lane", identifier), "sentAtMs": SENT_MS, **element}
+    whole.pop("lane", None)
+    return {**whole, "receiptHandle": f"receipt of {identifier}", "receives": 1}

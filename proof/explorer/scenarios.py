@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
-from proof.explorer.scenario import Fault, Scenario, Sent
+from proof.explorer.clock import NOW_MS
+from proof.explorer.scenario import SENT_MS, Fault, Paced, Scenario, Sent
 
 _ORDINARY = frozenset({Fault.CRASH, Fault.ACTION, Fault.TWICE_AT_ONCE})
-# These need the destination to ask for patience, and are walked through on their own.
-_PATIENCE = (Fault.ASKED_TO_WAIT, Fault.DEFER, Fault.GATE)
+# These need the destination to ask for patience, or large bodies, and are walked through on their
+# own.
+_PATIENCE = (Fault.ASKED_TO_WAIT, Fault.OVERFLOW, Fault.PACING, Fault.UNREAD)
 _EVERYTHING_ELSE = tuple(fault for fault in Fault if fault not in _PATIENCE)
 _WITHOUT_LIMIT = tuple(
     fault for fault in _EVERYTHING_ELSE if fault not in (Fault.ZOMBIE, Fault.LATE)
@@ -86,6 +88,73 @@ EXPIRING_STATES = replace(
 )
 REPLAYED = replace(COPIES, name="a parked event is replayed", replays=1, deliveries=1)
 
+# Batches of another shape.
+TWO_SUBJECTS = Scenario(
+    "two events of two subjects, side by side",
+    (Sent("A"), Sent("B", subject="user/2")),
+    kinds=_ORDINARY,
+    tick_seconds=320,
+    side_by_side=True,
+)
+TWO_EVENTS = replace(
+    UNORDERED_STATES, name="two events of one subject, in rounds", side_by_side=True
+)
+ROUNDS = replace(
+    TWO_SUBJECTS,
+    name="two events of one subject and one of another",
+    messages=(
+        Sent("X", 1000, state="x"),
+        Sent("Y", 2000, state="y"),
+        Sent("B", subject="user/2"),
+    ),
+    batch_size=3,
+)
+MIXED = replace(
+    TWO_SUBJECTS,
+    name="an event, its copy, and one that is broken",
+    messages=(Sent("A"), Sent("A"), Sent("broken", broken=True)),
+    batch_size=3,
+)
+OLD = replace(
+    COPIES,
+    name="two copies that have waited for too long",
+    messages=(Sent("A", sent_ms=1000), Sent("A", sent_ms=1000)),
+)
+SLOW_SUBJECTS = replace(
+    TWO_SUBJECTS,
+    name="two events of two subjects, in slow executions",
+    tick_seconds=105,
+    side_by_side=False,
+)
+
+# The breaker's row and the slots as rows.
+_A_WHILE_MS = 60_000
+PACED = replace(TWO_SUBJECTS, name="two events, a breaker", paced=Paced(), side_by_side=False)
+NEARLY_OPEN = replace(
+    PACED, name="two events, a breaker that is nearly open", paced=Paced(_A_WHILE_MS, 19)
+)
+OPENING = replace(
+    PACED, name="two events, a breaker that is about to open", paced=Paced(_A_WHILE_MS, 20)
+)
+PROBING = replace(
+    PACED,
+    name="two events, a breaker to be probed",
+    paced=Paced(_A_WHILE_MS, 20, NOW_MS - 10_000),
+)
+NEVER_CLOSING = replace(
+    PACED,
+    name="two events, a breaker that never closes",
+    paced=Paced(_A_WHILE_MS, 20, SENT_MS),
+    shut="BREAKER_OPEN",
+)
+OLD_AND_SHUT = replace(
+    NEVER_CLOSING,
+    name="an event that has waited for too long, a breaker that never closes",
+    messages=(Sent("A"), Sent("B", subject="user/2", sent_ms=1000)),
+)
+OWN_FUNCTION = replace(PACED, name="two events, a function of one's own, a breaker")
+OWN_FUNCTION = OWN_FUNCTION.with_substitutions(OwnAction="true")
+
 
 def with_faults(scenario: Scenario, *kinds: Fault, faults: int = 2) -> Scenario:
     """The scenario with more that may go wrong, but not as often."""
@@ -96,7 +165,6 @@ def with_faults(scenario: Scenario, *kinds: Fault, faults: int = 2) -> Scenario:
         faults=faults,
         zombies=int(Fault.ZOMBIE in kinds),
         lates=int(Fault.LATE in kinds),
-        deferrals=int(Fault.DEFER in kinds),
     )
 
 
@@ -104,9 +172,22 @@ def skewed(scenario: Scenario) -> Scenario:
     return replace(scenario, name=f"{scenario.name} with wrong clocks", skews_ms=(-3000, 3000))
 
 
-def limited(scenario: Scenario) -> Scenario:
-    name = f"{scenario.name}, sixty calls a minute"
-    return replace(scenario, name=name, substitutions={"MaxActionsPerMinute": "60"})
+def limited(scenario: Scenario, per_minute: int = 60) -> Scenario:
+    name = f"{scenario.name}, {per_minute} calls a minute"
+    limit = {"MaxActionsPerMinute": str(per_minute)}
+    paced = scenario.paced or Paced()
+    return replace(scenario, name=name, paced=paced).with_substitutions(**limit)
+
+
+# One call in a slot.
+ONE_A_SLOT = limited(PACED, 30)
+SLOW_SLOT = replace(limited(SLOW_SUBJECTS, 30), deliveries=1)
+USED_UP = replace(
+    ONE_A_SLOT,
+    name="two events, a limiter that gives nothing",
+    paced=Paced(used_up=True),
+    shut="LIMITED",
+)
 
 
 def unbounded(scenario: Scenario, *kinds: Fault) -> Scenario:
@@ -133,30 +214,38 @@ def late_puts(scenario: Scenario, faults: int) -> Scenario:
     )
 
 
-# Under a minute, for every run of the tests.
+# Half a minute of one core, for every run of the tests.
 BOUNDED = [
-    unbounded(COPIES),
-    with_faults(COPIES, *_EVERYTHING_ELSE, faults=2),
+    with_faults(COPIES, *_EVERYTHING_ELSE, faults=1),
     with_faults(WINDOW, *_EVERYTHING_ELSE, faults=1),
-    with_faults(OCCURRENCES, *_EVERYTHING_ELSE, faults=1),
+    with_faults(OCCURRENCES, faults=1),
     with_faults(IDS, faults=1),
-    with_faults(SAME_ID, faults=2),
+    with_faults(SAME_ID, faults=1),
     with_faults(NEWEST, Fault.ZOMBIE, faults=1),
     with_faults(STATES, *_EVERYTHING_ELSE, faults=1),
     with_faults(SAME_TIME, faults=1),
     with_faults(CLOSE_STATES, faults=1),
-    with_faults(UNORDERED_STATES, *_PATIENCE, faults=1),
-    with_faults(THREE_COPIES, faults=1),
-    with_faults(replace(THREE_IN_A_WINDOW, deliveries=1), faults=1),
-    with_faults(replace(THREE_STATES, deliveries=1), faults=1),
-    with_faults(SLOW, *_EVERYTHING_ELSE, faults=1),
-    with_faults(skewed(SLOW), faults=1),
-    with_faults(EXPIRING, faults=1),
-    with_faults(EXPIRING_WINDOW, faults=1),
-    with_faults(replace(EXPIRING_STATES, kinds=frozenset({Fault.CRASH})), faults=1),
-    unbounded(REPLAYED),
-    with_faults(COPIES, *_PATIENCE, faults=1),
-    with_faults(limited(COPIES), *_PATIENCE, faults=1),
+    with_faults(SLOW, faults=1),
+    with_faults(replace(EXPIRING, kinds=frozenset({Fault.CRASH})), faults=1),
+    with_faults(REPLAYED, faults=1),
+    # Of other shapes.
+    with_faults(TWO_SUBJECTS, Fault.ERROR, Fault.ASKED_TO_WAIT, faults=1),
+    with_faults(TWO_EVENTS, Fault.ERROR, Fault.ANSWER_LOST, Fault.PIPE, faults=1),
+    with_faults(replace(ROUNDS, deliveries=1, kinds=frozenset({Fault.ACTION})), faults=1),
+    with_faults(replace(MIXED, deliveries=1), Fault.OVERFLOW, Fault.ERROR, Fault.PIPE, faults=1),
+    with_faults(OLD, faults=1),
+    # With the breaker's row and the slots.
+    with_faults(PACED, Fault.ASKED_TO_WAIT, faults=1),
+    with_faults(NEARLY_OPEN, faults=1),
+    with_faults(OPENING, faults=1),
+    with_faults(PROBING, Fault.ASKED_TO_WAIT, faults=1),
+    with_faults(PACED, Fault.PACING, Fault.UNREAD, faults=1),
+    with_faults(OWN_FUNCTION, faults=1),
+    with_faults(replace(ONE_A_SLOT, deliveries=1), *_PATIENCE, faults=1),
+    with_faults(SLOW_SLOT, faults=1),
+    with_faults(NEVER_CLOSING, faults=1),
+    with_faults(OLD_AND_SHUT, faults=1),
+    with_faults(USED_UP, faults=1),
 ]
 
 # What one core walks through in a quarter of an hour.
@@ -190,7 +279,28 @@ FULL = [
     with_faults(replace(REPLAYED, deliveries=2), faults=3),
     with_faults(REPLAYED, Fault.LATE, faults=3),
     with_faults(COPIES, *_PATIENCE, faults=2),
-    with_faults(OCCURRENCES, *_PATIENCE, faults=1),
-    with_faults(UNORDERED_STATES, *_PATIENCE, faults=1),
-    with_faults(limited(COPIES), *_PATIENCE, faults=2),
+    # Of other shapes.
+    unbounded(TWO_SUBJECTS),
+    with_faults(TWO_SUBJECTS, *_EVERYTHING_ELSE, *_PATIENCE, faults=2),
+    unbounded(TWO_EVENTS),
+    with_faults(TWO_EVENTS, *_EVERYTHING_ELSE, *_PATIENCE, faults=2),
+    with_faults(ROUNDS, *_EVERYTHING_ELSE, Fault.ASKED_TO_WAIT, faults=1),
+    with_faults(MIXED, *_EVERYTHING_ELSE, Fault.OVERFLOW, faults=1),
+    with_faults(SLOW_SUBJECTS, *_EVERYTHING_ELSE, faults=2),
+    with_faults(OLD, *_EVERYTHING_ELSE, faults=2),
+    # With the breaker's row and the slots.
+    with_faults(PACED, Fault.ASKED_TO_WAIT, faults=4),
+    with_faults(NEARLY_OPEN, Fault.ASKED_TO_WAIT, faults=3),
+    with_faults(OPENING, Fault.ASKED_TO_WAIT, faults=3),
+    with_faults(PROBING, Fault.ASKED_TO_WAIT, faults=4),
+    with_faults(PACED, *_PATIENCE, faults=3),
+    with_faults(PROBING, *_PATIENCE, faults=3),
+    with_faults(OWN_FUNCTION, *_PATIENCE, faults=2),
+    with_faults(ONE_A_SLOT, *_PATIENCE, faults=3),
+    with_faults(limited(PACED), *_PATIENCE, faults=3),
+    with_faults(SLOW_SLOT, *_PATIENCE, faults=2),
+    with_faults(limited(PROBING, 30), *_PATIENCE, faults=2),
+    unbounded(NEVER_CLOSING),
+    with_faults(OLD_AND_SHUT, *_EVERYTHING_ELSE, faults=2),
+    unbounded(USED_UP),
 ]

@@ -12,6 +12,12 @@ MARKED = -2
 UNMARKED = -3
 FORGOTTEN = -4
 
+# What is known of an occurrence's calls: whether its claim says that one failed, and whether
+# anybody was answered since.
+NEVER_FAILED = 0
+FAILED = 1
+ANSWERED_SINCE = 2
+
 
 class Message(NamedTuple):
     """A message of the queue: which of the scenario's it carries; a new generation has a new id."""
@@ -64,6 +70,13 @@ class Deed(NamedTuple):
     known: int
 
 
+class Pace(NamedTuple):
+    """A row of pacing's."""
+
+    key: tuple[str, str]
+    text: str
+
+
 class Parked(NamedTuple):
     """Which message is parked, by whom and why, where it matters; else only which occurrence."""
 
@@ -81,10 +94,13 @@ class State(NamedTuple):
     parked: tuple[Parked, ...]
     stale: tuple[str, ...]
     flying: tuple[Flying, ...]
+    pace: tuple[Pace, ...]
+    failing: tuple[int, ...]
+    calls: int
+    probes: int
     faults: int
     zombies: int
     lates: int
-    deferrals: int
     expiries: int
     replays: int
 
@@ -106,6 +122,16 @@ def held_under(state: State, key: tuple[str, str] | None) -> Held | None:
         if held.key == key:
             return held
     return None
+
+
+def pace_under(state: State, key: tuple[str, str] | None) -> str:
+    return next((row.text for row in state.pace if row.key == key), "")
+
+
+def with_pace(state: State, key: tuple[str, str], text: str) -> State:
+    """Without text the row is gone."""
+    others = [row for row in state.pace if row.key != key]
+    return state._replace(pace=tuple(sorted([*others, Pace(key, text)] if text else others)))
 
 
 def with_row(state: State, new: Held) -> State:

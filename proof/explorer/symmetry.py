@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from proof.explorer.clock import ranked_times, ranks, reranked
 from proof.explorer.scenario import Scenario, Sent
 from proof.explorer.state import NOBODY, Deed, Run, State
 
@@ -25,6 +26,7 @@ class Tidied(NamedTuple):
 class Symmetry:
     def __init__(self, scenario: Scenario) -> None:
         self._messages = scenario.messages
+        self._paced = scenario.paced is not None
 
     def tidied(self, state: State) -> Tidied:
         alike: dict[Sent, list[int]] = {}
@@ -38,7 +40,24 @@ class Symmetry:
                     order[place] = chosen
         if any(old != new for new, old in enumerate(order)):
             state = _reordered(state, tuple(order))
+        if self._paced:
+            state = _in_order_of_time(state)
         return Tidied(*_renumbered(state), tuple(order))
+
+
+def _in_order_of_time(state: State) -> State:
+    """Nothing is left of when a failure was but what came before it, and what after."""
+    times: frozenset[int] = frozenset()
+    for one in (*state.rows, *state.pace, *state.runs):
+        times |= ranked_times(one.text)
+    new = ranks(times)
+    if not new:
+        return state
+    return state._replace(
+        rows=tuple(held._replace(text=reranked(held.text, new)) for held in state.rows),
+        pace=tuple(row._replace(text=reranked(row.text, new)) for row in state.pace),
+        runs=tuple(run._replace(text=reranked(run.text, new)) for run in state.runs),
+    )
 
 
 def fresh_name(state: State) -> int:

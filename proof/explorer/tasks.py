@@ -1,18 +1,27 @@
-"""What can become of one task: the answers AWS and the destination may give, and what stays."""
+"""What can become of one task: the answers AWS and the destination may give, and what stays.
+
+A task is known by what it is: a write to the claims, a look at them, a call of the data action or
+of pacing, a message to the parking queue.
+"""
 
 import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from proof.explorer.clock import NOW_MS
-from proof.explorer.expressions import UndefinedResultError
-from proof.explorer.gate import PK as GATE_PK
-from proof.explorer.gate import REFUSED, Gate
-from proof.explorer.machine import Ended, Failure, Frame, Machine, Position
+from proof.asl.errors import Failure
+from proof.asl.expressions import Expressions
+from proof.asl.jsonata import Library
+from proof.asl.machine import Call, Machine
+from proof.asl.position import TOP, Ended, Execution, Path, Position, decoded, encoded
+from proof.asl.services import REFUSED, function_error, function_result, result
+from proof.definition.asl import SUBSTITUTIONS
+from proof.explorer import pacing
+from proof.explorer.clock import NOW_MS, unranked
 from proof.explorer.outcomes import (
     Act,
-    Deferral,
+    Answered,
+    Called,
     Effect,
     Failed,
     Launched,
@@ -22,73 +31,111 @@ from proof.explorer.outcomes import (
     Report,
     Standing,
     Then,
+    Told,
     Written,
 )
+from proof.explorer.pacing import BREAKER, PACE, Pacing
 from proof.explorer.relevance import Relevance
-from proof.explorer.scenario import Fault
-from proof.explorer.table import RefusedError, Row, changed
+from proof.explorer.scenario import Fault, Scenario
+from proof.explorer.table import Key, RefusedError, Row, changed
 
 TIMEOUT = Failure("States.Timeout")
-THROTTLED = Failure("DynamoDB.ThrottlingException")
-WAIT_ANSWERS = (
-    Failure("RateLimited", '{"retryAfterSeconds":5}'),
-    Failure("RateLimited", '{"retryAfterSeconds":3600}'),
-    Failure("Lambda.TooManyRequestsException"),
-)
+# As AWS names the throttle of an on-demand table.
+THROTTLED = Failure("DynamoDB.AmazonDynamoDBException")
+NO_FUNCTION_FREE = Failure("Lambda.TooManyRequestsException")
 
 PUT, UPDATE = "dynamodb:putItem", "dynamodb:updateItem"
-BACKLOG = {
-    "ApproximateNumberOfMessages": "0",
-    "ApproximateNumberOfMessagesDelayed": "0",
-    "ApproximateNumberOfMessagesNotVisible": "0",
-}
 NOWHERE = Standing("", ())
+PLACE = ("pk", "sk")
+_RETRY_AFTER_SECONDS = 30
+
+# What expressions came to, for every machine that has the same ones.
+EXPRESSIONS = Expressions(Library())
 
 
 class Again:
-    """The task is tried once more."""
+    """The task is tried once more, uncounted: once more is never worse than giving up, and once
+    less is the failure that comes anyway."""
 
 
 AGAIN = Again()
-Answered = tuple[Outcome, dict[str, Any] | Failure | Again]
-Logged = tuple[tuple[str, str], ...]
+
+
+class Said:
+    """A conversation with pacing has come one step further."""
+
+    def __init__(self, what: Any) -> None:
+        self.what = what
+
+
+Heard = dict[str, Any] | Failure | Again | Said
+Reply = tuple[Outcome, Heard]
 
 _NAME = re.compile(r"\brun(\d+)\b")
+
+
+def machine_of(definition: dict[str, Any], scenario: Scenario) -> Machine:
+    return Machine(definition, EXPRESSIONS, one_by_one=not scenario.side_by_side, timeless=True)
 
 
 class Tasks:
     """Everything depends on where the execution stands and on one row, so it is worked out once."""
 
-    def __init__(self, machine: Machine, kinds: frozenset[Fault]) -> None:
-        self._kinds = kinds
+    def __init__(self, machine: Machine, scenario: Scenario) -> None:
         self._machine = machine
-        self._relevance = Relevance(machine.definition)
-        self._gate = Gate(troubled=Fault.GATE in kinds)
-        self._known: dict[tuple[str, str, int, int], tuple[Outcome, ...]] = {}
+        filled_in = scenario.filled_in()
+        self._paced = scenario.paced is not None
+        self._own_action = filled_in["OwnAction"] == "true"
+        self._data_action = filled_in["DataActionFunction"]
+        used_up = scenario.paced is not None and scenario.paced.used_up
+        self.pacing = Pacing(int(filled_in["MaxActionsPerMinute"]), used_up=used_up)
+        self._relevance = Relevance(machine.definition, paced=self._paced)
+        self._known: dict[tuple[str, Path, str, int, int], tuple[Outcome, ...]] = {}
         self._landed: dict[tuple[str, str, int, bool], Written | None] = {}
-        self._about: dict[str, tuple[str, tuple[str, str] | None]] = {}
+        self._about: dict[str, tuple[tuple[Path, str, Key | None], ...]] = {}
 
-    def begin(self, batch: list[dict[str, Any]], skew_ms: int) -> list[tuple[str, Standing]]:
-        """Where a new execution may stand before its first step on the claims."""
+    def begin(self, batch: list[dict[str, Any]], skew_ms: int) -> list[Then]:
+        """Where a new execution may stand before its first step, or how it ends without one."""
         clock_ms = NOW_MS + skew_ms
-        begun = self._settle(self._machine.start("run0", batch, clock_ms), clock_ms)
-        return [(told, then) for told, then in begun if isinstance(then, Standing)]
+        execution = Execution("arn:aws:states:us-east-1:123456789012:express:once:run0", batch)
+        return self._settle(self._machine.start(execution, clock_ms), clock_ms)
 
-    def about(self, text: str) -> tuple[str, tuple[str, str] | None]:
-        """The next task's name, and the key of the row it is about."""
+    def about(self, text: str) -> tuple[tuple[Path, str, Key | None], ...]:
+        """For each place the next task's name, and the key of the row it is about."""
         if text not in self._about:
-            position = _decoded(text)
-            request = self._machine.arguments(position, NOW_MS)
-            self._about[text] = (position.state, _key(request))
+            position, said = _decoded(text)
+            self._about[text] = tuple(
+                (place, position.scope(place).state, self._key(position, said, place))
+                for place in position.places()
+            )
         return self._about[text]
 
-    def outcomes(self, text: str, row: str, owner: int, skew_ms: int) -> tuple[Outcome, ...]:
+    def _key(self, position: Position, said: list[Any], place: Path) -> Key | None:
+        call = self._machine.call(position, NOW_MS, place)
+        if isinstance(call, Failure):
+            return None
+        if call.resource.endswith("lambda:invoke"):
+            if self._is_data_action(call):
+                return BREAKER if self._notes_itself else None
+            return self.pacing.reached(call.arguments["Payload"], said).key
+        return _key(call.arguments)
+
+    @property
+    def _notes_itself(self) -> bool:
+        return self._paced and not self._own_action
+
+    def _is_data_action(self, call: Call) -> bool:
+        return bool(call.arguments["FunctionName"] == self._data_action)
+
+    def outcomes(
+        self, text: str, place: Path, row: str, owner: int, skew_ms: int
+    ) -> tuple[Outcome, ...]:
         """All that may happen next to this execution, the good case first. The row's owner goes by
         the name that the execution has for it."""
-        at = (text, row, owner, skew_ms)
+        at = (text, place, row, owner, skew_ms)
         if at not in self._known:
             named = row.replace("run0", f"run{owner}")
-            self._known[at] = tuple(self._work_out(_decoded(text), named, NOW_MS + skew_ms))
+            self._known[at] = tuple(self._work_out(text, place, named, NOW_MS + skew_ms))
         return self._known[at]
 
     def land(self, request: str, by_put: bool, row: str, owner: int) -> Written | None:
@@ -99,49 +146,51 @@ class Tasks:
             self._landed[at] = self._write(by_put, json.loads(request), named)
         return self._landed[at]
 
-    def _work_out(self, position: Position, row: str, clock_ms: int) -> Iterator[Outcome]:
-        try:
-            answers = list(self._answers(position, row, clock_ms))
-        except UndefinedResultError as error:
-            yield Outcome("cannot begin", Failed(str(error)))
+    def _work_out(self, text: str, place: Path, row: str, clock_ms: int) -> Iterator[Outcome]:
+        position, said = _decoded(text)
+        call = self._machine.call(position, clock_ms, place)
+        if isinstance(call, Failure):
+            for then in self._after(position, said, place, call, clock_ms):
+                yield Outcome("cannot begin", then)
             return
-        for what, answer in answers:
-            for weather, then in self._after(position, answer, clock_ms):
-                yield what._replace(then=then, weather=weather)
+        for what, heard in self._replies(position, said, place, call, row):
+            for then in self._after(position, said, place, heard, clock_ms):
+                yield what._replace(then=then)
 
-    def _answers(self, position: Position, row: str, clock_ms: int) -> Iterable[Answered]:
-        request = self._machine.arguments(position, clock_ms)
-        resource = self._resource(position)
-        match resource:
+    def _replies(
+        self, position: Position, said: list[Any], place: Path, call: Call, row: str
+    ) -> Iterable[Reply]:
+        match _service(call):
             case "dynamodb:getItem":
-                return self._read(row)
-            case "dynamodb:putItem" | "dynamodb:updateItem":
-                return self._change(position, resource == PUT, request, row)
+                return self._read(row, _key(call.arguments) == BREAKER)
+            case "dynamodb:putItem" | "dynamodb:updateItem" as operation:
+                return self._change(position, place, operation == PUT, call.arguments, row)
+            case "lambda:invoke" if self._is_data_action(call):
+                return self._act(position, place, call.arguments["Payload"], row)
             case "lambda:invoke":
-                return self._act(position, request["Payload"])
+                return self._pace(call.arguments["Payload"], said, row)
             case "sqs:sendMessage":
-                return self._park(request["MessageBody"])
-            case "aws-sdk:sqs:sendMessageBatch":
-                return self._defer(request["Entries"])
-        raise NotImplementedError(f"the explorer does not know the task {resource}")
+                return self._park(call.arguments["MessageBody"])
+        raise NotImplementedError(f"the explorer does not know the task {call.resource}")
 
-    def _read(self, row: str) -> Iterator[Answered]:
-        yield _good(f"finds {_told(row)}"), {"Item": json.loads(row)} if row else {}
-        yield _bad("fails", Fault.ERROR), THROTTLED
+    def _read(self, row: str, of_breaker: bool) -> Iterator[Reply]:
+        yield _good(f"finds {_told(row)}"), result({"Item": json.loads(row)} if row else {})
+        yield _bad("fails", Fault.UNREAD if of_breaker else Fault.ERROR), THROTTLED
 
     def _change(
-        self, position: Position, by_put: bool, request: Any, row: str
-    ) -> Iterator[Answered]:
-        unheard: list[tuple[str, Failure | Again]] = [("hears no answer", TIMEOUT)]
-        if self._machine.retries(position, TIMEOUT.error):
+        self, position: Position, place: Path, by_put: bool, request: Any, row: str
+    ) -> Iterator[Reply]:
+        unheard: list[tuple[str, Heard]] = [("hears no answer", TIMEOUT)]
+        if self._machine.retries(position, TIMEOUT.error, place):
             unheard.append(("hears no answer and tries again", AGAIN))
         new = self._write(by_put, request, row)
         if new is None:
-            yield _good(f"is refused by {_told(row)}", _refusal(by_put, request, row)), REFUSED
+            refusal = _refusal(by_put, request, row)
+            yield _good(f"is refused by {_told(row)}", *([refusal] if refusal else [])), REFUSED
         else:
             told = f"makes it {_told(new.text.replace('run0', f'run{new.owner}'))}"
             replaced = {"Attributes": json.loads(row)} if row and "ReturnValues" in request else {}
-            yield _good(told, new), replaced
+            yield _good(told, new), result(replaced)
             for heard, then in unheard:
                 yield _bad(f"{told}, {heard}", Fault.ANSWER_LOST, new), then
         yield _bad("fails", Fault.ERROR), THROTTLED
@@ -157,118 +206,180 @@ class Tasks:
         except RefusedError:
             return None
         kept = {name: item[name] for name in sorted(item) if self._relevance.keeps(name)}
-        text = json.dumps(kept)
+        text = self._timed(json.dumps(kept))
         names = _NAME.findall(text)
         owner = int(names[0]) if names else -1
         return Written(_key_of(request), text.replace(f"run{owner}", "run0"), owner, by_put)
 
-    def _act(self, position: Position, payload: Any) -> Iterator[Answered]:
-        message_id, key = payload["event"]["messageId"], payload["idempotencyKey"]
-        if payload["deadlineMs"] <= NOW_MS:
-            yield _good("is too late and does not act"), Failure("TooLate")
+    def _act(self, position: Position, place: Path, request: Any, row: str) -> Iterator[Reply]:
+        message_id, key = request["event"]["messageId"], request["idempotencyKey"]
+        if request["deadlineMs"] <= NOW_MS:
+            yield _good("is too late and does not act"), _raised("TooLate", calls=0)
             return
+        called = Called(message_id, *_pace_of(position.variables(place)))
         told = f"acts with key {key}"
-        answered = {"StatusCode": 200, "Payload": {"result": "ACTED"}}
-        yield _good(told, Act(message_id, key, answered=True)), answered
-        unheard = Act(message_id, key, answered=False)
-        yield _bad(f"{told}, but the answer is lost", Fault.ACTION, unheard), TIMEOUT
-        if self._machine.retries(position, "Transient"):
-            again = f"{told}, but the answer is lost; once more"
-            yield _bad(again, Fault.ACTION, unheard), AGAIN
-        maybe = f"{told}, but the answer is Uncertain"
-        yield _bad(maybe, Fault.ACTION, unheard), Failure("Uncertain")
-        yield _bad("does not act: no answer", Fault.ACTION), TIMEOUT
-        yield _bad("does not act: Rejected", Fault.ACTION), Failure("Rejected")
-        yield _bad("does not act: Uncertain", Fault.ACTION), Failure("Uncertain")
-        for failure in WAIT_ANSWERS:
-            told = f"does not act: {failure.error} {failure.cause}".rstrip()
-            yield _bad(told, Fault.ASKED_TO_WAIT), failure
+        acted, unheard = (Act(message_id, key, answered) for answered in (True, False))
+        failing = "Transient" if request["callsAllowed"] > 1 and not request["retry"] else "Failed"
 
-    def _park(self, body: Any) -> Iterator[Answered]:
+        def noted(kind: str, seconds: float | None = None) -> list[Effect]:
+            note = pacing.noted(row, kind, request, seconds) if self._notes_itself else None
+            return [note] if note else []
+
+        answer = function_result({"version": "2", "result": "ACTED", "calls": 1})
+        well: list[Effect] = [Answered(), *noted("answered")]
+        yield _good(told, called, acted, *well), answer
+        lost = f"{told}, but the answer is lost: {failing}"
+        yield _bad(lost, Fault.ACTION, called, unheard, *noted("failed")), _raised(failing)
+        died = f"{told}, but the function dies"
+        yield _bad(died, self._unnoted, called, unheard), TIMEOUT
+        maybe = f"{told}, but the answer is Uncertain"
+        yield _bad(maybe, Fault.ACTION, called, unheard, *well), _raised("Uncertain")
+        silent = f"does not act: {failing}"
+        yield _bad(silent, Fault.ACTION, called, *noted("failed")), _raised(failing)
+        rejected = "does not act: Rejected"
+        yield _bad(rejected, Fault.ACTION, called, *well), _raised("Rejected")
+        yield _bad("does not act: Uncertain", Fault.ACTION, called, *well), _raised("Uncertain")
+        seconds = _RETRY_AFTER_SECONDS
+        limited, waits = noted("limited", seconds), "does not act: RateLimited"
+        yield (
+            _bad(waits, Fault.ASKED_TO_WAIT, called, *limited),
+            _raised("RateLimited", retryAfterSeconds=seconds),
+        )
+        yield _bad("does not act: no function is free", Fault.ASKED_TO_WAIT), NO_FUNCTION_FREE
+        if self._notes_itself:
+            yield _bad(f"{told}, which is not noted", Fault.PACING, called, acted), answer
+            yield _bad(f"{silent}, which is not noted", Fault.PACING, called), _raised(failing)
+
+    @property
+    def _unnoted(self) -> Fault:
+        """A function that dies has noted nothing."""
+        return Fault.PACING if self._paced else Fault.ACTION
+
+    def _pace(self, request: Any, said: list[Any], row: str) -> Iterator[Reply]:
+        reached = self.pacing.reached(request, said)
+        if reached.step is None:
+            # By now it is too late for what it was about to do.
+            answer = function_error(reached.error, "") if reached.error else None
+            yield _good("has nothing more to do"), answer or function_result(reached.answer)
+            return
+        name = type(reached.step).__name__
+        taken = self.pacing.take(reached.step, row)
+        effects: list[Effect] = [taken.effect] if taken.effect else []
+        yield _good(f"{name} hears {json.dumps(taken.said)}", *effects), Said(taken.said)
+        yield _bad(f"{name} is not done", Fault.PACING), Said(pacing.UNANSWERED)
+        if effects:
+            yield _bad(f"{name} hears nothing", Fault.PACING, *effects), Said(pacing.UNANSWERED)
+            yield _bad(f"{name} is its last, it dies", Fault.PACING, *effects), TIMEOUT
+        yield _bad("it dies", Fault.PACING), TIMEOUT
+
+    def _park(self, body: Any) -> Iterator[Reply]:
         parked = Parking(body["element"]["messageId"], body["reason"])
-        yield _good("parks it", parked), {"MessageId": "parked"}
+        yield _good("parks it", parked), result({"MessageId": "parked"})
         yield _bad("parks it, hears no answer", Fault.ANSWER_LOST, parked), TIMEOUT
         yield _bad("fails", Fault.ERROR), TIMEOUT
 
-    def _defer(self, entries: Any) -> Iterator[Answered]:
-        """Without deferrals left the call fails, which hands back what it was to defer."""
-        message_ids = tuple(json.loads(entry["MessageBody"])["messageId"] for entry in entries)
-        sent = [{"Id": entry["Id"], "MessageId": "fresh"} for entry in entries]
-        yield _good("fails"), TIMEOUT
-        for count in range(1, len(sent) + 1):
-            told = "sends fresh messages for " + " and ".join(message_ids[:count])
-            deferral = Deferral(message_ids[:count])
-            yield _bad(told, Fault.DEFER, deferral), {"Successful": sent[:count], "Failed": []}
-            yield _bad(f"{told}, hears no answer", Fault.DEFER, deferral), TIMEOUT
-
     def _after(
-        self, position: Position, answer: dict[str, Any] | Failure | Again, clock_ms: int
-    ) -> list[tuple[str, Then]]:
-        if isinstance(answer, Again):
-            return [("", self._standing(position))]
-        try:
-            return self._settle(self._hears(position, answer, clock_ms), clock_ms)
-        except UndefinedResultError as error:
-            return [("", Failed(str(error)))]
+        self, position: Position, said: list[Any], place: Path, heard: Heard, clock_ms: int
+    ) -> list[Then]:
+        if isinstance(heard, Again):
+            return [self._standing(position, said)]
+        if isinstance(heard, Said):
+            return self._settle(position, clock_ms, said=[*said, heard.what])
+        return self._settle(self._hears(position, place, heard, clock_ms), clock_ms)
 
     def _hears(
-        self, position: Position, answer: dict[str, Any] | Failure, clock_ms: int
+        self, position: Position, place: Path, heard: dict[str, Any] | Failure, clock_ms: int
     ) -> Position | Ended:
-        if isinstance(answer, Failure):
-            return self._machine.fail(position, answer, clock_ms)
-        return self._machine.answer(position, answer, clock_ms)
+        if not isinstance(heard, Failure):
+            return self._machine.answer(position, heard, clock_ms, place)
+        if heard.error == "Transient":
+            # The one retry that counts: a second call is another one at the destination.
+            return self._machine.fail(position, heard, clock_ms, place)
+        while self._machine.retries(position, heard.error, place):
+            again = self._machine.fail(position, heard, clock_ms, place)
+            assert isinstance(again, Position)
+            position = again
+        return self._machine.fail(position, heard, clock_ms, place)
 
     def _settle(
-        self, position: Position | Ended, clock_ms: int, logged: Logged = ()
-    ) -> list[tuple[str, Then]]:
-        """Goes on to the next step that matters to the claims, and says what weather led there."""
+        self,
+        position: Position | Ended,
+        clock_ms: int,
+        logged: tuple[Told, ...] = (),
+        said: list[Any] | None = None,
+    ) -> list[Then]:
+        """Goes on to the next step that matters."""
         if isinstance(position, Ended):
-            if isinstance(position.output, Failure):
-                return [("", Failed(position.output.error))]
+            if position.failure:
+                return [Failed(f"{position.failure.error} {position.failure.cause}".rstrip())]
             failures = position.output["batchItemFailures"]
             handed_back = sorted(failure["itemIdentifier"] for failure in failures)
-            return [("", Report(tuple(handed_back), logged))]
-        found: dict[Then, str] = {}
-        for weather, answer in self._aside(position, clock_ms):
-            if isinstance(answer, Again):
-                found.setdefault(self._standing(position), weather)
-                continue
-            if "cloudwatchlogs" in self._resource(position):
-                logged = _logged(self._machine.arguments(position, clock_ms))
-            heard = self._hears(position, answer, clock_ms)
-            for later, then in self._settle(heard, clock_ms, logged):
-                found.setdefault(then, weather + later)
-        return [(told, then) for then, told in found.items()]
+            return [Report(tuple(handed_back), logged)]
+        if position.places() != [TOP]:
+            return [self._standing(position, [])]
+        call = self._machine.call(position, clock_ms)
+        if isinstance(call, Failure):
+            return self._settle(self._hears(position, TOP, call, clock_ms), clock_ms, logged)
+        aside = self._aside(call, said or [])
+        if aside is None:
+            return [self._standing(position, said or [])]
+        if _service(call) == "aws-sdk:cloudwatchlogs:putLogEvents":
+            logged = _logged(call.arguments)
+        found: dict[Then, None] = {}
+        for answer in aside:
+            heard = self._hears(position, TOP, answer, clock_ms)
+            found |= dict.fromkeys(self._settle(heard, clock_ms, logged))
+        return list(found)
 
-    def _aside(self, position: Position, clock_ms: int) -> Iterable[tuple[str, Any]]:
-        """What may answer a task that has nothing to do with claims; `AGAIN` if it is not one."""
-        resource = self._resource(position)
-        match resource:
+    def _aside(self, call: Call, said: list[Any]) -> list[dict[str, Any] | Failure] | None:
+        """What may answer a task that nothing followed here depends on; None if it is not one."""
+        match _service(call):
             case "aws-sdk:cloudwatchlogs:putLogEvents":
-                return [("", {}), (" (unlogged)", Failure("States.TaskFailed"))]
-            case "aws-sdk:sqs:getQueueAttributes":
-                return [("", {"Attributes": BACKLOG})]
-            case "aws-sdk:sqs:sendMessageBatch" if Fault.DEFER not in self._kinds:
-                return [("", TIMEOUT)]
-        request = self._machine.arguments(position, clock_ms)
-        if request.get("Key", {}).get("pk") == {"S": GATE_PK}:
-            return self._gate.answers(resource, request)
-        return [("", AGAIN)]
+                return [{}, Failure("CloudWatchLogs.SdkClientException")]
+            case "dynamodb:getItem" if not self._paced and _key(call.arguments) == BREAKER:
+                return [result({})]
+            case "lambda:invoke" if not self._is_data_action(call):
+                if not self._paced:
+                    return [function_result({"returns": []}), TIMEOUT]
+                reached = self.pacing.reached(call.arguments["Payload"], said)
+                if reached.error:
+                    return [function_error(reached.error, "")]
+                if reached.step is None:
+                    return [function_result(reached.answer)]
+        return None
 
-    def _resource(self, position: Position) -> str:
-        resource: str = self._machine.task(position)["Resource"]
-        return resource.removeprefix("arn:aws:states:::")
+    def _standing(self, position: Position, said: list[Any]) -> Standing:
+        value = {"at": encoded(self._relevance.forget(position)), "said": said}
+        return Standing(*_renumbered(self._timed(json.dumps(value, sort_keys=True))))
 
-    def _standing(self, position: Position) -> Standing:
-        return Standing(*_renumbered(_encoded(self._relevance.forget(position))))
-
-
-def _good(told: str, effect: Effect = None) -> Outcome:
-    return Outcome(told, NOWHERE, effect)
+    def _timed(self, text: str) -> str:
+        return text if self._paced else unranked(text)
 
 
-def _bad(told: str, fault: Fault, effect: Effect = None) -> Outcome:
-    return Outcome(told, NOWHERE, effect, fault)
+def _service(call: Call) -> str:
+    return call.resource.removeprefix(f"arn:{SUBSTITUTIONS['Partition']}:states:::")
+
+
+def _raised(name: str, calls: int = 1, **facts: int) -> Failure:
+    """As our data action raises, but for its sentence: what is known of the call."""
+    known = {"calls": calls, "endedMs": NOW_MS, **facts}
+    return function_error(name, f"[{' '.join(f'{name}={fact}' for name, fact in known.items())}]")
+
+
+def _pace_of(variables: dict[str, Any]) -> tuple[bool, str]:
+    """Whether its batch probes, and which row its batch was to heed."""
+    pace, read = variables["pace"], variables["breaker"]
+    if "probe" in pace or "allowed" not in pace or "openUntil" not in read:
+        return "probe" in pace, ""
+    return False, str(read["openUntil"])
+
+
+def _good(told: str, *effects: Effect) -> Outcome:
+    return Outcome(told, NOWHERE, effects)
+
+
+def _bad(told: str, fault: Fault, *effects: Effect) -> Outcome:
+    return Outcome(told, NOWHERE, effects, fault)
 
 
 def _renumbered(text: str) -> tuple[str, tuple[int, ...]]:
@@ -286,21 +397,16 @@ def _renumbered(text: str) -> tuple[str, tuple[int, ...]]:
     return _NAME.sub(counted, text), tuple(met)
 
 
-def _encoded(position: Position) -> str:
-    frames = [vars(frame) for frame in position.frames]
-    return json.dumps({**vars(position), "frames": frames}, sort_keys=True)
+def _decoded(text: str) -> tuple[Position, list[Any]]:
+    value = json.loads(text)
+    return decoded(value["at"]), value["said"]
 
 
-def _decoded(text: str) -> Position:
-    fields = json.loads(text)
-    return Position(**{**fields, "frames": tuple(Frame(**frame) for frame in fields["frames"])})
-
-
-def _key(request: Any) -> tuple[str, str] | None:
+def _key(request: Any) -> Key | None:
     return _key_of(request) if "Key" in request or "Item" in request else None
 
 
-def _key_of(request: Any) -> tuple[str, str]:
+def _key_of(request: Any) -> Key:
     key = request.get("Key") or request["Item"]
     return key["pk"]["S"], key["sk"]["S"]
 
@@ -316,11 +422,13 @@ def _refusal(by_put: bool, request: Any, row: str) -> Refusal | None:
     return None if "status" in item else Refusal(_key_of(request), False)
 
 
-def _logged(request: Any) -> Logged:
-    records = [json.loads(event["Message"]) for event in request["LogEvents"]]
+def _logged(request: Any) -> tuple[Told, ...]:
+    lines = [json.loads(event["Message"]) for event in request["LogEvents"]]
     return tuple(
         sorted(
-            (record["messageId"], record["outcome"]) for record in records if "outcome" in record
+            Told(line["messageId"], line["outcome"], line["reason"])
+            for line in lines
+            if "messageId" in line
         )
     )
 
@@ -329,6 +437,10 @@ def _told(row: str) -> str:
     if not row:
         return "no row"
     item = json.loads(row)
+    if item["pk"]["S"] == PACE:
+        said = {name: next(iter(value.values())) for name, value in sorted(item.items())}
+        said["failed"] = len(said.get("failed", []))
+        return f"the breaker: {', '.join(f'{n} {v}' for n, v in said.items() if n not in PLACE)}"
     if "status" not in item:
         return f"the latest time {item['event_time']['N']}"
     outcome = f"/{item['outcome']['S']}" if "outcome" in item else ""

@@ -3,38 +3,42 @@
 from collections.abc import Iterator
 from itertools import permutations
 
-from enrichment.collapse import collapse
-
-from proof.definition.asl import SUBSTITUTIONS
-from proof.explorer.clock import aged
-from proof.explorer.machine import Machine
+from proof.asl.machine import Machine
+from proof.explorer.clock import NOW_MS, aged
 from proof.explorer.moves import Move, Names, paid
 from proof.explorer.outcomes import (
     Act,
-    Deferral,
+    Answered,
+    Called,
+    Effect,
     Failed,
     Launched,
     Outcome,
+    Paced,
     Parking,
     Refusal,
     Report,
     Standing,
+    Then,
     Written,
 )
+from proof.explorer.pacing import BREAKER, PACE, row_of
 from proof.explorer.passage import Passage
 from proof.explorer.promises import Promises
 from proof.explorer.scenario import Fault, Scenario
 from proof.explorer.state import (
+    NEVER_FAILED,
     NOBODY,
     Broken,
     Flying,
     Held,
     Message,
+    Pace,
     Run,
     State,
     held_under,
     message_id,
-    place_of,
+    pace_under,
     with_run,
     without_run,
 )
@@ -43,15 +47,16 @@ from proof.explorer.tasks import Tasks
 
 # The message of the scenario and its id in the queue, for each of a batch.
 Sent = tuple[tuple[int, str], ...]
+Unready = frozenset[str]
 
 
 class World:
     def __init__(self, machine: Machine, scenario: Scenario) -> None:
         self.scenario = scenario
-        self._begins: dict[tuple[Sent, int], list[tuple[str, Standing]]] = {}
-        self._tasks = Tasks(machine, scenario.kinds)
-        claim_days = int({**SUBSTITUTIONS, **scenario.substitutions}["ClaimDays"])
-        self._promises = Promises(scenario, claim_days)
+        self._begins: dict[tuple[Sent, Unready, int], list[Then]] = {}
+        self._tasks = Tasks(machine, scenario)
+        claim_days = int(scenario.filled_in()["ClaimDays"])
+        self._promises = Promises(scenario, claim_days, self._tasks.pacing.quota)
         self.passage = Passage(scenario, self._promises)
 
     def start(self) -> State:
@@ -64,13 +69,23 @@ class World:
             parked=(),
             stale=(),
             flying=(),
+            pace=self._pace(),
+            failing=tuple(NEVER_FAILED for _ in plan.occurrences()),
+            calls=0,
+            probes=0,
             faults=plan.faults,
             zombies=plan.zombies,
             lates=plan.lates,
-            deferrals=plan.deferrals,
             expiries=plan.expiries,
             replays=plan.replays,
         )
+
+    def _pace(self) -> tuple[Pace, ...]:
+        plan = self.scenario.paced
+        if plan is None or plan.since_ago_ms is None:
+            return ()
+        times = {"since": NOW_MS - plan.since_ago_ms, "open_until": plan.open_until_ms}
+        return (Pace(BREAKER, row_of(times, plan.failed)),)
 
     def moves(self, state: State) -> Iterator[Move]:
         """Everything that may happen next, the good cases first."""
@@ -83,55 +98,64 @@ class World:
         yield from self.passage.moves(state)
 
     def steps(self, state: State, run: Run) -> Iterator[Move]:
-        task, key = self._tasks.about(run.text)
-        held = held_under(state, key)
-        names = (run.name, *run.met, held.owner if held else NOBODY)
-        owner = names.index(held.owner) if held else NOBODY
-        row = held.text if held else ""
-        for outcome in self._tasks.outcomes(run.text, row, owner, run.skew_ms):
-            after = self._paid(state, outcome.fault)
-            if after and outcome.weather:
-                after = self._paid(after, Fault.GATE)
-            if after is None:
-                continue
-            told = outcome.told + outcome.weather
-            try:
-                after = self._entered(after, run, names, outcome)
-            except Broken as broken:
-                yield Move(run.name, task, told, names, broken, outcome.fault)
-                continue
-            if isinstance(outcome.then, Failed):
-                failed = Broken(f"run{run.name} fails: {outcome.then.why}")
-                yield Move(run.name, task, told, names, failed)
-            elif isinstance(outcome.then, Report):
-                for deleted, then in self._ends(after, run, outcome.then):
-                    ended = f"{told}; {deleted}"
-                    yield Move(run.name, task, ended, names, then, outcome.fault, outcome.then)
+        for place, task, key in self._tasks.about(run.text):
+            if key and key[0] == PACE:
+                held, row = None, pace_under(state, key)
             else:
-                met = tuple(names[number] for number in outcome.then.met)
-                moved = with_run(after, run._replace(text=outcome.then.text, met=met))
-                yield Move(run.name, task, told, names, moved, outcome.fault)
+                held = held_under(state, key)
+                row = held.text if held else ""
+            names = (run.name, *run.met, held.owner if held else NOBODY)
+            owner = names.index(held.owner) if held else NOBODY
+            for outcome in self._tasks.outcomes(run.text, place, row, owner, run.skew_ms):
+                yield from self._moved(state, run, task, names, outcome)
 
-    def _entered(self, state: State, run: Run, names: Names, outcome: Outcome) -> State:
+    def _moved(
+        self, state: State, run: Run, task: str, names: Names, outcome: Outcome
+    ) -> Iterator[Move]:
+        after = self._paid(state, outcome.fault)
+        if after is None:
+            return
+        told = outcome.told
+        try:
+            for effect in outcome.effects:
+                after = self._entered(after, run, task, names, effect)
+        except Broken as broken:
+            yield Move(run.name, task, told, names, broken, outcome.fault)
+            return
+        if isinstance(outcome.then, Failed):
+            failed = Broken(f"run{run.name} fails: {outcome.then.why}")
+            yield Move(run.name, task, told, names, failed)
+        elif isinstance(outcome.then, Report):
+            for deleted, then in self._ends(after, run, outcome.then):
+                ended = f"{told}; {deleted}"
+                yield Move(run.name, task, ended, names, then, outcome.fault, outcome.then)
+        else:
+            met = tuple(names[number] for number in outcome.then.met)
+            moved = with_run(after, run._replace(text=outcome.then.text, met=met))
+            yield Move(run.name, task, told, names, moved, outcome.fault)
+
+    def _entered(self, state: State, run: Run, task: str, names: Names, effect: Effect) -> State:
         """The state with what an outcome leaves behind, or the promise it breaks."""
-        match outcome.effect:
+        match effect:
             case Written() as write:
                 owner = names[write.owner] if write.owner >= 0 else NOBODY
                 return self._promises.written(state, run.name, owner, write)
+            case Paced() as write:
+                return self._promises.paced(state, run, write)
             case Refusal(key, own):
                 self._promises.refused(held_under(state, key), run.name, own)
             case Launched(by_put, key, request, met):
                 known = tuple(names[number] for number in met)
-                task, _ = self._tasks.about(run.text)
                 flying = Flying(run.name, task, by_put, key, request, known)
                 return state._replace(flying=tuple(sorted({*state.flying, flying})))
+            case Called() as called:
+                return self._promises.called(state, run, called)
             case Act() as act:
                 return self._promises.acted(state, run, act)
+            case Answered():
+                return self._promises.answered(state)
             case Parking() as parking:
                 return self._promises.parked(state, run.name, parking)
-            case Deferral(message_ids):
-                fresh = (Message(state.queue[place_of(one)].sent) for one in message_ids)
-                return state._replace(queue=(*state.queue, *fresh))
         return state
 
     def _ends(self, state: State, run: Run, report: Report) -> Iterator[tuple[str, State | Broken]]:
@@ -190,6 +214,10 @@ class World:
             return
         for skew_ms in self.scenario.skews_ms:
             yield from self.deliver(after, places, skew_ms)
+        unready = self._paid(after, Fault.OVERFLOW)
+        if unready:
+            for place in places:
+                yield from self.deliver(unready, places, unready=frozenset({place}))
         if not any(
             place in busy or state.queue[place].deleted or state.queue[place].generation
             for place in places
@@ -198,7 +226,13 @@ class World:
             if redriven:
                 yield from self.deliver(_with_new_ids(redriven, places), places)
 
-    def deliver(self, state: State, places: tuple[int, ...], skew_ms: int = 0) -> Iterator[Move]:
+    def deliver(
+        self,
+        state: State,
+        places: tuple[int, ...],
+        skew_ms: int = 0,
+        unready: frozenset[int] = frozenset(),
+    ) -> Iterator[Move]:
         """A batch goes to a new execution, which takes its first step at once. One that is slow to
         take it started earlier: nobody can tell before that step."""
         plan = self.scenario
@@ -209,32 +243,44 @@ class World:
         batch = tuple((place, _identifier(state, place)) for place in places)
         sent = tuple((queue[place].sent, identifier) for place, identifier in batch)
         told = " and ".join(identifier for _, identifier in batch) + " to run0"
+        missing = frozenset(_identifier(state, place) for place in unready)
+        if missing:
+            told += f", without the body of {' and '.join(missing)}"
         if skew_ms:
             told += f", whose clock is {skew_ms} ms off"
-        for weather, begun in self._begun(sent, skew_ms):
-            under = self._paid(given, Fault.GATE) if weather else given
-            for age in range(plan.over if under else 0):
+        for begun in self._begun(sent, missing, skew_ms):
+            if not isinstance(begun, Standing):
+                run = Run(fresh_name(state), "", (), batch, 0, skew_ms, ())
+                outcome = Outcome("calls for nothing", begun)
+                for step in self._moved(
+                    with_run(given, run), run, "ReportBatch", (run.name,), outcome
+                ):
+                    yield step._replace(
+                        who="queue", what="delivers", told=f"{told} → {step.what} {step.told}"
+                    )
+                continue
+            for age in range(plan.over):
                 seconds = age * plan.tick_seconds
                 text = aged(begun.text, seconds, bool(plan.expiries))
                 done = self._promises.done(state) if not age else ()
                 run = Run(fresh_name(state), text, (), batch, age, skew_ms, done)
                 slow = f", {seconds} s ago" if age else ""
-                for step in self.steps(with_run(under or given, run), run):
-                    first = f"{told}{slow}{weather} → {step.what} {step.told}"
-                    yield step._replace(who="queue", what="delivers", told=first)
+                for step in self.steps(with_run(given, run), run):
+                    first = f"{told}{slow} → {step.what} {step.told}"
+                    fault = step.fault or (Fault.OVERFLOW if missing else None)
+                    yield step._replace(who="queue", what="delivers", told=first, fault=fault)
 
-    def _begun(self, sent: Sent, skew_ms: int) -> list[tuple[str, Standing]]:
-        if (sent, skew_ms) not in self._begins:
-            plan = self.scenario
-            elements = [plan.element(plan.messages[one], identifier) for one, identifier in sent]
-            self._begins[sent, skew_ms] = self._tasks.begin(collapse(elements), skew_ms)
-        return self._begins[sent, skew_ms]
+    def _begun(self, sent: Sent, unready: Unready, skew_ms: int) -> list[Then]:
+        at = (sent, unready, skew_ms)
+        if at not in self._begins:
+            self._begins[at] = self._tasks.begin(self.scenario.batch(sent, unready), skew_ms)
+        return self._begins[at]
 
     def _crashes(self, state: State) -> Iterator[Move]:
         after = self._paid(state, Fault.CRASH)
         if after:
             for run in state.runs:
-                told = f"before {self._tasks.about(run.text)[0]}"
+                told = f"before {' and '.join(task for _, task, _ in self._tasks.about(run.text))}"
                 dead = without_run(after, run.name)
                 yield Move(run.name, "dies", told, (), dead, Fault.CRASH)
 
@@ -274,7 +320,7 @@ class World:
                 replays=state.replays - 1,
             )
             if parked.reason == "UNCERTAIN":
-                sent = self._promises.given_up(sent, parked)
+                sent = self._promises.taken_back(sent, parked)
             what = f"{_identifier(state, parked.place)}, parked as {parked.reason},"
             told = f"{what} as m{len(sent.queue)}"
             yield Move("person", "replays", told, (), sent)

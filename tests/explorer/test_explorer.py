@@ -2,13 +2,13 @@
 
 import pytest
 
-from proof.definition.asl import SUBSTITUTIONS, definition
-from proof.explorer.machine import Machine
+from proof.definition.asl import definition
 from proof.explorer.mutant_list import IMPLIED, MUTANTS
 from proof.explorer.mutants import Mutant
 from proof.explorer.scenario import Scenario
 from proof.explorer.scenarios import BOUNDED
 from proof.explorer.search import explore
+from proof.explorer.tasks import machine_of
 from proof.explorer.world import World
 
 MOST_STATES = 70_000
@@ -16,7 +16,7 @@ MOST_STATES = 70_000
 
 @pytest.mark.parametrize("scenario", BOUNDED, ids=lambda scenario: scenario.name)
 def test_no_interleaving_breaks_a_promise(scenario: Scenario) -> None:
-    machine = Machine(definition({**SUBSTITUTIONS, **scenario.substitutions}))
+    machine = machine_of(definition(scenario.filled_in()), scenario)
     found = explore(World(machine, scenario), MOST_STATES)
     assert not found.broken, str(found)
     assert found.complete
@@ -26,7 +26,7 @@ def test_no_interleaving_breaks_a_promise(scenario: Scenario) -> None:
     "mutant", [m for m in MUTANTS if m.name not in IMPLIED], ids=lambda mutant: mutant.name
 )
 def test_a_broken_machine_is_caught(mutant: Mutant) -> None:
-    found = explore(World(Machine(mutant.definition()), mutant.scenario), MOST_STATES)
+    found = mutant.explored(MOST_STATES)
     assert found.broken
     assert found.trace
 
@@ -34,7 +34,7 @@ def test_a_broken_machine_is_caught(mutant: Mutant) -> None:
 @pytest.mark.parametrize("name", IMPLIED)
 def test_what_another_precaution_implies_is_not_missed(name: str) -> None:
     [mutant] = [mutant for mutant in MUTANTS if mutant.name == name]
-    found = explore(World(Machine(mutant.definition()), mutant.scenario), MOST_STATES)
+    found = mutant.explored(MOST_STATES)
     assert not found.broken, f"it matters now, so it is implied no more: {found}"
     assert found.complete
 
@@ -43,7 +43,7 @@ def test_a_person_can_follow_a_trace() -> None:
     [mutant] = [
         mutant for mutant in MUTANTS if mutant.name == "DUPLICATE of whatever is in progress"
     ]
-    found = explore(World(Machine(mutant.definition()), mutant.scenario), MOST_STATES)
+    found = mutant.explored(MOST_STATES)
     assert str(found).splitlines() == [
         "A is lost: no act, not parked, not stale, on no queue:",
         "queue   delivers       m1 to A",

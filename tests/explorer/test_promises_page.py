@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench import recorded
-from proof.explorer.liveness import FOR_EVER
+from proof.explorer.liveness import ENDLESSLY
 from proof.explorer.mutant_list import IMPLIED, MUTANTS
 from proof.explorer.scenarios import BOUNDED, FULL
 from proof.scenarios.scenario import CASES
@@ -54,12 +54,12 @@ def test_a_million_states_are_recorded_and_no_broken_promise() -> None:
 
 def complaints() -> Iterator[str]:
     """What the explorer may say of a broken promise, with … for what it fills in."""
-    for module in ("promises", "world"):
+    for module in ("liveness", "promises", "world"):
         text = (ROOT / "proof" / "explorer" / f"{module}.py").read_text("utf-8")
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "Broken":
                 yield "".join(_literal(node.args[0]))
-    yield f"…{FOR_EVER}"
+    yield f"…{ENDLESSLY}"
 
 
 def _literal(text: ast.expr) -> Iterator[str]:

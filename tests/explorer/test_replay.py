@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from proof.explorer.machine import Machine
 from proof.explorer.mutant_list import MUTANTS
 from proof.explorer.replay import SCENARIOS, DisagreementError, replay, world_of
+from proof.explorer.tasks import machine_of
 from proof.explorer.world import World
 from proof.scenarios.embedded_machine import EmbeddedMachine, started
 
@@ -29,6 +29,7 @@ def test_an_explorer_of_another_machine_disagrees(machine: EmbeddedMachine) -> N
     [mutant] = [
         mutant for mutant in MUTANTS if mutant.name == "DUPLICATE of whatever is in progress"
     ]
-    world = World(Machine(mutant.definition()), world_of(0).scenario)
+    scenario = world_of(0).scenario
+    world = World(machine_of(mutant.definition(), scenario), scenario)
     with pytest.raises(DisagreementError, match="'RETRY'"):
         replay(world, 0, machine)

@@ -1,0 +1,191 @@
+"""Pacing as an actor: its own conversations, one step at a time, on rows that others change in
+between. Those rows are the breaker's and the slots'; what our data action notes is here too."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pacing import breaker_row, payload, steps
+from pacing.breaker import Row
+from pacing.handler import World, settings
+
+from proof.explorer.clock import NOW_MS
+from proof.explorer.outcomes import Paced
+from proof.explorer.table import Client, Key, RefusedError, changed
+
+PACE = "pace"
+BREAKER: Key = (PACE, "breaker")
+TABLE = "claims"
+UNANSWERED = {"unanswered": True}
+
+_BY_THEMSELVES = (steps.Sleep, steps.CountMessages, steps.SetReturns)
+_HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How far a conversation has come: the step it wants taken, its answer, or its error."""
+
+    step: Any = None
+    key: Key | None = None
+    answer: Any = None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a step answers, as text can hold it, and what it leaves behind."""
+
+    said: Any
+    effect: Paced | None
+
+
+class Pacing:
+    def __init__(self, per_minute: int, *, used_up: bool = False) -> None:
+        self._used_up = used_up
+        self._settings = settings({"MAX_ACTIONS_PER_MINUTE": str(per_minute)})
+
+    @property
+    def quota(self) -> int:
+        """How many calls a slot allows; 0 without a limit."""
+        limiter = self._settings.limiter
+        return limiter.quota if limiter else 0
+
+    def reached(self, asked: Any, said: list[Any]) -> Reached:
+        """The conversation, led again over all that was said so far."""
+        told = payload.read(asked)
+        talk = steps.begin if isinstance(told, payload.Begin) else steps.end
+        conversation = talk(told, self._settings, lambda: NOW_MS, lambda: _HALF)  # type: ignore[arg-type]
+        left = list(said)
+        try:
+            step = next(conversation)
+            while True:
+                if isinstance(step, _BY_THEMSELVES):
+                    step = conversation.send(_by_itself(step))
+                elif not left:
+                    return Reached(step, _key_of(step))
+                elif (heard := left.pop(0)) == UNANSWERED:
+                    step = conversation.throw(steps.UnansweredError("unanswered"))
+                else:
+                    step = conversation.send(_heard(heard))
+        except StopIteration as stop:
+            return Reached(answer=json.loads(json.dumps(stop.value)))
+        except steps.UnansweredError:
+            return Reached(error="UnansweredError")
+
+    def take(self, step: Any, row: str) -> Taken:
+        """Takes a step on the row that it is about."""
+        if self._used_up and isinstance(step, steps.TakeTokens):
+            return Taken(None, None)
+        key = _key_of(step)
+        rows = {key: json.loads(row)} if row else {}
+        client = Client(rows)
+        world = World(
+            TABLE, "queue", client, lambda: client, None, lambda: NOW_MS, lambda _seconds: None
+        )
+        result = world.take(step)
+        after = _text(rows.get(key))
+        effect = None
+        if after != row:
+            seen = ""
+            if isinstance(step, steps.Clear):
+                seen = as_seen(step.seen.since_ms, step.seen.not_before_ms)
+            effect = Paced(key, after, (), seen)
+        return Taken(_said(result), effect)
+
+
+def noted(
+    row: str, kind: str, request: Mapping[str, Any], retry_after_seconds: float | None = None
+) -> Paced | None:
+    """What our data action writes into the breaker's row while it calls."""
+    old = json.loads(row) if row else None
+    event, seen = request["event"], request.get("pace")
+    counted: tuple[str, ...] = ()
+    try:
+        if kind == "failed":
+            keys = [] if request["failedBefore"] else [request["idempotencyKey"][:16]]
+            counted = (event["messageId"],) if keys else ()
+            asked = breaker_row.note_failure(TABLE, NOW_MS, keys, NOW_MS)
+            after = changed("dynamodb:updateItem", asked, old)
+        elif kind == "limited":
+            until_ms = breaker_row.rate_limited_until_ms(NOW_MS, retry_after_seconds)
+            asked = breaker_row.note_rate_limited(TABLE, NOW_MS, until_ms, NOW_MS)
+            after = changed("dynamodb:updateItem", asked, old)
+        elif seen:
+            since, not_before = seen.get("since"), seen.get("notBefore")
+            after = changed("dynamodb:deleteItem", breaker_row.clear(TABLE, since, not_before), old)
+            return Paced(BREAKER, _text(after), (), as_seen(since, not_before)) if row else None
+        else:
+            return None
+    except RefusedError:
+        return None
+    return Paced(BREAKER, _text(after), counted)
+
+
+def row_of(attributes: Mapping[str, int | None], failed: int) -> str:
+    """A row of the breaker that is there at the start, with as many strangers' failures."""
+    item: dict[str, Any] = {"pk": {"S": PACE}, "sk": {"S": "breaker"}}
+    item |= {name: {"N": str(value)} for name, value in attributes.items() if value is not None}
+    if failed:
+        item["failed"] = {"SS": [f"stranger {number:02}" for number in range(failed)]}
+    return _text(item)
+
+
+def in_conversation(text: str) -> bool:
+    """Whether the text of an execution says that one is under way."""
+    return '"said": []' not in text
+
+
+def as_seen(since_ms: int | None, not_before_ms: int | None) -> str:
+    return json.dumps([since_ms, not_before_ms])
+
+
+def seen_in(row: str) -> str:
+    item = json.loads(row)
+    numbers = [int(item[name]["N"]) if name in item else None for name in ("since", "not_before")]
+    return json.dumps(numbers)
+
+
+def open_until_ms(row: str) -> int:
+    """Nobody but one calls before; 0 where that is not said."""
+    item = json.loads(row) if row else {}
+    return int(item["open_until"]["N"]) if "open_until" in item else 0
+
+
+def _key_of(step: Any) -> Key:
+    if isinstance(step, steps.TakeTokens | steps.GiveBackTokens):
+        return (PACE, f"slot/{step.slot}")
+    return BREAKER
+
+
+def _text(row: Mapping[str, Any] | None) -> str:
+    """Nobody waits for the days of these rows."""
+    kept = {name: value for name, value in (row or {}).items() if name != "expires_at"}
+    if "failed" in kept:
+        kept["failed"] = {"SS": sorted(kept["failed"]["SS"])}
+    return json.dumps(kept, sort_keys=True) if kept else ""
+
+
+def _by_itself(step: Any) -> Any:
+    if isinstance(step, steps.SetReturns):
+        return {one.receipt for one in step.returns}
+    return 0
+
+
+def _said(result: Any) -> Any:
+    """By the names that the clock knows."""
+    if isinstance(result, Row):
+        return {
+            "since": result.since_ms,
+            "failed": result.failed,
+            "openUntil": result.open_until_ms,
+            "notBefore": result.not_before_ms,
+        }
+    return result if isinstance(result, int) or result is None else True
+
+
+def _heard(said: Any) -> Any:
+    if not isinstance(said, dict):
+        return said
+    return Row(said["since"], said["failed"], said["openUntil"], said["notBefore"])
