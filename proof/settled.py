@@ -4,20 +4,24 @@ Knows tasks by the service they call, never by the name of a state.
 """
 
 import json
-from collections.abc import Mapping
 from random import Random
 from typing import Any
 
 from once.audit.verdict import Event, Rows, Verdict
 from once.run.report import Outcome
+from proof.asl.errors import Failure
+from proof.asl.jsonata import Library
+from proof.asl.machine import Call, Machine
+from proof.asl.position import Execution, Position
+from proof.asl.readings import Readings
+from proof.asl.services import REFUSED, function_result, result
 from proof.definition.asl import SUBSTITUTIONS, definition
-from proof.explorer.machine import Ended, Failure, Machine, Position
-from proof.explorer.table import RefusedError, Row, changed
+from proof.explorer.table import RefusedError, Row, changed, key_of
 
 START_MS = 1_777_875_660_000
 CLAIM_DAYS = int(SUBSTITUTIONS["ClaimDays"])
-_REFUSED = Failure("DynamoDB.ConditionalCheckFailedException")
-_ACTED = {"version": "1", "result": "ACTED", "status": 200, "calls": 1, "durationMs": 1}
+_RUNS = "arn:aws:states:us-east-1:123456789012:express:dedupe"
+_ACTED = {"version": "2", "result": "ACTED", "status": 200, "calls": 1, "durationMs": 1}
 _DAY_MS = 86_400_000
 
 Json = dict[str, Any]
@@ -29,7 +33,7 @@ class Settled:
     """The definition with a claim table, where every call is answered well."""
 
     def __init__(self) -> None:
-        self._machine = Machine(definition())
+        self._machine = Machine(definition(), Library(), Readings())
         self._rows: dict[tuple[str, str], Row] = {}
         self._runs = 0
 
@@ -37,19 +41,19 @@ class Settled:
         """What the machine records about the one message of a batch."""
         self._runs += 1
         records: list[Json] = []
-        at = self._machine.start(f"run{self._runs}", [element], now_ms)
+        execution = Execution(f"{_RUNS}:run{self._runs}:run{self._runs}", [element], now_ms)
+        at = self._machine.start(execution, now_ms)
         while isinstance(at, Position):
-            asked = self._machine.arguments(at, now_ms)
-            if "LogEvents" in asked:
-                lines = [json.loads(event["Message"]) for event in asked["LogEvents"]]
+            call = self._machine.call(at, now_ms)
+            answer = call if isinstance(call, Failure) else self._answer(call)
+            if isinstance(call, Call) and "LogEvents" in call.arguments:
+                lines = [json.loads(event["Message"]) for event in call.arguments["LogEvents"]]
                 records = [line for line in lines if "messageId" in line]
-            answer = self._answer(at, asked)
             if isinstance(answer, Failure):
                 at = self._machine.fail(at, answer, now_ms)
             else:
                 at = self._machine.answer(at, answer, now_ms)
-        assert isinstance(at, Ended)
-        assert not isinstance(at.output, Failure), at.output
+        assert at.failure is None, at.failure
         (record,) = records
         because = record.get("because")
         return Verdict(
@@ -58,26 +62,25 @@ class Settled:
             because.rpartition("#")[2] if because else None,
         )
 
-    def _answer(self, at: Position, asked: Mapping[str, Any]) -> Json | Failure:
-        operation = self._machine.task(at)["Resource"].removeprefix("arn:aws:states:::")
+    def _answer(self, call: Call) -> Json | Failure:
+        operation = call.resource.removeprefix("arn:aws:states:::")
         if operation == "lambda:invoke":
-            return {"StatusCode": 200, "Payload": _ACTED}
+            return function_result(_ACTED)
         if not operation.startswith("dynamodb:"):
             return {}
-        key = asked.get("Key") or asked["Item"]
-        place = key["pk"]["S"], key["sk"]["S"]
+        place = key_of(call.arguments)
         row = self._rows.get(place)
         if operation == "dynamodb:getItem":
-            return {"Item": row} if row else {}
+            return result({"Item": row} if row else {})
         try:
-            self._rows[place] = changed(operation, asked, row)
+            self._rows[place] = changed(operation, call.arguments, row)
         except RefusedError:
-            return _REFUSED
-        return {"Attributes": self._rows[place]}
+            return REFUSED
+        return result({"Attributes": self._rows[place]})
 
 
 def random_stream(seed: int) -> list[Sent]:
-    """Copies, occurrences, late events and claims that run out, of a few keys that share lanes."""
+    """Copies, occurrences, late events and claims that run out, of a few keys of one subject."""
     random = Random(seed)  # noqa: S311 - to be repeated, not to be guessed
     window_ms = random.choice((0, 500, 1_500, 60_000))
     order = random.choice(("none", "latest")) if window_ms == 0 else "latest"
@@ -90,11 +93,12 @@ def random_stream(seed: int) -> list[Sent]:
             now_ms += CLAIM_DAYS * _DAY_MS + random.choice((-1_000, 0, 1_000))
         if found and random.random() < 0.2:
             again, _ = random.choice(found[-3:])
-            found.append((again, now_ms))  # the queue hands a settled message out once more
+            # The queue hands a settled message out once more.
+            found.append((again | {"sentAtMs": now_ms}, now_ms))
             continue
         steps = (0, 1, window_ms - 1, window_ms, window_ms + 1, 2 * window_ms + 1, 5_000)
         at_ms += random.choice((-2, -1, 0, 1, 1)) * random.choice(steps)
-        element = _element(random, number, at_ms, window_ms, order)
+        element = _element(random, number, at_ms, window_ms, order) | {"sentAtMs": now_ms}
         found.append((element, now_ms))
     return found
 
@@ -110,7 +114,7 @@ def _element(random: Random, number: int, at_ms: int, window_ms: int, order: str
     return {
         "messageId": f"m{number}",
         "kind": "event",
-        "lane": "org/user/1",
+        "subjectKey": "org/user/1",
         "version": "1",
         "family": "users.presence",
         "topic": "v2.users.1.presence",
@@ -125,7 +129,6 @@ def _element(random: Random, number: int, at_ms: int, window_ms: int, order: str
         # What a message brings along besides.
         "receiptHandle": f"receipt-{number}",
         "receives": 1,
-        "sentAtMs": at_ms,
     }
 
 

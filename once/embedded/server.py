@@ -8,7 +8,7 @@ import json
 import threading
 from typing import Any
 
-import yaml
+import yaml  # type: ignore[import-untyped]
 from ministack import app  # type: ignore[import-untyped]
 from ministack.core import lambda_runtime  # type: ignore[import-untyped]
 from ministack.services import lambda_svc, pipes, stepfunctions  # type: ignore[import-untyped]
