@@ -29,8 +29,9 @@ class Mutant:
     # What of pacing is replaced, by its path, and with what.
     pacing: tuple[str, Any] | None = None
 
-    def definition(self) -> dict[str, Any]:
-        machine = definition(self.scenario.filled_in())
+    def definition(self, scenario: Scenario | None = None) -> dict[str, Any]:
+        """Broken, with what its own scenario fills in, or another."""
+        machine = definition((scenario or self.scenario).filled_in())
         before = json.dumps(machine)
         self.edit(states(machine))
         if self.edit is not no_edit:
