@@ -23,7 +23,7 @@ _ENVIRONMENTS_PER_FUNCTION = 16
 
 
 def _name_lambda_errors() -> None:
-    """ministack calls every error `Runtime.HandlerError` and starts the function anew after it.
+    """ministack calls every error `Runtime.HandlerError` and starts the function again after it.
 
     On AWS the error has the name of its class, and the environment lives on with what it cached.
     """

@@ -1,4 +1,4 @@
-"""`once dead-letters`: what the rule could not deliver, and what was tried too often."""
+"""`once dead-letters`: what the rule could not deliver, and what the queue gave up."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -59,13 +59,16 @@ class DeadLetter(Model):
     source: str | None
     text: str
     reason: str | None = Field(description="Of its last try, as the outcome log has it.")
+    cause: str | None = Field(description="Of that try, what was wrong, in a sentence.")
     error: str | None = Field(description="Why the rule could not deliver it.")
     sent_at_ms: int
     body: str = Field(exclude=True)
 
     @property
     def why(self) -> tuple[str, str | None]:
-        return self.reason or ("NOT_DELIVERED" if self.error else "NOT_RECORDED"), self.error
+        return self.reason or (
+            "NOT_DELIVERED" if self.error else "NOT_RECORDED"
+        ), self.error or self.cause
 
     @property
     def since_ms(self) -> int:
@@ -140,9 +143,11 @@ def _read(stack: Stack, dead_end: DeadEnd | None) -> list[DeadLetter]:
     for place in [dead_end] if dead_end else list(DeadEnd):
         with Reading(stack, OUTPUTS[place]) as reading:
             found += [_dead(letter, place) for letters in reading.batches() for letter in letters]
-    reasons = _last_reasons(stack, [dead.message_id for dead in found if dead.error is None])
+    tries = _last_tries(stack, [dead.message_id for dead in found if dead.error is None])
     for dead in found:
-        dead.reason = reasons.get(dead.message_id)
+        last = tries.get(dead.message_id)
+        if last is not None:
+            dead.reason, dead.cause = last.reason, last.cause
     return sorted(found, key=lambda dead: dead.sent_at_ms)
 
 
@@ -150,15 +155,15 @@ def _chosen(found: list[DeadLetter], ids: list[str] | None) -> list[DeadLetter]:
     return [dead for dead in found if not ids or any(dead.is_called(name) for name in ids)]
 
 
-def _last_reasons(stack: Stack, ids: list[str]) -> dict[str, str]:
-    """By message, why its last try failed; of too many those that failed last."""
+def _last_tries(stack: Stack, ids: list[str]) -> dict[str, OutcomeRecord]:
+    """By message, the record of its last try; of too many those that failed last."""
     if not ids:
         return {}
     pattern = "|".join(ids) if len(ids) <= _NAMED else Outcome.RETRY.value
     since_ms = log.now_ms() - _KEPT_MS
     lines = log.insights(stack, stack.outputs["OutcomeLogGroupName"], since_ms, pattern)
     records = (OutcomeRecord.read(line, at_ms) for at_ms, line in lines)
-    return {one.message_id: one.reason for one in records if one and one.reason}
+    return {one.message_id: one for one in records if one and one.reason}
 
 
 def _first_sent_ms(letter: Letter) -> int:
@@ -187,6 +192,7 @@ def _dead(letter: Letter, place: DeadEnd) -> DeadLetter:
         source=source_of(element),
         text=text,
         reason=None,
+        cause=None,
         error=": ".join(part for part in said if part) or None,
         sent_at_ms=letter.sent_ms,
         body=letter.body,
@@ -202,7 +208,9 @@ def _view(listed: DeadLetters) -> Iterator[RenderableType]:
         yield ""
         for dead in listed.dead_letters:
             age = words.age(now_ms - dead.sent_at_ms)
-            why = dead.error or words.reason(dead.why[0])
+            why = dead.error or ": ".join(
+                part for part in (words.reason(dead.why[0]), dead.cause) if part
+            )
             yield f"{age:>6}  {escape(dead.message_id)} {dead.dead_end}: {escape(why)}"
             yield f"{'':8}{escape(dead.text)} [dim]{escape(dead.key or '')}[/]"
     yield "Who failed: once explain KEY. When that is put right: once dead-letters replay"

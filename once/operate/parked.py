@@ -50,6 +50,9 @@ class Parked(Model):
     source: str | None = None
     key: str | None = None
     owner: str | None = None
+    status: int | None = Field(default=None, description="The destination's last HTTP status.")
+    tries: int | None = None
+    failed_at_ms: int | None = Field(default=None, description="When its last failed call ended.")
     parked_at_ms: int
     element: dict[str, Any] | None = None
     letter_id: str = Field(exclude=True)
@@ -193,11 +196,14 @@ def _parked(letter: Letter) -> Parked:
         return Parked(
             message_id=element["messageId"],
             reason=body["reason"],
-            detail=element.get("detail"),
+            detail=element.get("detail") or _said(body),
             family=element.get("family"),
             source=source_of(element),
             key=f"{key['pk']}/{key['sk']}" if key else None,
             owner=body["owner"],
+            status=body.get("status"),
+            tries=body.get("tries"),
+            failed_at_ms=body.get("failedAtMs"),
             parked_at_ms=letter.sent_ms,
             element=element,
             letter_id=letter.message_id,
@@ -209,6 +215,12 @@ def _parked(letter: Letter) -> Parked:
             parked_at_ms=letter.sent_ms,
             letter_id=letter.message_id,
         )
+
+
+def _said(body: dict[str, Any]) -> str | None:
+    """What the destination's answer was, in our own sentence, or its status alone."""
+    status = body.get("status")
+    return body.get("cause") or (f"HTTP {status}" if status else None)
 
 
 def _body(stack: Stack, parked: Parked) -> str:
@@ -280,6 +292,11 @@ def _what(parked: Parked) -> str:
 
 
 def _whole(parked: Parked) -> Iterator[str]:
-    yield escape(f"{parked.message_id}: {words.reason(parked.reason)}")
+    said = [words.reason(parked.reason), parked.detail]
+    if parked.failed_at_ms:
+        said.append(f"last called on {words.moment(parked.failed_at_ms)[:19]} UTC")
+    if parked.tries:
+        said.append(f"{parked.tries} tries")
+    yield escape(f"{parked.message_id}: {'; '.join(part for part in said if part)}")
     for line in json.dumps(parked.element, indent=2, ensure_ascii=False).split("\n"):
         yield escape(line)

@@ -28,7 +28,7 @@ def plain(error: aws.BotoCoreError | aws.ClientError, embedded: bool) -> OnceErr
         return OnceError(_refused(error))
     if embedded:
         return OnceError(
-            f"The embedded stack does not answer: {error}\nStart it anew with: once down, once up"
+            f"The embedded stack does not answer: {error}\nStart it again with: once down, once up"
         )
     return OnceError(_unreached(error))
 
@@ -67,7 +67,7 @@ def _unreached(error: aws.BotoCoreError) -> str:
         case aws.InvalidRegionError():
             return f"{error}\nA region is written like eu-central-1."
         case aws.ConfigParseError():
-            return f"{error}.\nMend that file, or point AWS_CONFIG_FILE to another one."
+            return f"{error}.\nCorrect that file, or point AWS_CONFIG_FILE to another one."
         case aws.ConnectionError() | aws.HTTPClientError():
             return f"AWS cannot be reached: {error}\nIs the region spelled right, the network up?"
     # What is left of botocore's own errors is a login: SSO, a role, a process, or none at all.

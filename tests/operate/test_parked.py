@@ -49,7 +49,8 @@ def test_a_refused_event_is_listed_with_its_reason_and_shown_whole(operated: Emb
 def test_a_refused_event_is_replayed_when_the_destination_takes_it(operated: Embedded) -> None:
     destination_answers(operated, "p-refused", 422)
     operated.settle(customer_start("p-refused"))
-    assert verdict("p-refused") == "parked: the destination refused it for good"
+    refused = "parked: the destination refused it for good"
+    assert (verdict("p-refused") or "").startswith(refused)
     answer = once("parked", "replay", "p-refused", "--yes", "--json")
     assert (answer.code, answer.json["done"]) == (0, 1)
     until(lambda: verdict("p-refused") == "acted once")

@@ -1,7 +1,9 @@
 """Claims and records joined: each logical event once, with all the messages that told of it."""
 
+import hashlib
 from typing import Any
 
+from once.operate.asked import view
 from once.operate.claims import Claim
 from once.operate.story import Event, tell
 from once.records import OutcomeRecord
@@ -187,3 +189,89 @@ def test_a_redelivery_after_the_end_changes_nothing() -> None:
     )
     assert event.verdict == "acted once"
     assert event.messages[0].text == "delivered 2 times"
+
+
+def test_what_waits_says_why_and_when_it_comes_back() -> None:
+    failed = record(
+        "m1", "RETRY", "CALL_FAILED", NOW, returnsAtMs=NOW + 60_000, tries=3, status=502
+    )
+    assert only(tell([failed], [], NOW)).verdict == (
+        "not settled yet: the destination failed it: HTTP 502; 3 of its tries are spent; "
+        "comes back at 00:17:40"
+    )
+    assert only(tell([failed], [], NOW + 61_000)).verdict.endswith("it is due")
+
+
+def test_what_was_given_up_says_the_last_answer_and_when() -> None:
+    given_up = record(
+        "m1", "PARKED", "GAVE_UP", NOW, tries=20, failedAtMs=NOW, cause="no answer in 8 s"
+    )
+    assert only(tell([given_up], [], NOW)).verdict == (
+        "parked: the destination failed it as often as MaxTries allows, and answered others: "
+        "no answer in 8 s; 20 tries, last called on 1970-01-01 00:16:40 UTC"
+    )
+
+
+KEY = hashlib.sha256(f"{PK}\n{SK}".encode()).hexdigest()
+
+
+def acted(message_id: str, at: int, key: str = KEY, **more: Any) -> OutcomeRecord:
+    return record(message_id, "PROCESSED", "ACTED", at, calls=1, idempotencyKey=key, **more)
+
+
+def test_who_was_asked_once_is_asked_once() -> None:
+    assert only(tell([acted("m1", 1_000)], [claim()], NOW)).asked is None
+
+
+def test_a_destination_asked_again_after_a_failure_is_told_under_one_key() -> None:
+    failed = record("m1", "RETRY", "CALL_FAILED", 1_000, calls=2, cause="no answer in 8 s")
+    event = only(tell([failed, acted("m1", 62_000)], [claim()], NOW))
+    assert event.asked is not None
+    assert list(view(event.asked)) == [
+        "the destination was asked 3 times:",
+        "  00:00:01 the destination failed it: no answer in 8 s, called 2 times",
+        "  00:01:02 it acted",
+        f"Idempotency-Key {KEY}, the same each time",
+        "if a call that failed acted all the same, a destination that does not remember keys acted "
+        "twice",
+    ]
+
+
+def test_the_key_is_known_before_anything_acted() -> None:
+    failed = record("m1", "RETRY", "CALL_FAILED", 1_000, calls=2)
+    asked = only(tell([failed], [], NOW)).asked
+    assert asked is not None
+    assert asked.keys == [KEY]
+
+
+def test_what_a_limit_refused_did_not_act() -> None:
+    refused = record("m1", "RETRY", "RATE_LIMITED", 1_000, calls=1, status=429)
+    asked = only(tell([refused, acted("m1", 2_000)], [claim()], NOW)).asked
+    assert asked is not None
+    assert asked.meaning == "what it refused did not act"
+
+
+def test_a_lost_mark_is_named_as_the_cause_of_a_second_act() -> None:
+    event = only(tell([acted("m1", 1_000, unmarked=True), acted("m1", 900_000)], [claim()], NOW))
+    assert event.verdict == "acted 2 times"
+    assert event.asked is not None
+    assert "the mark of the first was lost" in event.asked.meaning
+    assert "does not remember keys acted twice" in event.asked.meaning
+
+
+def test_an_act_without_its_mark_says_that_a_copy_may_ask_again() -> None:
+    event = only(tell([acted("m1", 1_000, unmarked=True)], [claim()], NOW))
+    assert event.verdict == (
+        "acted once; its mark was lost, so a copy may ask again with the same Idempotency-Key"
+    )
+
+
+def test_what_was_opened_on_purpose_shows_when_and_both_keys() -> None:
+    again = claim("run#m2", occurrence=-500_000)
+    event = only(tell([acted("m1", 1_000), acted("m2", 600_000, f"{KEY}.500000")], [again], NOW))
+    assert event.asked is not None
+    assert event.asked.keys == [KEY, f"{KEY}.500000"]
+    assert event.asked.meaning == (
+        "somebody opened it on purpose on 1970-01-01 00:08:20 UTC (once forget): it acted again, "
+        "as a new one"
+    )

@@ -1,0 +1,67 @@
+"""Deliveries as lines: each with its time, and equal hand-backs that follow each other folded."""
+
+from typing import Any
+
+from once.operate.deliveries import Delivery, lines
+from once.records import OutcomeRecord
+
+START = 1_795_000_000_000  # 11:06:40
+
+
+def delivery(after_s: int, outcome: str, reason: str, **more: Any) -> Delivery:
+    said = {"messageId": "m1", "outcome": outcome, "reason": reason}
+    at_ms = START + after_s * 1000
+    return Delivery.of(OutcomeRecord.model_validate({**said, "recordedAtMs": at_ms, **more}))
+
+
+WAITED = [delivery(at, "RETRY", "BREAKER_OPEN") for at in range(0, 140, 20)]
+ACTED = delivery(140, "PROCESSED", "ACTED")
+
+
+def test_equal_hand_backs_are_one_line_with_how_often_and_from_when_to_when() -> None:
+    assert list(lines([*WAITED, ACTED], unfolded=False, settled_as="PROCESSED")) == [
+        (
+            START,
+            "waited 7 times, 11:06:40 to 11:08:40: the destination was down, or its calls were "
+            "held",
+        ),
+        (START + 140_000, "PROCESSED"),
+    ]
+
+
+def test_all_of_them_are_shown_when_asked_for() -> None:
+    told = list(lines([*WAITED, ACTED], unfolded=True, settled_as="PROCESSED"))
+    assert [at_ms for at_ms, _ in told] == [START + at * 1000 for at in range(0, 160, 20)]
+    assert told[0][1] == "handed back: the destination was down, or its calls were held"
+
+
+def test_hand_backs_that_differ_in_reason_or_answer_stay_apart() -> None:
+    differ = [
+        delivery(0, "RETRY", "CALL_FAILED", status=502, tries=1),
+        delivery(30, "RETRY", "CALL_FAILED", status=502, tries=2),
+        delivery(90, "RETRY", "CALL_FAILED", status=503, tries=3, returnsAtMs=START + 270_000),
+    ]
+    assert [said for _, said in lines(differ, unfolded=False, settled_as="")] == [
+        "waited 2 times, 11:06:40 to 11:07:10: the destination failed it: HTTP 502; 2 tries so far",
+        "handed back: the destination failed it: HTTP 503; 3 tries so far; comes back at 11:11:10",
+    ]
+
+
+def test_without_a_return_time_the_queue_decides() -> None:
+    ((_, said),) = lines([delivery(0, "RETRY", "HELD")], unfolded=False, settled_as="")
+    assert said.endswith("comes back after the queue's own time, some minutes")
+
+
+def test_a_delivery_after_the_end_has_a_line_of_its_own() -> None:
+    again = delivery(200, "PROCESSED", "SETTLED_BEFORE")
+    told = [said for _, said in lines([ACTED, again], unfolded=False, settled_as="PROCESSED: it")]
+    assert told == [
+        "PROCESSED: it",
+        "PROCESSED: settled by an earlier delivery of the same message",
+    ]
+
+
+def test_what_the_destination_said_stands_behind_the_reason() -> None:
+    cause = "the Genesys login answered 401 (bad.credentials)"
+    one = delivery(0, "RETRY", "SETUP_FAULT", status=401, cause=cause)
+    assert one.why == f"credentials, address or mapping of the destination are wrong: {cause}"
