@@ -189,7 +189,7 @@ class GenesysServer:
         )
 
     def _refusal(self, entry: Received) -> Reply | None:
-        """The gate before the script, as at the real one: credentials, then limits."""
+        """What comes before the script, as at the real one: credentials, then limits."""
         if entry.endpoint == "webhook":
             if not signature_holds(self.signing_secret, entry.headers, entry.raw):
                 return Reply(401)

@@ -21,7 +21,7 @@ MEANING = {
     Outcome.PROCESSED: "acted on, once",
     Outcome.DUPLICATE: "a copy of an event that acts elsewhere: skipped",
     Outcome.STALE: "older than what was already known of its subject: skipped",
-    Outcome.PARKED: "unreadable, or refused for good: kept in the parking queue",
+    Outcome.PARKED: "unreadable, refused for good or given up: kept in the parking queue",
     Outcome.RETRY: "never settled: see its reason",
 }
 SETTLED = frozenset(Outcome) - {Outcome.RETRY}

@@ -147,11 +147,11 @@ def test_what_is_forgotten_is_kept_as_long_as_what_is_claimed_now(operated: Embe
 
 def test_other_states_of_the_subject_keep_their_newest(operated: Embedded) -> None:
     """An agent's presence from another source has a newest state of its own."""
-    old, new = presence("u-lanes", "MEAL", "10:00:00"), presence("u-lanes", "BUSY", "11:00:00")
+    old, new = presence("u-sources", "MEAL", "10:00:00"), presence("u-sources", "BUSY", "11:00:00")
     new["detail"]["eventBody"]["source"] = "TEAMS"
     operated.settle(old)
     operated.settle(new)
-    meal = next(event for event in told("u-lanes") if "MEAL" in event["text"])
+    meal = next(event for event in told("u-sources") if "MEAL" in event["text"])
     answer = once("forget", meal["key"], "--yes", "--json")
     assert answer.json["rewound"] == []
 
