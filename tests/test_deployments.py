@@ -230,7 +230,7 @@ def keys_read(deployed: Translated, role: str) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("role", ["PipeRole", "StateMachineRole", "DataActionRole"])
+@pytest.mark.parametrize("role", ["PipeRole", "StateMachineRole", "DataActionRole", "PacingRole"])
 def test_whoever_reads_still_reads_what_waits_under_the_key_before(role: str) -> None:
     assert keys_read(DEPLOYMENTS["webhook"], role) == set()
     assert keys_read(DEPLOYMENTS["a key"], role) == {KEY}

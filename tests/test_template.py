@@ -1,40 +1,77 @@
 """The template's promises: limits that end in the right order, nothing open without need."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pacing.returns import LONGEST_SECONDS
+from pacing.times import DAY_MS, LONGEST_WAIT_MS
 
-from proof.definition.asl import ROOT, definition, states
+from proof.definition.asl import ROOT, SUBSTITUTIONS, definition, states
 from proof.template import RESOURCES, TEMPLATE, decided, of_type, statements
 
+TIMING = TEMPLATE["Mappings"]["Timing"]
+TASKS = states()
 # Properties that end in Name and are not the name of their resource.
 REFERENCES = {"EventSourceName", "EventBusName", "MetricName", "DisplayName"}
 
 
-@pytest.mark.parametrize("timing", TEMPLATE["Mappings"]["Timing"])
+@pytest.mark.parametrize("timing", TIMING)
 def test_each_limit_ends_before_the_next_begins(timing: str) -> None:
-    seconds = TEMPLATE["Mappings"]["Timing"][timing]
+    seconds = TIMING[timing]
     slack = {"production": 30, "fast": 2}[timing]
-    assert seconds["Call"] < seconds["Action"] < seconds["Attempt"] < seconds["Machine"]
+    assert seconds["Call"] < seconds["Action"] < TASKS["RunAction"]["TimeoutSeconds"]
+    assert seconds["Pacing"] < TASKS["AskPace"]["TimeoutSeconds"]
+    assert seconds["Action"] < seconds["Attempt"] < seconds["Machine"]
     assert seconds["Machine"] + seconds["Action"] < seconds["Lease"]
     assert seconds["Enrichment"] + seconds["Lease"] + slack < seconds["Visibility"]
 
 
 def test_production_limits_are_those_written_into_the_state_machine() -> None:
-    seconds = TEMPLATE["Mappings"]["Timing"]["production"]
-    machine = definition()
-    assert machine["TimeoutSeconds"] == seconds["Machine"]
-    assert states(machine)["RunAction"]["TimeoutSeconds"] == seconds["Attempt"]
+    seconds = TIMING["production"]
+    assert definition()["TimeoutSeconds"] == seconds["Machine"]
     assert seconds["Enrichment"] + seconds["Machine"] < 300, "a pipe gives up after five minutes"
 
 
-def test_the_substitutions_of_the_tests_are_productions() -> None:
-    from proof.definition.asl import SUBSTITUTIONS
+def longest_seconds(name: str) -> float:
+    """Of one task with its retries. The action's does nothing more: a call would come too late."""
+    task = TASKS[name]
+    retry = task.get("Retry", [{"MaxAttempts": 0}])[-1]
+    retries = 0 if name == "RunAction" else retry["MaxAttempts"]
+    waits = (
+        min(retry["IntervalSeconds"] * retry["BackoffRate"] ** at, retry["MaxDelaySeconds"])
+        for at in range(retries)
+    )
+    return (retries + 1) * task["TimeoutSeconds"] + sum(waits)
 
-    seconds = TEMPLATE["Mappings"]["Timing"]["production"]
-    for name in ("Action", "Attempt", "Machine", "Lease"):
+
+def test_after_the_deadline_there_is_room_for_a_call_its_mark_handing_back_and_the_record() -> None:
+    def ways(name: str) -> float:
+        state: dict[str, Any] = TASKS[name]
+        nexts = [state.get("Next"), state.get("Default")]
+        nexts += [rule["Next"] for rule in state.get("Catch", []) + state.get("Choices", [])]
+        own = longest_seconds(name) if state["Type"] == "Task" else 0
+        return own + max((ways(target) for target in nexts if target), default=0)
+
+    needed = ways("RunAction") + longest_seconds("HandBackEvents")
+    needed += longest_seconds("RecordOutcomes")
+    assert 60 < needed < TIMING["production"]["Attempt"]
+
+
+def test_a_return_time_is_one_that_sqs_takes_however_late_in_the_lease_it_is_set() -> None:
+    """12 hours from the receive: AWSSimpleQueueService, "Amazon SQS visibility timeout"."""
+    assert TIMING["production"]["Lease"] + LONGEST_SECONDS <= 12 * 3_600
+
+
+def test_the_substitutions_of_the_tests_are_productions() -> None:
+    seconds = TIMING["production"]
+    for name in ("Attempt", "Machine", "Lease"):
         assert SUBSTITUTIONS[f"{name}Seconds"] == str(seconds[name])
-    assert SUBSTITUTIONS["ClaimDays"] == str(TEMPLATE["Parameters"]["ClaimDays"]["Default"])
+    assert SUBSTITUTIONS["HolderWaitSeconds"] == seconds["HolderWaits"]
+    placeholders = RESOURCES["StateMachine"]["Properties"]["DefinitionSubstitutions"]
+    assert SUBSTITUTIONS["WaitDays"] == placeholders["WaitDays"]
+    for name in ("ClaimDays", "MaxTries", "MaxActionsPerMinute"):
+        assert SUBSTITUTIONS[name] == str(TEMPLATE["Parameters"][name]["Default"])
 
 
 def test_the_pipe_leaves_the_visibility_timeout_alone_and_waits_for_the_answer() -> None:
@@ -77,16 +114,14 @@ def test_every_queue_the_bucket_and_the_topic_refuse_plain_http() -> None:
     assert covered == {name for kind in protected for name in of_type(kind)}
 
 
-def test_dead_ends_keep_longer_than_the_queue() -> None:
+def test_every_queue_keeps_what_it_holds_for_as_long_as_sqs_can() -> None:
     kept = {
-        name: queue["Properties"]["MessageRetentionPeriod"]
-        for name, queue in of_type("AWS::SQS::Queue").items()
+        queue["Properties"]["MessageRetentionPeriod"]
+        for queue in of_type("AWS::SQS::Queue").values()
     }
-    day = 86400
-    assert kept.pop("EventQueue") == 4 * day
-    assert set(kept.values()) == {14 * day}
+    assert kept == {14 * 86400}
     rule = RESOURCES["OverflowBucket"]["Properties"]["LifecycleConfiguration"]["Rules"][0]
-    assert rule["ExpirationInDays"] > 4 + 14 + 4 + 14
+    assert rule["ExpirationInDays"] > 2 * (14 + 14), "waited and parked, replayed and again"
 
 
 @pytest.mark.parametrize("name", ["ClaimTable", "OverflowBucket"])
@@ -95,12 +130,22 @@ def test_what_remembers_outlives_the_stack(name: str) -> None:
     assert RESOURCES[name]["UpdateReplacePolicy"] == "Retain"
 
 
-def test_nothing_can_age_out_of_the_queue_while_it_is_still_tried() -> None:
-    """What was received three times is left out of the queue's age, so no alarm would tell."""
-    tries = TEMPLATE["Parameters"]["MaxReceiveCount"]["MaxValue"]
-    visibility = TEMPLATE["Mappings"]["Timing"]["production"]["Visibility"]
-    kept = RESOURCES["EventQueue"]["Properties"]["MessageRetentionPeriod"]
-    assert tries * visibility < kept - 86400
+QUEUE = RESOURCES["EventQueue"]["Properties"]
+
+
+def test_what_waits_is_parked_before_the_queue_deletes_it() -> None:
+    """It is parked by the first delivery after that age, and the one before may be 12 hours old."""
+    days = int(SUBSTITUTIONS["WaitDays"])
+    assert days * DAY_MS == LONGEST_WAIT_MS, "the machine and pacing agree"
+    day = 86400
+    assert days * day + 12 * 3600 + 3 * day < QUEUE["MessageRetentionPeriod"]
+
+
+def test_what_crashes_its_batches_is_a_dead_letter_before_the_queue_deletes_it() -> None:
+    """A batch that crashes sets no return time, so its messages return after the queue's own."""
+    most = QUEUE["RedrivePolicy"]["maxReceiveCount"]
+    assert most == 1000, "SQS's largest"
+    assert most * TIMING["production"]["Visibility"] < QUEUE["MessageRetentionPeriod"] / 2
 
 
 @pytest.mark.parametrize("own_key", [True, False])
