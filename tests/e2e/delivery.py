@@ -1,10 +1,13 @@
 """Delivers single events to a deployed stack, each in a batch of its own, and looks at once."""
 
 import json
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
+
+from data_action import breaker_row
 
 from once.embedded.pipe import Batch
 from once.genesys.server import Received
@@ -31,10 +34,13 @@ class Course:
     def message(self) -> dict[str, Any]:
         return {
             "MessageId": f"message-of-{self.conversation}",
-            "ReceiptHandle": "none",
+            "ReceiptHandle": f"receipt-of-{self.conversation}",
             "Body": json.dumps(self.event or customer_start(self.conversation)),
             "MD5OfBody": "none",
-            "Attributes": {"SentTimestamp": "1741770001000"},
+            "Attributes": {
+                "SentTimestamp": str(time.time_ns() // 1_000_000),
+                "ApproximateReceiveCount": "1",
+            },
         }
 
     @property
@@ -47,7 +53,6 @@ def deliver(embedded: Embedded, courses: Sequence[Course]) -> None:
 
     def run(course: Course) -> None:
         course.batch = embedded.stack.pipe.run_batch([course.message])
-        # At once: what was told to wait comes back by itself meanwhile.
         course.requests = requests(embedded, course)
         course.claim = claim(embedded, course)
 
@@ -57,6 +62,12 @@ def deliver(embedded: Embedded, courses: Sequence[Course]) -> None:
     newest = {record.message_id: record for record in log.new()}
     for course in courses:
         course.record = newest[course.message["MessageId"]]
+
+
+def let_calls_flow(embedded: Embedded) -> None:
+    """Whatever was noted of the destination is forgotten."""
+    table = embedded.outputs["ClaimTableName"]
+    embedded.client("dynamodb").delete_item(TableName=table, Key=breaker_row.KEY)
 
 
 def warm(embedded: Embedded) -> None:

@@ -30,7 +30,7 @@ EVERYTHING = {
     "SourcePrefix": "aws.partner/genesys.com/cloud",
     "DetailTypes": "v2.users.{id}.presence,v2.detail.events.conversation.{id}.customer.end",
     "BatchSize": "7",
-    "MaxReceiveCount": "9",
+    "MaxTries": "9",
     "ClaimDays": "3",
     "MaxActionsPerMinute": "3000",
     "MaxConcurrentActions": "5",

@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from pacing.limiter import Limiter
 
 from once.run.report import Outcome
 from proof.embedded import Embedded
 from proof.events import customer_start
 from tests.operate.conftest import once, up
-from tests.statemachine.test_limiter import ON_ITS_WAY_MS, slots, token_ends_ms
 
 pytestmark = pytest.mark.embedded
 
 LIMIT, EVENTS = 360, 60
+ON_ITS_WAY_MS = 500
 ARRIVALS_A_SECOND = 10 * LIMIT / 60
 SAID = re.compile(r"limited to 360 a minute, (\d+) waiting, drained in about (\d+) minute")
 
@@ -51,9 +52,9 @@ def limited(embedded: Embedded) -> Iterator[None]:
 
 def most_calls_in(span_ms: int) -> int:
     """What the limiter allows in any span of time: the tokens of the slots that touch it."""
-    quota, slot_ms = slots(LIMIT)
-    over_ms = token_ends_ms(0, slot_ms) + ON_ITS_WAY_MS
-    return quota * ((span_ms + over_ms) // slot_ms + 1)
+    limiter = Limiter(LIMIT)
+    over_ms = limiter.call_until_ms(0) + ON_ITS_WAY_MS
+    return limiter.quota * ((span_ms + over_ms) // limiter.slot_ms + 1)
 
 
 def test_a_peak_is_stretched_to_the_limit_and_loses_nothing(

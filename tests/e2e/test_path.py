@@ -59,7 +59,7 @@ def test_what_is_refused_for_good_is_parked_and_may_act_later(embedded: Embedded
     assert calls(embedded, "refused") == [422]
     (row,) = embedded.rows(pk_of("refused")).values()
     assert (row["status"], row["outcome"]) == ("FAILED", "PARKED")
-    parked = [p for p in embedded.parked() if p["element"].get("lane") == pk_of("refused")]
+    parked = [p for p in embedded.parked() if p["element"].get("subjectKey") == pk_of("refused")]
     assert [p["reason"] for p in parked] == ["REJECTED"]
 
 

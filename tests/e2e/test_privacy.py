@@ -24,7 +24,7 @@ from once.run.report import Outcome
 from proof.embedded import Embedded
 from proof.events import customer_start
 from proof.template import RESOURCES, TEMPLATE
-from tests.e2e.delivery import Course, answers, deliver
+from tests.e2e.delivery import Course, answers, deliver, let_calls_flow
 from tests.operate.conftest import once, up
 from tests.operate.support import start_anew
 
@@ -163,9 +163,12 @@ REPLIES: dict[str, list[Any]] = {
     "moved": [echo(302, Location=f"https://example.com/{THEIRS}?{PHONE}")],
     "failing-once": [echo(500)],
     "failing-behind": [echo(400, "ACTION.REMOTE_ENDPOINT")],
-    "limited": [echo(429, **{"Retry-After": f"{THEIRS} {PHONE}"})],
     "lost": ["lose"],
 }
+# The last, since nobody calls after it.
+LIMITED = [echo(429, **{"Retry-After": f"{THEIRS} {PHONE}"})]
+# By a receipt handle anybody with rights to the queue can delete the message.
+RECEIPT = "receipt-of-"
 
 
 @pytest.fixture(scope="module")
@@ -186,10 +189,18 @@ def places(embedded: Embedded) -> Places:
     deliver(embedded, list(courses.values()))
     ends = {course.record.outcome for course in courses.values()}
     assert ends == {Outcome.PROCESSED, Outcome.PARKED, Outcome.RETRY}
+    let_calls_flow(embedded)
     with refusing_logins(embedded):
         rejected = Course("private-login", call("private-login"))
         deliver(embedded, [rejected])
         assert rejected.ended == ("RETRY", "SETUP_FAULT")
+    limited = Course("private-limited", call("private-limited"))
+    answers(embedded, limited, *LIMITED)
+    let_calls_flow(embedded)
+    deliver(embedded, [limited])
+    assert limited.ended == ("RETRY", "RATE_LIMITED")
+    let_calls_flow(embedded)
+    courses["limited"] = limited
     terminal = shown(embedded, [course.conversation for course in courses.values()])
     return {"terminal": terminal, **written(embedded, since)}
 
@@ -219,7 +230,7 @@ def test_no_marker_is_written_anywhere_but_in_the_events(
     headers = [entry.headers for entry in embedded.destination.log]
     tokens = {h["authorization"].rpartition(" ")[2] for h in headers if "authorization" in h}
     assert CREDENTIALS in tokens
-    assert leaks(places, {*MARKERS, *tokens}) == []
+    assert leaks(places, {*MARKERS, *tokens, RECEIPT}) == []
 
 
 @pytest.mark.parametrize(
@@ -227,7 +238,9 @@ def test_no_marker_is_written_anywhere_but_in_the_events(
     [
         ("OutcomeLogGroup", "private-refused"),
         ("EnrichmentLogGroup", ""),
-        ("DataActionLogGroup", "it refuses this event"),
+        ("OutcomeLogGroup", "it refuses this event"),
+        ("DataActionLogGroup", ""),
+        ("PacingLogGroup", "a return time was refused"),
         ("outputs", "batchItemFailures"),
         ("errors", "it refuses this event"),
         ("answers of tasks", "ACTED"),

@@ -7,6 +7,7 @@ policies, and takes DeleteMessageBatch for an action of its own, where AWS asks 
 
 import json
 import ssl
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ from once.embedded.aws import ACCOUNT, REGION, EmbeddedAws
 from once.embedded.deploy import deploy
 from once.embedded.pipe import Batch, Ending, PipeRunner
 from once.genesys.server import GenesysServer
+from once.outcomes import OutcomeLog
 from once.project import TEMPLATE
 from once.run.command import destination_parameters
 from proof.embedded import Embedded
@@ -283,6 +285,57 @@ def test_an_event_is_handed_back_when_a_function_lacks_its_right(
     assert secured.acted(event) == 0
 
 
+def ask_pacing(secured: Secured, *, breaker_unread: bool = False) -> Any:
+    """What the state machine asks before a batch, and the error's type where it raises."""
+    question = {
+        "version": "1",
+        "ask": "begin",
+        "run": "by-hand",
+        "deadlineMs": time.time_ns() // 1_000_000 + 10_000,
+        "breakerUnread": breaker_unread,
+        "events": [
+            {
+                "messageId": "m",
+                "subjectKey": "s",
+                "occurredAtMs": 1,
+                "receives": 1,
+                "sentAtMs": time.time_ns() // 1_000_000,
+            }
+        ],
+    }
+    answer = secured.aws.client("lambda").invoke(
+        FunctionName=secured.outputs["PacingFunctionName"], Payload=json.dumps(question).encode()
+    )
+    return json.loads(answer["Payload"].read())
+
+
+def test_pacing_sets_return_times_with_its_right_and_not_without(secured: Secured) -> None:
+    def returns() -> int | None:
+        event = customer_start()
+        conversation = event["detail"]["eventBody"]["conversationId"]
+        missing = {"match": {"conversationId": conversation}, "replies": [], "then": 404}
+        secured.destination.script.add(missing)
+        batch = secured.through(event)
+        assert batch.ending is Ending.PARTIALLY_FAILED, batch.detail
+        log = OutcomeLog(secured.aws.client("logs"), secured.outputs["OutcomeLogGroupName"])
+        (record,) = [record for record in log.new() if conversation in (record.pk or "")]
+        return record.returns_at_ms
+
+    assert returns() is not None
+    with without(secured.aws, "PacingRole", "sqs:ChangeMessageVisibility"):
+        restart(secured.aws, "PacingFunction")
+        assert returns() is None
+    restart(secured.aws, "PacingFunction")
+
+
+def test_pacing_reads_the_breaker_with_its_right_and_not_without(secured: Secured) -> None:
+    assert ask_pacing(secured, breaker_unread=True)["allowed"] == ["m"]
+    with without(secured.aws, "PacingRole", "dynamodb:GetItem"):
+        restart(secured.aws, "PacingFunction")
+        assert "errorType" in ask_pacing(secured, breaker_unread=True)
+    restart(secured.aws, "PacingFunction")
+
+
 def test_whoever_comes_without_tls_is_refused_even_the_owner_of_the_account() -> None:
     """Tried on queues and topic; the embedded bucket refuses its owner nothing."""
     with checking_who_calls():
@@ -312,11 +365,13 @@ def test_the_machine_may_do_what_it_calls_and_not_without_each_right(embedded: E
         "ClaimTable": aws.client("dynamodb").describe_table(
             TableName=embedded.outputs["ClaimTableName"]
         )["Table"]["TableArn"],
-        "EventQueue": arn_of_queue(embedded, "EventQueueUrl"),
         "ParkingQueue": arn_of_queue(embedded, "ParkingQueueUrl"),
-        "DataActionFunction": aws.client("lambda").get_function(
-            FunctionName=embedded.outputs["DataActionFunctionName"]
-        )["Configuration"]["FunctionArn"],
+        **{
+            name: aws.client("lambda").get_function(FunctionName=physical(aws, name))[
+                "Configuration"
+            ]["FunctionArn"]
+            for name in ("DataActionFunction", "PacingFunction")
+        },
         "OutcomeLogGroup": aws.client("logs").describe_log_groups(
             logGroupNamePrefix=embedded.outputs["OutcomeLogGroupName"]
         )["logGroups"][0]["arn"],
@@ -337,5 +392,6 @@ def test_the_machine_may_do_what_it_calls_and_not_without_each_right(embedded: E
         with without(aws, "StateMachineRole", action):
             assert decision(action, resource) == "implicitDeny", action
     assert granted("StateMachineRole", set()) == calls
+    assert decision("dynamodb:DeleteItem", "ClaimTable") == "implicitDeny"
     assert decision("sqs:SendMessage", "ClaimTable") == "implicitDeny"
     assert decision("dynamodb:DeleteTable", "ClaimTable") == "implicitDeny"

@@ -112,7 +112,8 @@ class World:
                 ],
             )
             for failed in answer.get("Failed", []):
-                _log.warning("a return time was refused: %s", failed.get("Message"))
+                # Not its message, in which SQS quotes the receipt handle.
+                _log.warning("a return time was refused: %s", failed.get("Code"))
             taken |= {part[done["Id"]].receipt for done in answer.get("Successful", [])}
         return taken
 
