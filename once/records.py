@@ -35,6 +35,9 @@ class OutcomeRecord(BaseModel):
     )
     failed_at_ms: int | None = Field(None, description="When its last failed call ended.")
     first_failure: bool | None = Field(None, description="True where no call had failed before.")
+    unnoted: bool | None = Field(
+        None, description="True where the function could not note the failure for the breaker."
+    )
     returns_at_ms: int | None = Field(
         None, description="When its message is seen again; absent: after the queue's own time."
     )

@@ -201,6 +201,8 @@ class PaceBegin(_Pacing):
     ask: Literal["begin"]
     run: str
     """Last part of the execution's id, for the logs."""
+    started_ms: PastMs
+    """When the batch began."""
     deadline_ms: PastMs
     """The batch begins no call after it."""
     breaker: _Breaker | None = None

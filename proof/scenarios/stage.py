@@ -297,7 +297,7 @@ class Stage:
                     **breaker_row.note_rate_limited(_TABLE, now_ms, until_ms, now_ms)
                 )
         elif kind in _ANSWERED and seen:
-            cleared = breaker_row.clear(_TABLE, now_ms, seen.get("notBefore"))
+            cleared = breaker_row.clear(_TABLE, now_ms)
             with suppress(ClientError):
                 client.delete_item(**cleared)
 

@@ -143,6 +143,7 @@ class Machine:
 
     def _ask(self, batch: Batch, kept: Sequence[Message]) -> Generator[Any, Any, set[Message]]:
         ask = Begin(
+            batch.started_ms,
             batch.deadline_ms,
             batch.row,
             False,
@@ -211,7 +212,7 @@ class Machine:
             batch.calls,
             batch.answered,
             batch.failures,
-            batch.failed_ms,
+            batch.failed_ms if self._own_lambda else None,
             batch.retry_after_seconds,
             self._own_lambda,
             events,
@@ -325,8 +326,7 @@ class Machine:
                 batch.answered = True
                 slow = reply.duration_ms > breaker_row.SLOW_MS
                 if not self._own_lambda and (batch.row or slow):
-                    read_ms = batch.row.not_before_ms if batch.row else None
-                    self._write(steps.Clear(started_ms, read_ms))
+                    self._write(steps.Clear(started_ms))
             case "failed":
                 event.failed_calls += 1
                 if batch.failed_ms is None:

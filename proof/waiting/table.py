@@ -53,11 +53,11 @@ class PaceTable:
                 since_ms = started_ms if there.since_ms is None else there.since_ms
                 self.row = replace(there, since_ms=since_ms, not_before_ms=until_ms)
                 return True
-            case steps.Clear(started_ms, not_before_ms):
+            case steps.Clear(started_ms):
                 row = self.row
                 if (
                     row
-                    and row.not_before_ms == not_before_ms
+                    and (row.not_before_ms is None or row.not_before_ms < started_ms)
                     and row.since_ms is not None
                     and row.since_ms < started_ms
                 ):

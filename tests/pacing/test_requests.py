@@ -173,7 +173,7 @@ def test_a_table_that_does_not_answer_is_an_error_before_the_calls_and_none_afte
     real = world(queue_url)
     boto3.client("dynamodb").delete_table(TableName=TABLE)
     plain = steps.Settings(None, Times.of())
-    begin = payload.Begin(NOW, None, True, [payload.Candidate("a", NOW, 1, NOW)])
+    begin = payload.Begin(NOW, NOW, None, True, [payload.Candidate("a", NOW, 1, NOW)])
     with pytest.raises(steps.UnansweredError):
         real.run(steps.begin(begin, plain, lambda: NOW, lambda: 0.5))
     end = payload.End(NOW, None, payload.Pace(probe_ms=NOW), 0, True, (), None, None, True, ())

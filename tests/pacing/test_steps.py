@@ -70,7 +70,7 @@ def event(name: str, receives: int = 1, age_ms: int = 1_000) -> Candidate:
 
 
 def batch(*events: Candidate, row: Row | None = None, unread: bool = False) -> Begin:
-    return Begin(NOW + 165_000, row, unread, events or (event("a"), event("b")))
+    return Begin(NOW, NOW + 165_000, row, unread, events or (event("a"), event("b")))
 
 
 def ended(**changes: Any) -> End:

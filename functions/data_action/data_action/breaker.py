@@ -39,11 +39,9 @@ class Breaker:
         # Where answers are slow, a batch that could have read the row answers too late.
         there = request.row.there or now_ms - started_ms > breaker_row.SLOW_MS
         if there and (error is None or isinstance(error, Rejected | Uncertain)):
-            # Refused where it failed since, or is held by a wait that is news to the batch.
+            # Refused where it failed since, or where a wait or a hold is not over.
             with contextlib.suppress(BotoCoreError, ClientError):
-                self._client.delete_item(
-                    **breaker_row.clear(self._table, started_ms, request.row.not_before_ms)
-                )
+                self._client.delete_item(**breaker_row.clear(self._table, started_ms))
         return False
 
     def _is_full(self, noted: breaker_row.Request) -> bool:

@@ -58,19 +58,14 @@ def note_rate_limited(table: str, started_ms: int, until_ms: int, now_ms: int) -
     }
 
 
-def clear(table: str, started_ms: int, not_before_ms: int | None) -> Request:
-    """For DeleteItem: a call that began then was answered; `not_before_ms` as its batch read it."""
-    condition, values = "attribute_exists(pk) AND ", {}
-    if not_before_ms is None:
-        condition += "attribute_not_exists(not_before)"
-    else:
-        condition += "not_before = :not_before"
-        values[":not_before"] = _n(not_before_ms)
+def clear(table: str, started_ms: int) -> Request:
+    """For DeleteItem: a call that began then was answered."""
     return {
         "TableName": table,
         "Key": KEY,
-        "ConditionExpression": condition + " AND since < :started",
-        "ExpressionAttributeValues": values | {":started": _n(started_ms)},
+        "ConditionExpression": "since < :started AND "
+        "(attribute_not_exists(not_before) OR not_before < :started)",
+        "ExpressionAttributeValues": {":started": _n(started_ms)},
     }
 
 

@@ -70,19 +70,22 @@ def note_rate_limited(table: str, started_ms: int, until_ms: int, now_ms: int) -
     }
 
 
-def clear(table: str, started_ms: int, not_before_ms: int | None) -> Request:
-    """For DeleteItem: a call that began then was answered; `not_before_ms` as its batch read it.
+def clear(table: str, started_ms: int) -> Request:
+    """For DeleteItem: a call that began then was answered.
 
     Made where the batch had read a row, and after any answer that took longer than SLOW_MS: with
     failures as slow as answers, those of batches that could have read the row come too late.
-    A row of failures that began after the call stays, and so do a wait and a hold that are news to
-    the batch. What opening changes is not asked for, or the answers that come right then would
+    A row of failures that began after the call stays, and so does a wait or a hold that was not
+    over by then. What opening changes is not asked for, or the answers that come right then would
     count for nothing.
     """
-    request: Request = {"TableName": table, "Key": KEY, **_as_read(not_before=not_before_ms)}
-    request["ConditionExpression"] += " AND since < :started"
-    there = request.get("ExpressionAttributeValues", {})
-    return request | {"ExpressionAttributeValues": there | {":started": _n(started_ms)}}
+    return {
+        "TableName": table,
+        "Key": KEY,
+        "ConditionExpression": "since < :started AND "
+        "(attribute_not_exists(not_before) OR not_before < :started)",
+        "ExpressionAttributeValues": {":started": _n(started_ms)},
+    }
 
 
 def open_(table: str, since_ms: int | None, until_ms: int, now_ms: int) -> Request:

@@ -76,8 +76,8 @@ class World:
             case steps.NoteRateLimited(started_ms, until_ms):
                 request = breaker_row.note_rate_limited(table, started_ms, until_ms, now_ms)
                 return _held(dynamodb.update_item, request)
-            case steps.Clear(started_ms, not_before_ms):
-                request = breaker_row.clear(table, started_ms, not_before_ms)
+            case steps.Clear(started_ms):
+                request = breaker_row.clear(table, started_ms)
                 return _held(dynamodb.delete_item, request)
             case steps.TakeTokens(slot, wanted, quota):
                 request = slot_row.take(table, slot, wanted, quota, now_ms)

@@ -27,6 +27,7 @@ class Candidate:
 class Begin:
     """Asked before the calls of a batch."""
 
+    started_ms: int
     deadline_ms: int
     breaker: Row | None
     breaker_unread: bool
@@ -82,6 +83,7 @@ def read(payload: Any) -> Begin | End:
 
 def _begin(payload: Mapping[str, Any]) -> Begin:
     return Begin(
+        started_ms=int(payload["startedMs"]),
         deadline_ms=int(payload["deadlineMs"]),
         breaker=_row(payload.get("breaker")),
         breaker_unread=bool(payload.get("breakerUnread")),

@@ -39,7 +39,8 @@ def delay_ms(
     if event.lease_until_ms is not None or event.reason == "HELD":
         return _behind_a_claim(event, now_ms, times)
     age_ms = max(0, now_ms - event.sent_ms)
-    pause_ms = max(0, row.until_ms - now_ms) if row else 0
+    # A hold may last for hours; who looks in between sees that it ended early.
+    pause_ms = min(times.longest_try_ms, max(0, row.until_ms - now_ms)) if row else 0
     if row and row.opened and row.since_ms is not None:
         later_ms = event.sent_ms - row.since_ms
         if later_ms >= -times.before_outage_ms:

@@ -13,7 +13,7 @@ from . import returns
 from .breaker import Flow, Open, Probe, Row, Wait, judge
 from .breaker_row import rate_limited_until_ms
 from .limiter import Limiter
-from .payload import Begin, Candidate, End, HandedBack
+from .payload import Begin, Candidate, End
 from .times import LONGEST_WAIT_MS, Times
 
 # A batch that lost the row to another judges what that one wrote.
@@ -57,7 +57,6 @@ class NoteRateLimited:
 @dataclass(frozen=True)
 class Clear:
     started_ms: int
-    not_before_ms: int | None
 
 
 @dataclass(frozen=True)
@@ -118,8 +117,8 @@ Steps = Generator[Any, Any, Answer]
 
 def begin(ask: Begin, settings: Settings, now_ms: Clock, draw: Draw) -> Steps:
     """Which events may be called for now. An unread row that stays unread is an error."""
-    now = now_ms()
-    over_age = [e.message_id for e in ask.events if now - e.sent_ms > LONGEST_WAIT_MS]
+    # By the clock of the state machine, which parks these.
+    over_age = [e.message_id for e in ask.events if ask.started_ms - e.sent_ms > LONGEST_WAIT_MS]
     waiting = [e for e in ask.events if e.message_id not in over_age]
     answer: Answer = {"allowed": over_age, "callsAllowed": 2, "callUntilMs": ask.deadline_ms}
     if not waiting:
@@ -186,11 +185,10 @@ def end(ask: End, settings: Settings, now_ms: Clock, draw: Draw) -> Steps:
     No step is worth losing the next ones for, since the queue's own visibility holds as it is. The
     tokens come last: giving back twice would be too much, so nothing may fail after it.
     """
-    if ask.own_action:
-        yield from _learn(ask, now_ms)
+    yield from _learn(ask, now_ms)
     if ask.pace.probe_ms is not None and not ask.calls:
         yield from _tried(EndProbe(ask.pace.probe_ms))
-    done = yield from _set_returns(ask.events, settings, now_ms, draw)
+    done = yield from _set_returns(ask, settings, now_ms, draw)
     left = ask.pace.tokens - ask.calls
     limiter = settings.limiter
     if (
@@ -204,23 +202,28 @@ def end(ask: End, settings: Settings, now_ms: Clock, draw: Draw) -> Steps:
 
 
 def _learn(ask: End, now_ms: Clock) -> Generator[Any, Any, None]:
-    """What our own data action function would have noted while it called."""
-    if ask.answered and ask.breaker:
-        yield from _tried(Clear(ask.started_ms, ask.breaker.not_before_ms))
+    """What our own data action function notes while it calls, and what it could not note because
+    it crashed, or never began."""
+    if ask.own_action and ask.answered and ask.breaker:
+        yield from _tried(Clear(ask.started_ms))
     if ask.failed_ms is not None:
         yield from _tried(NoteFailure(ask.failed_ms, ask.failures))
-    if ask.retry_after_seconds is not None:
+    if ask.own_action and ask.retry_after_seconds is not None:
         now = now_ms()
         until_ms = rate_limited_until_ms(now, ask.retry_after_seconds)
         yield from _tried(NoteRateLimited(now, until_ms))
 
 
 def _set_returns(
-    events: Sequence[HandedBack], settings: Settings, now_ms: Clock, draw: Draw
+    ask: End, settings: Settings, now_ms: Clock, draw: Draw
 ) -> Generator[Any, Any, list[Answer]]:
+    events = ask.events
     if not events:
         return []
-    row = yield from _tried(ReadRow())
+    try:
+        row = yield ReadRow()
+    except UnansweredError:
+        row = ask.breaker
     backlog = None
     if settings.limiter and any(event.reason == "LIMITED" for event in events):
         messages = yield from _tried(CountMessages())
