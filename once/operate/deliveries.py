@@ -88,7 +88,9 @@ def _line(together: Sequence[Delivery], is_last: bool) -> str:
     if newest.outcome is not Outcome.RETRY:
         return f"{newest.outcome}: {newest.why}" if newest.why else str(newest.outcome)
     if len(together) > 1:
-        first, last = (words.clock(one.at_ms)[:8] for one in (together[0], newest))
+        first, last = (words.moment(one.at_ms)[:19] for one in (together[0], newest))
+        if first[:10] == last[:10]:
+            first, last = first[11:], last[11:]
         said = f"waited {len(together)} times, {first} to {last}: {newest.why}"
     else:
         said = f"handed back: {newest.why}"

@@ -176,7 +176,7 @@ def _view(explanation: Explanation, unfolded: bool) -> Iterator[str]:
             if moment[:10] != day:
                 day = moment[:10]
                 yield f"[dim]{day} (UTC)[/]"
-            yield from _event(event, moment[11:], explanation.executions, unfolded)
+            yield from _event(event, moment, explanation.executions, unfolded)
     if explanation.waiting:
         yield f"[dim]Not in this: {words.events(explanation.waiting)} still on the queue.[/]"
     if explanation.only_observes:
@@ -193,13 +193,15 @@ def _title(subject: Subject) -> str:
     return f"[bold]{escape(kind)} {escape(name)}[/]{of}"
 
 
-def _event(event: Event, clock: str, links: dict[str, str], unfolded: bool) -> Iterator[str]:
+def _event(event: Event, moment: str, links: dict[str, str], unfolded: bool) -> Iterator[str]:
     mark = _MARKS[event.outcome] if event.outcome else " "
-    yield f"{clock:12}  {mark} [bold]{escape(event.text)}[/] — {escape(event.verdict)}"
+    yield f"{moment[11:]:12}  {mark} [bold]{escape(event.text)}[/] — {escape(event.verdict)}"
     for message in event.messages:
         for at_ms, text in lines(message.deliveries, unfolded, _settled_as(message)):
-            line = f"{words.clock(at_ms):12}    {message.message_id} {text}"
-            yield escape(line)
+            at = words.moment(at_ms)
+            # An event of yesterday may be decided today.
+            clock = at[11:] if at[:10] == moment[:10] else at[:19]
+            yield escape(f"{clock:12}    {message.message_id} {text}")
     if event.asked is not None:
         for line in asked.view(event.asked):
             yield f"{_INDENT}{escape(line)}"

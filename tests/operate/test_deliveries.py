@@ -3,6 +3,9 @@
 from typing import Any
 
 from once.operate.deliveries import Delivery, lines
+from once.operate.explain import _event
+from once.operate.phrases import moment
+from once.operate.story import tell
 from once.records import OutcomeRecord
 
 START = 1_795_000_000_000  # 11:06:40
@@ -47,6 +50,12 @@ def test_hand_backs_that_differ_in_reason_or_answer_stay_apart() -> None:
     ]
 
 
+def test_what_waited_over_midnight_is_said_with_its_days() -> None:
+    long = [delivery(at, "RETRY", "BREAKER_OPEN") for at in (0, 86_400)]
+    ((_, said),) = lines([*long], unfolded=False, settled_as="")
+    assert "waited 2 times, 2026-11-18 11:06:40 to 2026-11-19 11:06:40" in said
+
+
 def test_without_a_return_time_the_queue_decides() -> None:
     ((_, said),) = lines([delivery(0, "RETRY", "HELD")], unfolded=False, settled_as="")
     assert said.endswith("comes back after the queue's own time, some minutes")
@@ -65,3 +74,31 @@ def test_what_the_destination_said_stands_behind_the_reason() -> None:
     cause = "the Genesys login answered 401 (bad.credentials)"
     one = delivery(0, "RETRY", "SETUP_FAULT", status=401, cause=cause)
     assert one.why == f"credentials, address or mapping of the destination are wrong: {cause}"
+
+
+def test_explain_gives_every_line_its_time_and_its_day_where_it_is_another() -> None:
+    place = {"pk": "org/conversation/c1", "sk": "v1/conversation.customer.start/p/s/1"}
+    said = {**place, "messageId": "m1", "family": "conversation.customer.start"}
+    waited = [
+        OutcomeRecord.model_validate(
+            {**said, "outcome": "RETRY", "reason": "BREAKER_OPEN", "recordedAtMs": START + at}
+        )
+        for at in (0, 20_000, 40_000)
+    ]
+    acted = {**said, "outcome": "PROCESSED", "reason": "ACTED", "recordedAtMs": START + 86_400_000}
+    events = tell(
+        [
+            record.model_copy(update={"occurred_at_ms": START})
+            for record in [*waited, OutcomeRecord.model_validate(acted)]
+        ],
+        [],
+        START + 86_400_000,
+    )
+    folded, unfolded = (
+        [line for event in events for line in _event(event, moment(START), {}, unfolded=all_)]
+        for all_ in (False, True)
+    )
+    assert folded[0].startswith("11:06:40.000  [green]✓[/] [bold]customer arrives[/] — acted once")
+    assert folded[1].startswith("11:06:40.000    m1 waited 3 times, 11:06:40 to 11:07:20: ")
+    assert folded[2].startswith("2026-11-19 11:06:40    m1 PROCESSED")
+    assert len(unfolded) == len(folded) + 2
