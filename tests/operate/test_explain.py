@@ -1,6 +1,7 @@
 """`once explain` on a real stack: the story of a conversation, with the cause of every skip."""
 
 import json
+import time
 from collections import defaultdict
 from typing import Any
 
@@ -11,7 +12,7 @@ from proof.embedded import Embedded
 from proof.events import customer_start
 from tests.e2e.delivery import warm
 from tests.operate.conftest import once
-from tests.operate.support import destination_answers, queue_with, told
+from tests.operate.support import destination_answers, keys_asked, queue_with, told
 
 pytestmark = pytest.mark.embedded
 
@@ -124,7 +125,7 @@ def test_the_same_message_delivered_again_after_it_acted(operated: Embedded) -> 
         "ReceiptHandle": "none",
         "Body": json.dumps(customer_start("c-redelivered")),
         "MD5OfBody": "none",
-        "Attributes": {"SentTimestamp": "1741770001000"},
+        "Attributes": {"SentTimestamp": str(time.time_ns() // 1_000_000)},
     }
     for _ in range(2):
         operated.stack.pipe.run_batch([message])
@@ -158,7 +159,14 @@ def test_tries_that_were_handed_back_are_told(operated: Embedded) -> None:
         operated.settle(customer_start("c-late"))
     (event,) = told("c-late")
     assert event["verdict"] == "acted once"
-    assert event["messages"][0]["text"] == "delivered 2 times"
+    # Two calls in each delivery.
+    *waited, last = event["messages"][0]["deliveries"]
+    assert [(one["reason"], one["calls"], one["status"]) for one in waited] == [
+        ("CALL_FAILED", 2, 503)
+    ] * 2
+    assert all(one["returnsAtMs"] > one["atMs"] for one in waited)
+    assert (last["reason"], event["asked"]["times"]) == ("ACTED", 5)
+    assert event["asked"]["keys"] == keys_asked(operated, "c-late")
 
 
 def test_an_id_that_nobody_knows_is_said_so(operated: Embedded) -> None:  # noqa: ARG001
