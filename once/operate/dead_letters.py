@@ -66,9 +66,7 @@ class DeadLetter(Model):
 
     @property
     def why(self) -> tuple[str, str | None]:
-        return self.reason or (
-            "NOT_DELIVERED" if self.error else "NOT_RECORDED"
-        ), self.error or self.cause
+        return self.reason or ("NOT_DELIVERED" if self.error else "NOT_RECORDED"), self.error
 
     @property
     def since_ms(self) -> int:

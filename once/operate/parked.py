@@ -50,6 +50,7 @@ class Parked(Model):
     source: str | None = None
     key: str | None = None
     owner: str | None = None
+    cause: str | None = Field(default=None, description="What was wrong, in a sentence.")
     status: int | None = Field(default=None, description="The destination's last HTTP status.")
     tries: int | None = None
     failed_at_ms: int | None = Field(default=None, description="When its last failed call ended.")
@@ -59,7 +60,8 @@ class Parked(Model):
 
     @property
     def why(self) -> tuple[str, str | None]:
-        return self.reason, self.detail
+        # Not the cause: it may hold a correlation id, which is another each time.
+        return self.reason, self.detail or (f"HTTP {self.status}" if self.status else None)
 
     @property
     def since_ms(self) -> int:
@@ -196,7 +198,8 @@ def _parked(letter: Letter) -> Parked:
         return Parked(
             message_id=element["messageId"],
             reason=body["reason"],
-            detail=element.get("detail") or _said(body),
+            detail=element.get("detail"),
+            cause=body.get("cause"),
             family=element.get("family"),
             source=source_of(element),
             key=f"{key['pk']}/{key['sk']}" if key else None,
@@ -215,12 +218,6 @@ def _parked(letter: Letter) -> Parked:
             parked_at_ms=letter.sent_ms,
             letter_id=letter.message_id,
         )
-
-
-def _said(body: dict[str, Any]) -> str | None:
-    """What the destination's answer was, in our own sentence, or its status alone."""
-    status = body.get("status")
-    return body.get("cause") or (f"HTTP {status}" if status else None)
 
 
 def _body(stack: Stack, parked: Parked) -> str:
@@ -288,11 +285,12 @@ def _what(parked: Parked) -> str:
     if parked.key is None:
         return parked.detail or ""
     kind, subject = parked.key.split("/")[1:3]
-    return f"{words.event(parked.family or '', parked.key)} ({kind} {subject})"
+    what = f"{words.event(parked.family or '', parked.key)} ({kind} {subject})"
+    return f"{what}: {parked.cause}" if parked.cause else what
 
 
 def _whole(parked: Parked) -> Iterator[str]:
-    said = [words.reason(parked.reason), parked.detail]
+    said = [words.reason(parked.reason), parked.detail, parked.cause]
     if parked.failed_at_ms:
         said.append(f"last called on {words.moment(parked.failed_at_ms)[:19]} UTC")
     if parked.tries:

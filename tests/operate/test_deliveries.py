@@ -38,6 +38,16 @@ def test_all_of_them_are_shown_when_asked_for() -> None:
     assert told[0][1] == "handed back: the destination was down, or its calls were held"
 
 
+def test_a_correlation_id_that_is_another_each_time_keeps_nothing_apart() -> None:
+    alike = [
+        delivery(at, "RETRY", "CALL_FAILED", status=502, cause=f"HTTP 502 (correlation {at})")
+        for at in (0, 30)
+    ]
+    ((_, said),) = lines(alike, unfolded=False, settled_as="")
+    assert said.startswith("waited 2 times")
+    assert "correlation 30" in said, "the newest is the one to ask for"
+
+
 def test_hand_backs_that_differ_in_reason_or_answer_stay_apart() -> None:
     differ = [
         delivery(0, "RETRY", "CALL_FAILED", status=502, tries=1),
