@@ -98,6 +98,14 @@ def test_a_stack_may_have_a_name_of_57_characters() -> None:
     assert "57 characters" in (ROOT / "samconfig.toml").read_text()
 
 
+@each_deployment
+def test_the_environment_of_every_function_is_text(deployed: Translated) -> None:
+    """CloudFormation would make text of a number; the embedded AWS does not, and Lambda refuses."""
+    for name, function in deployed.of_type("AWS::Lambda::Function").items():
+        for variable, value in function.get("Environment", {}).get("Variables", {}).items():
+            assert isinstance(value, str | dict), (name, variable)
+
+
 # Queue policies. "Each policy must cover only a single queue (when writing a policy, don't include
 # statements that cover different queues)": AWSSimpleQueueService, "Special Information for SQS
 # Policies", API version 2011-10-01.

@@ -123,13 +123,13 @@ def test_a_normal_end_leaves_nothing(start: Callable[..., Run]) -> None:
 
 
 def test_a_failed_deployment_leaves_nothing_and_shows_why(start: Callable[..., Run]) -> None:
-    run = start("--set", "MaxReceiveCount=1")
+    run = start("--set", "MaxTries=0")
     run.wait_until_started()
     assert run.wait() == 1
     run.assert_nothing_is_left()
     said = run.output.decode()
     assert "sam deploy failed" in said
-    assert "'MaxReceiveCount' must be a number not less than 5" in said
+    assert "'MaxTries' must be a number not less than 1" in said
     assert "Traceback" not in said
 
 
