@@ -1,13 +1,19 @@
 """What Step Functions would log of an execution: an ESTIMATE, for no embedded AWS writes this log.
 
+Run: python -m bench.machine_log. Shows what bench.cost counted with it, before and after one
+iteration of the map became one event.
+
 Built from the states that the execution went through, in the form that AWS documents ("Log levels
 for Step Functions execution events") and that public samples without execution data show, with
 names and ids of real length.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from bench import recorded
 
 MACHINE = "StateMachine-AbCdEfGhIjKl"
 EXECUTION = (
@@ -81,3 +87,50 @@ def _rounds(states: Iterable[tuple[str, str, int | None]]) -> Iterator[Line]:
 def _about(resource: str) -> dict[str, Any]:
     kind, _, action = resource.partition(":::")[2].rpartition(":")
     return {"region": "eu-central-1", "resource": action, "resourceType": kind}
+
+
+# In a recorded part, and in words.
+COUNTED = {
+    "states": "states entered",
+    "machineLogBytesAll": "log bytes at ALL",
+    "machineLogBytesError": "log bytes at ERROR",
+    "writeUnits": "write units",
+    "readUnits": "read units",
+    "outcomeLogBytes": "outcome log bytes",
+}
+EVENTS = {
+    "unique": "an event that acts",
+    "copy": "a copy of an earlier one",
+    "held": "a copy of one in work",
+    "collapsed": "a copy in its batch",
+}
+
+
+def compared() -> Iterator[tuple[str, str, list[float | None]]]:
+    """Of an event, with its share of the batch: for one and for ten a batch, before and after."""
+    result = recorded.read("cost")
+    columns: list[tuple[Mapping[str, Any], int]] = [
+        (parts, size) for size in (1, 10) for parts in (result["before"]["parts"], result["parts"])
+    ]
+    for part, event in EVENTS.items():
+        for name, words in COUNTED.items():
+            yield event, words, [_of_one(parts, part, name, size) for parts, size in columns]
+
+
+def _of_one(parts: Mapping[str, Any], part: str, name: str, size: int) -> float | None:
+    if part not in parts or (part == "collapsed" and size == 1):
+        return None
+    return float(parts["batch"][name] / size + parts[part][name])
+
+
+def main() -> int:
+    head = ("", "", "one: before", "after", "ten: before", "after")
+    print("{:26}{:20}{:>12}{:>10}{:>12}{:>10}".format(*head))
+    for event, words, values in compared():
+        cells = ["-" if value is None else f"{value:,.1f}" for value in values]
+        print("{:26}{:20}{:>12}{:>10}{:>12}{:>10}".format(event, words, *cells))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

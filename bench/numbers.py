@@ -16,6 +16,8 @@ from typing import Any
 
 from bench import charts, recorded
 from bench.compare.verdict import Verdict
+from bench.machine_log import compared
+from bench.overload import SCENARIOS
 from bench.rival_costs import GROUPS, RIVALS, as_standard, grouped, rival
 from once.plan import capacity, cost
 from once.plan.cost import LogLevel, Measured, Traffic
@@ -268,6 +270,22 @@ class Costs:
         )
 
 
+def machine_log() -> str:
+    """What an event asks for, with its share of the batch, before the redesign and after it."""
+
+    def said(value: float | None) -> str:
+        return "" if value is None else f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
+
+    rows = [
+        [f"{event}: {words}", *map(said, values)]
+        for event, words, values in compared()
+        if any(value and value > 0.05 for value in values)
+    ]
+    return table(
+        ["", "one a batch, before", "one a batch", "ten a batch, before", "ten a batch"], rows
+    )
+
+
 # Scale and capacity
 
 
@@ -339,33 +357,45 @@ class Capacity:
 
 
 def overload() -> str:
+    """Each trouble as it was before messages waited on the queue, where that was measured, and as
+    it is."""
     result = recorded.read("overload")
-    runs = [result["through"], result["down"]]
+    before = result["before"]
+    runs = {
+        f"{name}{when}": known[name]
+        for name in SCENARIOS
+        for when, known in ((", before", before), ("", result))
+        if name in known
+    }
 
-    def row(what: str, told: Callable[[dict[str, Any]], str]) -> list[str]:
-        return [what, *map(told, runs)]
+    def row(what: str, form: str, name: str) -> list[str]:
+        return [what, *(form.format(run[name]) if run.get(name) else "" for run in runs.values())]
 
-    def while_down(told: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]], str]:
-        return lambda run: told(run) if run["downSeconds"] else ""
+    def count(what: str, name: str) -> list[str]:
+        return [what, *(f"{run[name]:,}" if name in run else "" for run in runs.values())]
 
     rows = [
-        row("events, and copies of them", lambda run: f"{run['events']:,} + {run['copies']}"),
-        row("arriving a minute", lambda run: f"{run['arrivalsPerSecond'] * 60:,.0f}"),
-        row("limit a minute", lambda run: str(run["limitPerMinute"])),
-        row("most calls in any minute", lambda run: str(run["mostCallsInAnyMinute"])),
-        row("of the limit, while any waited", lambda run: f"{run['utilisation']:.1%}"),
-        row("acted once", lambda run: f"{run['actedOnce']:,}"),
-        row(
-            "acted twice, lost, parked", lambda r: f"{r['actedTwice']}, {r['lost']}, {r['parked']}"
-        ),
-        row("dead letters", lambda run: str(run["deadLetters"])),
-        row("put off, in all", lambda run: f"{run['deferrals']:,}"),
-        row("down for", while_down(lambda run: f"{run['downSeconds']:.0f} s")),
-        row("calls until that was found", while_down(lambda run: str(run["callsUntilFoundDown"]))),
-        row("calls while it was down", while_down(lambda run: str(run["probesWhileDown"]))),
-        row("called again after", while_down(lambda run: f"{run['secondsUntilResumed']:.0f} s")),
+        row("events", "{:,}", "events"),
+        row("a second", "{:,.0f}", "perSecond"),
+        row("limit a minute", "{}", "limitPerMinute"),
+        row("most calls in any minute", "{}", "mostCallsInAnyMinute"),
+        row("of the limit, while any waited", "{:.1%}", "utilisation"),
+        row("out of order for", "{:.0f} s", "faultSeconds"),
+        row("breaker open after", "{:.1f} s", "secondsUntilOpen"),
+        row("failed calls until then", "{}", "callsUntilOpen"),
+        row("calls while open", "{}", "callsWhileOpen"),
+        row("acting again after", "{:.1f} s", "secondsUntilResumed"),
+        row("always failing", "{}", "poison"),
+        row("given up", "{}", "givenUp"),
+        row("p99 from sent to called, of the others", "{:.1f} s", "secondsToActP99"),
+        count("acted twice", "actedTwice"),
+        [
+            "lost",
+            *(f"{run['sent'] - run['acted'] - run.get('poison', 0)}" for run in runs.values()),
+        ],
+        count("dead letters", "deadLetters"),
     ]
-    return table(["", "slow", "slow, and down in between"], rows)
+    return table(["", *runs], rows)
 
 
 def chaos() -> str:
@@ -496,6 +526,7 @@ def blocks() -> dict[str, Callable[[], str]]:
         "cost": costs.line,
         "cost-items": costs.items,
         "cost-rivals": costs.rivals,
+        "machine-log": machine_log,
         "speed": speed,
         "overload": overload,
         "waiting": waiting,

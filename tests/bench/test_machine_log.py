@@ -1,6 +1,9 @@
 """The estimate of what Step Functions logs."""
 
-from bench.machine_log import OVERHEAD_BYTES, size
+import pytest
+
+from bench import recorded
+from bench.machine_log import COUNTED, OVERHEAD_BYTES, compared, size
 
 ACTED = {
     "states": [
@@ -52,3 +55,16 @@ def test_level_error_logs_nothing_of_a_success_and_one_line_of_a_refused_claim()
 
 def test_level_off_logs_nothing():
     assert size(REFUSED, "OFF") == (0, 0)
+
+
+def test_what_an_event_costs_is_its_own_and_its_share_of_the_batch(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    counted = dict.fromkeys(COUNTED, 7.0)
+    was = {"batch": dict.fromkeys(COUNTED, 10.0), "unique": counted, "collapsed": counted}
+    now = {"batch": dict.fromkeys(COUNTED, 5.0), "unique": counted, "collapsed": counted}
+    monkeypatch.setattr(recorded, "read", lambda _: {"before": {"parts": was}, "parts": now})
+    found = {(event, words): values for event, words, values in compared()}
+    assert found["an event that acts", "states entered"] == [17, 12, 8, 7.5]
+    assert found["a copy in its batch", "states entered"] == [None, None, 8, 7.5]
+    assert found["a copy of one in work", "states entered"] == [None] * 4

@@ -1,34 +1,39 @@
 """What bench.overload makes of the calls that the destination counted, and of what it saw wait."""
 
-from bench.overload import Look, holds, most_in_a_minute, utilisation, waiting_spans
+import pytest
 
-NEVER = (0, 0)
+from bench.overload import Look, flaws, most_in, percentile, utilisation, waiting_spans
+
 GOOD = {
-    "lost": 0,
+    "sent": 100,
+    "acted": 95,
+    "poison": 5,
+    "parked": 5,
+    "givenUp": 5,
     "actedTwice": 0,
     "deadLetters": 0,
-    "parked": 0,
-    "limitPerMinute": 60,
-    "mostCallsInAnyMinute": 60,
-    "utilisation": 0.9,
-    "probesWhileDown": 5,
+    "limitPerMinute": 0,
+    "faultSeconds": 0,
+    "opened": False,
+}
+LIMITED = GOOD | {"limitPerMinute": 60, "mostCallsInAnyMinute": 60, "utilisation": 0.9}
+DOWN = GOOD | {
+    "faultSeconds": 24,
+    "opened": True,
+    "mostCallsInAPause": 1,
+    "secondsUntilResumed": 6.0,
 }
 
 
 def test_any_minute_counts_not_only_those_of_the_clock() -> None:
-    assert most_in_a_minute([]) == 0
-    assert most_in_a_minute([0, 59_000, 60_000, 61_000, 118_999]) == 4
-    assert most_in_a_minute([0, 59_999, 60_000]) == 2
+    assert most_in(60_000, []) == 0
+    assert most_in(60_000, [0, 59_000, 60_000, 61_000, 118_999]) == 4
+    assert most_in(60_000, [0, 59_999, 60_000]) == 2
 
 
-def test_only_the_time_counts_in_which_something_waits() -> None:
+def test_only_the_time_counts_in_which_enough_are_on_the_queue() -> None:
     looks = [Look(at, waiting, 3) for at, waiting in ((0, 0), (10, 5), (20, 5), (30, 5), (40, 0))]
-    assert waiting_spans(looks, NEVER) == [(10, 20), (20, 30)]
-
-
-def test_the_time_without_a_destination_does_not_count() -> None:
-    looks = [Look(at, 5, 0) for at in range(0, 60, 10)]
-    assert waiting_spans(looks, (15, 35)) == [(0, 10), (40, 50)]
+    assert waiting_spans(looks, 8) == [(10, 20), (20, 30)]
 
 
 def test_utilisation_is_the_share_of_the_calls_that_were_allowed_meanwhile() -> None:
@@ -37,15 +42,27 @@ def test_utilisation_is_the_share_of_the_calls_that_were_allowed_meanwhile() -> 
     assert utilisation(calls_ms, [(10_000, 12_000)], 60) == 0
 
 
-def test_each_bound_bites() -> None:
-    assert holds(GOOD)
-    for worse in (
-        {"lost": 1},
-        {"actedTwice": 1},
-        {"deadLetters": 1},
-        {"parked": 1},
-        {"mostCallsInAnyMinute": 61},
-        {"utilisation": 0.89},
-        {"probesWhileDown": 9},
-    ):
-        assert not holds(GOOD | worse), worse
+def test_a_hundredth_of_the_events_waits_longer_than_the_99th_percentile() -> None:
+    assert percentile(0.99, range(1_000)) == 990
+    assert percentile(0.99, [7]) == 7
+
+
+@pytest.mark.parametrize(
+    ("result", "worse", "said"),
+    [
+        (GOOD, {"acted": 94}, "none is lost"),
+        (GOOD, {"actedTwice": 1}, "none acts twice"),
+        (GOOD, {"deadLetters": 1}, "none is a dead letter"),
+        (GOOD, {"parked": 6}, "what always fails is given up, and nothing else"),
+        (GOOD, {"givenUp": 4}, "what always fails is given up, and nothing else"),
+        (GOOD, {"opened": True}, "the breaker stays closed"),
+        (LIMITED, {"mostCallsInAnyMinute": 61}, "the limit holds"),
+        (LIMITED, {"utilisation": 0.89}, "the limit is used"),
+        (DOWN, {"opened": False}, "the breaker opens"),
+        (DOWN, {"mostCallsInAPause": 2}, "it is left alone while it is down"),
+        (DOWN, {"secondsUntilResumed": 6.1}, "it is called soon after"),
+    ],
+)
+def test_each_bound_bites(result: dict[str, object], worse: dict[str, object], said: str) -> None:
+    assert flaws(result) == []
+    assert flaws(result | worse) == [said]
