@@ -23,21 +23,32 @@ from proof.chaos.play import CHAOS, play
 from proof.chaos.verdict import Verdict
 
 POISON = 3
-HANGING = 60  # calls in a row
+# In a row: enough to open the breaker, with a few left to be its probes, whose pauses grow.
+HANGING = 30
 # So few that poison is given up while others still act; so many that no other event is.
 MAX_TRIES = 5
 UNWANTED = ("lost", "actedTwice", "staleOverNewer", "withoutAReason")
 _TELL_SECONDS = 10
+_PATIENCE_SECONDS = 300
 
 
 class Progress:
     def __init__(self) -> None:
         self._told_at = 0.0
+        self._settled, self._moved_at = -1, 0.0
 
     def step(self, what: str) -> None:
         print(what, flush=True)
 
     def progress(self, standing: Standing, total: int) -> None:
+        if standing.settled != self._settled:
+            self._settled, self._moved_at = standing.settled, time.monotonic()
+        if time.monotonic() - self._moved_at > _PATIENCE_SECONDS:
+            # What always fails is given up only while others are answered.
+            raise SystemExit(
+                f"{standing.settled} of {total} settled, and none in {_PATIENCE_SECONDS} s. "
+                "If only what always fails is left, send more events, or allow fewer tries."
+            )
         if time.monotonic() - self._told_at > _TELL_SECONDS:
             self._told_at = time.monotonic()
             print(f"  {standing.settled} of {total} settled", flush=True)
