@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from bench import charts, recorded
+from bench import charts, pictures, recorded
 from bench.compare.verdict import Verdict
 from bench.machine_log import compared
 from bench.overload import SCENARIOS
@@ -39,6 +39,17 @@ FAULTS = {
     "acted_twice": "acted twice",
     "wrongly_skipped": "wrongly skipped",
     "stale_overwrites": "stale over newer",
+}
+
+FAULTS_IN_WORDS = ("lost", "acted twice", "skipped by mistake", "old state over a newer one")
+
+# The rows that the README has room for, in words that anyone understands.
+SHORT = {
+    "b": "a key in Redis, with a time to live",
+    "d": "DynamoDB: only if newer than the conversation",
+    "g": "Powertools' idempotency",
+    "i": "an SQS FIFO queue",
+    "j": "**genesys-once**",
 }
 
 
@@ -101,6 +112,17 @@ class Comparison:
             "store calls an event",
         )
         return table(head, rows)
+
+    def short(self) -> str:
+        """One way of each kind that people take, for readers who have no time for all of them."""
+        by_letter = {c["letter"]: c for c in self.result["contestants"]}
+        events = sum(s["happenings"] for s in self.result["streams"] if s["name"] in self.kept)
+        rows = []
+        for letter, title in SHORT.items():
+            verdict = self.total(by_letter[letter], self.kept)
+            counts = [getattr(verdict, name) for name in FAULTS]
+            rows.append([title, *(str(count) if count else "**0**" for count in counts)])
+        return table([f"of {events:,} events", *FAULTS_IN_WORDS], rows)
 
     def matrix(self) -> str:
         names = {**FAULTS, "acted_twice": "twice", "wrongly_skipped": "skipped"}
@@ -518,6 +540,8 @@ def blocks() -> dict[str, Callable[[], str]]:
     """By name; computed only where a document has it."""
     compared, costs, quotas = Comparison(), Costs(), Capacity()
     return {
+        "pair": pictures.pair,
+        "comparison-short": compared.short,
         "comparison": lambda: compared.table(compared.kept),
         "comparison-open": lambda: compared.table(compared.open),
         "comparison-streams": compared.streams,
@@ -541,6 +565,7 @@ def blocks() -> dict[str, Callable[[], str]]:
 
 def drawings() -> dict[str, str]:
     return {
+        "explained.svg": pictures.shown(),
         "comparison.svg": Comparison().chart(),
         "cost.svg": Costs().chart(),
         "scale.svg": scale_chart(),

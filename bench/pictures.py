@@ -1,0 +1,161 @@
+"""One event that two integrations publish, through the real template, for the README.
+
+`python -m bench.pictures` records the call and what `once explain` says of it, and bench.numbers
+shows them.
+"""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import uuid
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+from rich.text import Text
+
+from bench import recorded
+from once.examples.story import CALL, ORGANISATION, QUEUE
+from once.operate.running import Running, kept
+from proof.embedded import Embedded, deployed
+
+COLUMNS = 64  # readable on a phone
+_CLOCK = 16  # how wide the column of times is
+_BLACK, _PAPER, _INK = (110, 118, 129), (22, 27, 34), (230, 237, 243)
+_COLOURS = [_BLACK, (255, 123, 114), (126, 231, 135), (227, 179, 65)]
+_THEME = TerminalTheme(_PAPER, _INK, [*_COLOURS, (121, 192, 255), (210, 168, 255), _INK, _INK])
+_PAGE = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg"
+ role="img"><title>What once explain says of the conversation</title>
+<style>.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, monospace;
+ font-size: {char_height}px; line-height: {line_height}px; }}
+{styles}
+</style>
+<defs>{lines}</defs>
+<rect width="100%" height="100%" rx="8" fill="#161b22"/>
+<g transform="translate(9, 24)" class="{unique_id}-matrix">{backgrounds}{matrix}</g>
+</svg>
+"""
+_UUID = re.compile(r"([0-9a-f]{8})-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+
+
+def sent() -> list[dict[str, Any]]:
+    """The same change, as two integrations of one organisation publish it."""
+    return [
+        _event("sales-events", "2025-03-12T09:01:49Z"),
+        _event("wallboard", "2025-03-12T09:01:50Z"),
+    ]
+
+
+def _event(integration: str, time: str) -> dict[str, Any]:
+    def made_up(name: str) -> str:
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"genesys-once/readme/{name}"))
+
+    return {
+        "version": "0",
+        "id": made_up(integration),
+        "source": f"aws.partner/genesys.com/cloud/{ORGANISATION}/{integration}",
+        "detail-type": "v2.detail.events.conversation.{id}.acd.start",
+        "account": "123456789012",
+        "region": "eu-central-1",
+        "resources": [],
+        "time": time,
+        "detail": {
+            "topicName": f"v2.detail.events.conversation.{CALL}.acd.start",
+            "version": "2",
+            "eventBody": {
+                "eventTime": 1741770109480,
+                "conversationId": CALL,
+                "participantId": made_up("customer"),
+                "sessionId": made_up("session"),
+                "queueId": QUEUE,
+                "mediaType": "VOICE",
+            },
+        },
+    }
+
+
+def record() -> dict[str, Any]:
+    with deployed() as stack, tempfile.TemporaryDirectory() as folder:
+        for event in sent():
+            stack.settle(event)
+        with chdir(folder), kept() as note:
+            note(_running(stack))
+            calls = json.loads(_once("received", "--json"))["calls"]
+            return {"calls": calls, "said": _once("explain", CALL)}
+
+
+def _running(stack: Embedded) -> Running:
+    return Running(
+        pid=os.getpid(),
+        endpoint=stack.stack.aws.endpoint,
+        stack="once",
+        genesys=stack.destination.url,
+    )
+
+
+def _once(*words: str) -> str:
+    """What a terminal of any width would be sent."""
+    return subprocess.run(  # noqa: S603 - our own command
+        [Path(sys.executable).with_name("once"), *words],
+        env={**os.environ, "FORCE_COLOR": "1", "COLUMNS": "1000"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def shown() -> str:
+    """The picture. Ids are shortened, and lines that are too long go on below themselves."""
+    console = Console(
+        record=True, width=COLUMNS, force_terminal=True, file=io.StringIO(), emoji=False
+    )
+    said = recorded.read("pictures")["said"]
+    console.print(Text.from_markup(f"[bold]$ once explain {short(CALL)}[/]"))
+    for line in short(said).splitlines()[1:]:
+        text = Text.from_ansi(line.rstrip())
+        beside = 0 if line[:1].isalpha() or len(text) <= COLUMNS else _CLOCK
+        first, *others = text[beside:].wrap(console, COLUMNS - beside, overflow="fold") or [Text()]
+        console.print(text[:beside] + first, highlight=False)
+        for other in others:
+            console.print(Text(" " * beside) + other, highlight=False)
+    return console.export_svg(title="", theme=_THEME, code_format=_PAGE, unique_id="explain")
+
+
+def pair() -> str:
+    """What came in, and the one call that went out; what does not matter here is left out."""
+    (call,) = recorded.read("pictures")["calls"]
+    lines = []
+    for event in sent():
+        source = event["source"].rpartition("/")[2]
+        body = event["detail"]["eventBody"]
+        facts = {"id": event["id"], "source": f"…/{source}"}
+        lines += _facts("in", facts | {n: body[n] for n in ("conversationId", "eventTime")})
+    key = call["idempotencyKey"][:8]
+    facts = {n: call["body"][n] for n in ("conversationId", "family")}
+    lines += _facts("out", {"idempotencyKey": f"{key}…", **facts})
+    return "```text\n" + short("\n".join(lines)) + "\n```\n"
+
+
+def _facts(way: str, facts: dict[str, Any]) -> list[str]:
+    """One a line, for a phone."""
+    lines = [f'"{name}": {json.dumps(value, ensure_ascii=False)}' for name, value in facts.items()]
+    return [f"{way if at == 0 else '':4} {line}" for at, line in enumerate(lines)]
+
+
+def short(text: str) -> str:
+    return _UUID.sub(r"\1…", text)
+
+
+def main() -> int:
+    recorded.write("pictures", record())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
