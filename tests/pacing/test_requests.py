@@ -32,7 +32,7 @@ STEPS = st.one_of(
     st.builds(steps.EndProbe, TIMES),
     st.builds(steps.NoteFailure, TIMES, KEYS),
     st.builds(steps.NoteRateLimited, TIMES, TIMES),
-    st.builds(steps.Clear, TIMES, MAYBE),
+    st.builds(steps.Clear, TIMES),
     st.builds(steps.TakeTokens, st.just(7), st.integers(1, 4), st.just(5)),
     st.builds(steps.GiveBackTokens, st.just(7), st.integers(1, 4)),
 )

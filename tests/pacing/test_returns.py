@@ -85,7 +85,7 @@ def test_nobody_returns_into_a_429_or_a_hold() -> None:
     held = Row(NOW, not_before_ms=NOW + HOUR, held="ada")
     for reason in ("RATE_LIMITED", "CALL_FAILED", "NOT_REACHED", "BREAKER_OPEN"):
         assert delay(reason, u=0, row=pause) >= 3 * MINUTE
-        assert delay(reason, u=0, row=held) >= HOUR
+        assert delay(reason, u=0, row=held) >= 30 * MINUTE, "a hold may end before its time"
 
 
 def test_one_that_the_breaker_stopped_returns_at_once_where_it_closed_meanwhile() -> None:

@@ -224,11 +224,17 @@ def test_an_answer_that_comes_after_the_opening_still_closes() -> None:
     assert world.table.row is None
 
 
-def test_our_own_function_has_noted_everything_itself() -> None:
+def test_our_own_function_has_noted_what_it_could() -> None:
     world = World()
-    world.end(ended(failures=["k1"], failed_ms=NOW, retry_after_seconds=9, answered=True))
+    world.end(ended(retry_after_seconds=9, answered=True))
     assert world.table.row is None
     assert world.taken == []
+
+
+def test_a_failure_that_our_own_function_could_not_note_is_noted_for_it() -> None:
+    world = World()
+    world.end(ended(failures=["k1"], failed_ms=NOW))
+    assert world.table.row == Row(NOW, 1)
 
 
 def test_a_429_of_an_own_lambda_is_obeyed_for_all() -> None:
