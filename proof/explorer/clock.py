@@ -15,7 +15,8 @@ LONG_AGO_MS = NOW_MS - 10_000_000
 _NEAR_MS = 4_000
 _TIME = re.compile(r"\b(1[67]\d{11}|1[67]\d{8})\b")
 # A failure before a row, or a row before a failure: of these the order matters, however old.
-_RANKED = re.compile(r'(?<="since": )\d{13}|(?<="failedAtMs": )\d{13}')
+_RANKED = re.compile(r'(?<="since": )\d{13}|(?<="failedAtMs": )\d{13}|(?<="startedMs": )\d{13}')
+_FAILED = re.compile(r'(?<="since": )\d{13}|(?<="failedAtMs": )\d{13}')
 _RANKED_ROW = re.compile(r'(?<="since": \{"N": ")\d{13}|(?<="failed_at": \{"N": ")\d{13}')
 _SLOT = re.compile(r'(?<="slot": )\d+')
 _A_PASSED_SLOT = "1"
@@ -80,7 +81,7 @@ def reranked(text: str, new: tuple[tuple[int, int], ...]) -> str:
 @cache
 def unranked(text: str) -> str:
     """For worlds in which nobody compares them."""
-    return _RANKED_ROW.sub(_ONCE, _RANKED.sub(_ONCE, text))
+    return _RANKED_ROW.sub(_ONCE, _FAILED.sub(_ONCE, text))
 
 
 @cache

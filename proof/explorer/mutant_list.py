@@ -92,11 +92,8 @@ def _unconditional(request: Callable[..., Any]) -> Callable[..., Any]:
 _clear = breaker_row.clear
 
 
-def _whatever_is_waited_for(table: str, since_ms: int | None, _: int | None) -> dict[str, Any]:
-    request = _clear(table, since_ms, None)
-    condition = request["ConditionExpression"]
-    bare = condition.replace(" AND attribute_not_exists(not_before)", "")
-    return request | {"ConditionExpression": bare}
+def _whatever_is_waited_for(table: str, started_ms: int) -> dict[str, Any]:
+    return _clear(table, started_ms) | {"ConditionExpression": "since < :started"}
 
 
 MUTANTS = [
@@ -125,7 +122,7 @@ MUTANTS = [
         "a lease is not heeded",
         both(
             without_guard("ClaimKey", 4, 2),
-            text("ReadClaim", " and $until < $millis()", ""),
+            text("ReadClaim", " or $until < $millis()", " or true"),
         ),
         COPIES,
     ),
@@ -509,7 +506,7 @@ MUTANTS = [
     ),
     Mutant(
         "without pacing a limit is not heeded",
-        text("AskPace", "and $limit = 0", ""),
+        text("AskPace", "$limit = 0 and $max(", "$max("),
         UNPACED,
     ),
 ]

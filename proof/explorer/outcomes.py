@@ -45,7 +45,8 @@ class Written(NamedTuple):
 
 class Paced(NamedTuple):
     """A write to the breaker's row or to a slot; without text, the row is gone. `counted` are the
-    events that it counts as failed, `seen` is what a deletion takes the row for."""
+    events that it counts as failed, `seen` is when the call began whose answer deletes it, and
+    which wait its batch knew of."""
 
     key: tuple[str, str]
     text: str

@@ -90,15 +90,19 @@ class Pacing:
         if after != row:
             seen = ""
             if isinstance(step, steps.Clear):
-                seen = as_seen(step.seen.since_ms, step.seen.not_before_ms)
+                seen = as_seen(step.started_ms)
             effect = Paced(key, after, (), seen)
         return Taken(_said(result), effect)
 
 
 def noted(
-    row: str, kind: str, request: Mapping[str, Any], retry_after_seconds: float | None = None
+    row: str,
+    kind: str,
+    request: Mapping[str, Any],
+    started_ms: int,
+    retry_after_seconds: float | None = None,
 ) -> Paced | None:
-    """What our data action writes into the breaker's row while it calls."""
+    """What our data action writes into the breaker's row after a call that began then."""
     old = json.loads(row) if row else None
     event, seen = request["event"], request.get("pace")
     counted: tuple[str, ...] = ()
@@ -106,16 +110,15 @@ def noted(
         if kind == "failed":
             keys = [] if request["failedBefore"] else [request["idempotencyKey"][:16]]
             counted = (event["messageId"],) if keys else ()
-            asked = breaker_row.note_failure(TABLE, NOW_MS, keys, NOW_MS)
+            asked = breaker_row.note_failure(TABLE, started_ms, keys, NOW_MS)
             after = changed("dynamodb:updateItem", asked, old)
         elif kind == "limited":
             until_ms = breaker_row.rate_limited_until_ms(NOW_MS, retry_after_seconds)
-            asked = breaker_row.note_rate_limited(TABLE, NOW_MS, until_ms, NOW_MS)
+            asked = breaker_row.note_rate_limited(TABLE, started_ms, until_ms, NOW_MS)
             after = changed("dynamodb:updateItem", asked, old)
         elif seen:
-            since, not_before = seen.get("since"), seen.get("notBefore")
-            after = changed("dynamodb:deleteItem", breaker_row.clear(TABLE, since, not_before), old)
-            return Paced(BREAKER, _text(after), (), as_seen(since, not_before)) if row else None
+            after = changed("dynamodb:deleteItem", breaker_row.clear(TABLE, started_ms), old)
+            return Paced(BREAKER, _text(after), (), as_seen(started_ms)) if row else None
         else:
             return None
     except RefusedError:
@@ -137,14 +140,15 @@ def in_conversation(text: str) -> bool:
     return '"said": []' not in text
 
 
-def as_seen(since_ms: int | None, not_before_ms: int | None) -> str:
-    return json.dumps([since_ms, not_before_ms])
+def as_seen(started_ms: int) -> str:
+    return json.dumps(started_ms)
 
 
-def seen_in(row: str) -> str:
-    item = json.loads(row)
-    numbers = [int(item[name]["N"]) if name in item else None for name in ("since", "not_before")]
-    return json.dumps(numbers)
+def is_younger(row: str, seen: str) -> bool:
+    """Whether the row's failures began after what was seen, or its wait was not over."""
+    item, started_ms = json.loads(row), json.loads(seen)
+    waits_ms = int(item["not_before"]["N"]) if "not_before" in item else 0
+    return int(item["since"]["N"]) >= started_ms or waits_ms >= started_ms
 
 
 def open_until_ms(row: str) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 
 from proof.explorer.clock import NOW_MS, expires_in
 from proof.explorer.outcomes import Act, Called, Paced, Parking, Report, Told, Written
-from proof.explorer.pacing import BREAKER, open_until_ms, seen_in
+from proof.explorer.pacing import BREAKER, is_younger, open_until_ms
 from proof.explorer.scenario import Fault, Scenario
 from proof.explorer.state import (
     ANSWERED_SINCE,
@@ -163,8 +163,8 @@ class Promises:
     def paced(self, state: State, run: Run, write: Paced) -> State:
         """A row of pacing's is changed."""
         old = pace_under(state, write.key)
-        if not write.text and old and write.seen != seen_in(old):
-            raise Broken(f"run{run.name} closes a breaker that is younger than its batch")
+        if not write.text and old and is_younger(old, write.seen):
+            raise Broken(f"run{run.name} closes a breaker that is younger than its call")
         for message_id in write.counted:
             what = self._occurrence_of(state, message_id)
             held = held_under(state, self._key_of(what))

@@ -97,7 +97,7 @@ class Scenario:
         """What the enrichment hands over: the number of each message, and its id on the queue."""
         elements = [self.element(self.messages[number], identifier) for number, identifier in sent]
         return [
-            self._unready(element) if element["messageId"] in unready else _received(element)
+            self._unready(element) if element["messageId"] in unready else element
             for element in collapse(elements)
         ]
 
@@ -105,7 +105,7 @@ class Scenario:
         """What the enrichment makes of a message."""
         if sent.broken:
             return {
-                "messageId": identifier,
+                **_delivery(identifier),
                 "kind": "parked",
                 "subjectKey": identifier,
                 "reason": "NOT_JSON",
@@ -117,9 +117,8 @@ class Scenario:
         if self.latest:
             policy |= {"order": "latest", "latest": "latest/family"}
         return {
-            "messageId": identifier,
+            **_delivery(identifier),
             "kind": "event",
-            "lane": pk,
             "subjectKey": pk,
             "family": family,
             "topic": family,
@@ -132,15 +131,14 @@ class Scenario:
         }
 
     def _unready(self, element: dict[str, Any]) -> dict[str, Any]:
-        return _received(
-            {
-                "messageId": element["messageId"],
-                "kind": "retry",
-                "subjectKey": element["messageId"],
-                "reason": "OVERFLOW_FAILED",
-                "detail": "the bucket does not answer",
-            }
-        )
+        identifier = element["messageId"]
+        return {
+            **_delivery(identifier),
+            "kind": "retry",
+            "subjectKey": identifier,
+            "reason": "OVERFLOW_FAILED",
+            "detail": "the bucket does not answer",
+        }
 
     @property
     def over(self) -> int:
@@ -165,9 +163,11 @@ class Scenario:
         return replace(self, substitutions={**self.substitutions, **substitutions})
 
 
-def _received(element: dict[str, Any]) -> dict[str, Any]:
+def _delivery(identifier: str) -> dict[str, Any]:
     """What every element carries of its message."""
-    identifier = element["messageId"]
-    whole = {"subjectKey": element.get("lane", identifier), "sentAtMs": SENT_MS, **element}
-    whole.pop("lane", None)
-    return {**whole, "receiptHandle": f"receipt of {identifier}", "receives": 1}
+    return {
+        "messageId": identifier,
+        "receiptHandle": f"receipt of {identifier}",
+        "receives": 1,
+        "sentAtMs": SENT_MS,
+    }

@@ -166,7 +166,7 @@ class Tasks:
             case "dynamodb:putItem" | "dynamodb:updateItem" as operation:
                 return self._change(position, place, operation == PUT, call.arguments, row)
             case "lambda:invoke" if self._is_data_action(call):
-                return self._act(position, place, call.arguments["Payload"], row)
+                return self._act(position, said, place, call.arguments["Payload"], row)
             case "lambda:invoke":
                 return self._pace(call.arguments["Payload"], said, row)
             case "sqs:sendMessage":
@@ -211,44 +211,55 @@ class Tasks:
         owner = int(names[0]) if names else -1
         return Written(_key_of(request), text.replace(f"run{owner}", "run0"), owner, by_put)
 
-    def _act(self, position: Position, place: Path, request: Any, row: str) -> Iterator[Reply]:
+    def _act(
+        self, position: Position, said: list[Any], place: Path, request: Any, row: str
+    ) -> Iterator[Reply]:
+        """Where it notes how calls end, a call takes its time: it begins, and then is answered."""
         message_id, key = request["event"]["messageId"], request["idempotencyKey"]
         if request["deadlineMs"] <= NOW_MS:
             yield _good("is too late and does not act"), _raised("TooLate", calls=0)
             return
-        called = Called(message_id, *_pace_of(position.variables(place)))
+        begun: list[Effect] = [Called(message_id, *_pace_of(position.variables(place)))]
+        if self._notes_itself and not said:
+            yield _good("calls", *begun), Said({"since": NOW_MS})
+            return
+        started_ms, begun = (said[0]["since"], []) if said else (NOW_MS, begun)
         told = f"acts with key {key}"
         acted, unheard = (Act(message_id, key, answered) for answered in (True, False))
         failing = "Transient" if request["callsAllowed"] > 1 and not request["retry"] else "Failed"
 
         def noted(kind: str, seconds: float | None = None) -> list[Effect]:
-            note = pacing.noted(row, kind, request, seconds) if self._notes_itself else None
+            note = (
+                pacing.noted(row, kind, request, started_ms, seconds)
+                if self._notes_itself
+                else None
+            )
             return [note] if note else []
 
         answer = function_result({"version": "2", "result": "ACTED", "calls": 1})
         well: list[Effect] = [Answered(), *noted("answered")]
-        yield _good(told, called, acted, *well), answer
+        yield _good(told, *begun, acted, *well), answer
         lost = f"{told}, but the answer is lost: {failing}"
-        yield _bad(lost, Fault.ACTION, called, unheard, *noted("failed")), _raised(failing)
+        yield _bad(lost, Fault.ACTION, *begun, unheard, *noted("failed")), _raised(failing)
         died = f"{told}, but the function dies"
-        yield _bad(died, self._unnoted, called, unheard), TIMEOUT
+        yield _bad(died, self._unnoted, *begun, unheard), TIMEOUT
         maybe = f"{told}, but the answer is Uncertain"
-        yield _bad(maybe, Fault.ACTION, called, unheard, *well), _raised("Uncertain")
+        yield _bad(maybe, Fault.ACTION, *begun, unheard, *well), _raised("Uncertain")
         silent = f"does not act: {failing}"
-        yield _bad(silent, Fault.ACTION, called, *noted("failed")), _raised(failing)
+        yield _bad(silent, Fault.ACTION, *begun, *noted("failed")), _raised(failing)
         rejected = "does not act: Rejected"
-        yield _bad(rejected, Fault.ACTION, called, *well), _raised("Rejected")
-        yield _bad("does not act: Uncertain", Fault.ACTION, called, *well), _raised("Uncertain")
+        yield _bad(rejected, Fault.ACTION, *begun, *well), _raised("Rejected")
+        yield _bad("does not act: Uncertain", Fault.ACTION, *begun, *well), _raised("Uncertain")
         seconds = _RETRY_AFTER_SECONDS
         limited, waits = noted("limited", seconds), "does not act: RateLimited"
         yield (
-            _bad(waits, Fault.ASKED_TO_WAIT, called, *limited),
+            _bad(waits, Fault.ASKED_TO_WAIT, *begun, *limited),
             _raised("RateLimited", retryAfterSeconds=seconds),
         )
         yield _bad("does not act: no function is free", Fault.ASKED_TO_WAIT), NO_FUNCTION_FREE
         if self._notes_itself:
-            yield _bad(f"{told}, which is not noted", Fault.PACING, called, acted), answer
-            yield _bad(f"{silent}, which is not noted", Fault.PACING, called), _raised(failing)
+            yield _bad(f"{told}, which is not noted", Fault.PACING, *begun, acted), answer
+            yield _bad(f"{silent}, which is not noted", Fault.PACING, *begun), _raised(failing)
 
     @property
     def _unnoted(self) -> Fault:
@@ -316,7 +327,7 @@ class Tasks:
             handed_back = sorted(failure["itemIdentifier"] for failure in failures)
             return [Report(tuple(handed_back), logged)]
         if position.places() != [TOP]:
-            return [self._standing(position, [])]
+            return [self._standing(position, said or [])]
         call = self._machine.call(position, clock_ms)
         if isinstance(call, Failure):
             return self._settle(self._hears(position, TOP, call, clock_ms), clock_ms, logged)
