@@ -17,7 +17,7 @@ PIN := uv pip compile --quiet --universal --python-version 3.11 --generate-hashe
 	--no-annotate --no-header --no-emit-index-url $(if $(UPGRADE),--upgrade)
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup jsonata run test test-fast schemas publish-schemas check scan format lock wheel release build deploy bench compare overload waiting chaos explore differential clean
+.PHONY: help setup jsonata run test test-fast schemas publish-schemas check scan format lock wheel release build deploy bench compare overload waiting chaos explore differential mutate clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -95,6 +95,9 @@ explore: $(READY) ## Walk through every interleaving of the claims, for a quarte
 
 differential: $(READY) $(JSONATA) ## Compare both JSONata engines over more than 100,000 evaluations
 	$(BIN)/python -m bench.jsonata
+
+mutate: $(READY) ## Do the tests notice wrong code? A sample of changes in 15 minutes; ALL=1 takes a night
+	$(BIN)/python -m proof.mutation $(if $(ALL),--all) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
 ##@ Put it on AWS
 

@@ -1,0 +1,180 @@
+"""Every small change of a module that a test should notice: comparisons, boolean operators,
+arithmetic, constants, left-out elements, arguments and statements, negated conditions. Prose is
+left alone: docstrings, messages, annotations."""
+
+import ast
+import copy
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+# `|` joins types and dictionaries here: what would replace it fails at once and says nothing.
+COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.FloorDiv,
+    ast.FloorDiv: ast.Mult,
+    ast.Div: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.Pow: ast.Mult,
+    ast.LShift: ast.RShift,
+}
+SAID_NOT_DONE = frozenset({"description", "help", "title"})
+ONLY_TYPES = frozenset({"Annotated", "Literal", "TypeVar", "TypeAlias", "cast"})
+NO_CODE = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.JoinedStr,
+    ast.expr_context,
+    ast.operator,
+    ast.cmpop,
+)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: where it is, what it says, and the whole module with it."""
+
+    file: str
+    line: int
+    text: str
+    change: str
+    module: str
+
+
+def mutants(file: str, source: str) -> list[Mutant]:
+    """All changes of one module, in the order of its lines."""
+    tree = ast.parse(source)
+    lines = source.splitlines()
+    found = []
+    for owner, field, index, node in _places(tree):
+        for replacement in _replacements(node):
+            _put(owner, field, index, replacement)
+            module = ast.unparse(ast.fix_missing_locations(tree))
+            _put(owner, field, index, node)
+            line: int = node.lineno  # type: ignore[attr-defined]
+            change = f"{_said(node)} -> {_said(replacement)}"
+            found.append(Mutant(file, line, lines[line - 1].strip(), change, module))
+    return found
+
+
+def _said(node: ast.AST) -> str:
+    shown = node.test if isinstance(node, ast.If | ast.While | ast.IfExp) else node
+    return " ".join(ast.unparse(shown).split())
+
+
+def _put(owner: ast.AST, field: str, index: int | None, node: ast.AST) -> None:
+    if index is None:
+        setattr(owner, field, node)
+    else:
+        getattr(owner, field)[index] = node
+
+
+def _places(owner: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
+    for field, value in ast.iter_fields(owner):
+        if field in ("annotation", "returns", "decorator_list"):
+            continue
+        for index, node in enumerate(value) if isinstance(value, list) else ((None, value),):
+            if not isinstance(node, ast.AST) or isinstance(node, NO_CODE) or _is_prose(node):
+                continue
+            if hasattr(node, "lineno"):
+                yield owner, field, index, node
+            yield from _places(node)
+
+
+def _is_prose(node: ast.AST) -> bool:
+    """What a person reads, or only a type checker."""
+    match node:
+        case ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Constant(value=str(text)):
+            return re.search(r"[a-zA-Z]\S* +\S*[a-zA-Z]", text) is not None
+        case ast.keyword(arg=name, value=value):
+            return name in SAID_NOT_DONE or _is_prose(value)
+        case ast.Subscript(value=ast.Name(id=name)) | ast.Call(func=ast.Name(id=name)):
+            return name in ONLY_TYPES
+        case ast.Assign(targets=[ast.Name(id="__all__")]):
+            return True
+    return False
+
+
+def _replacements(node: ast.AST) -> Iterator[ast.AST]:
+    match node:
+        case ast.Compare(ops=ops):
+            for index, op in enumerate(ops):
+                yield _changed(node, ops=_with(ops, index, COMPARED[type(op)]()))
+        case ast.BoolOp(op=op):
+            yield _changed(node, op=ast.Or() if isinstance(op, ast.And) else ast.And())
+        case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
+            yield operand
+        case ast.BinOp(op=op) if type(op) in COMPUTED:
+            yield _changed(node, op=COMPUTED[type(op)]())
+        case ast.Constant(value=bool(value)):
+            yield _changed(node, value=not value)
+        case ast.Constant(value=int(value) | float(value)):
+            yield _changed(node, value=value + 1)
+        case ast.Constant(value=str(value)):
+            yield _changed(node, value=f"XX{value}")
+        case ast.Constant(value=bytes(value)):
+            yield _changed(node, value=b"XX" + value)
+        case ast.Call():
+            yield from _of_a_call(node)
+        case ast.Dict(keys=keys, values=values) if len(keys) > 1:
+            for index in range(len(keys)):
+                yield _changed(node, keys=_without(keys, index), values=_without(values, index))
+        case ast.List(elts=elements) | ast.Set(elts=elements) if len(elements) > 1:
+            for index in range(len(elements)):
+                yield _changed(node, elts=_without(elements, index))
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            if not isinstance(test, ast.Compare | ast.UnaryOp):
+                yield _changed(node, test=ast.UnaryOp(ast.Not(), test))
+        case ast.Return(value=value) if value is not None and not _is_none(value):
+            yield _changed(node, value=ast.Constant(None))
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+            yield ast.Pass()
+        case ast.Expr() | ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break():
+            yield ast.Pass()
+        case ast.Delete():
+            yield ast.Pass()
+
+
+def _of_a_call(call: ast.Call) -> Iterator[ast.AST]:
+    if len(call.args) > 1 and not any(isinstance(one, ast.Starred) for one in call.args[:2]):
+        yield _changed(call, args=[call.args[1], call.args[0], *call.args[2:]])
+    for index, keyword in enumerate(call.keywords):
+        if keyword.arg and not _is_prose(keyword):
+            yield _changed(call, keywords=_without(call.keywords, index))
+
+
+def _changed(node: ast.AST, **fields: object) -> ast.AST:
+    changed = copy.copy(node)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return changed
+
+
+def _with(items: list[ast.cmpop], index: int, item: ast.cmpop) -> list[ast.cmpop]:
+    return [*items[:index], item, *items[index + 1 :]]
+
+
+def _without(
+    items: list[ast.expr | None] | list[ast.expr] | list[ast.keyword], index: int
+) -> object:
+    return [*items[:index], *items[index + 1 :]]
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
