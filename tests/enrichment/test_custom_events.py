@@ -93,6 +93,20 @@ def test_another_state_or_subject_is_another_event(shape: Any, name: str) -> Non
     assert (key(other(shape)) == key(shape)) == (f"'{name}'" not in str(shape))
 
 
+@pytest.mark.parametrize("identity", ["status", "text"], ids=["a state", "its content"])
+@pytest.mark.parametrize(
+    "name", ["correlationId", "correlation_id", "eventId", "metadata", "version", "source"]
+)
+def test_what_the_publisher_notes_on_each_copy_makes_no_other_event(
+    name: str, identity: str
+) -> None:
+    def noted(text: str) -> Any:
+        detail = {"conversationId": "c1", identity: "connected", name: text}
+        return {"detail-type": "Call Change", "detail": detail}
+
+    assert key(noted("first-1")) == key(noted("second-2"))
+
+
 def test_spellings_of_a_name_are_one() -> None:
     camel = {"detail-type": "t", "detail": {"conversationId": "c", "status": "s", "queueId": "q"}}
     snake = {

@@ -2,7 +2,8 @@
 
 import json
 
-from enrichment.keys import compose, digest, digest_texts, idempotency_key, part
+import pytest
+from enrichment.keys import compose, digest, digest_texts, idempotency_key, opaque, part
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,6 +87,51 @@ def test_the_idempotency_key_is_that_of_the_contract() -> None:
     assert idempotency_key("org/user/u", "v1/user.presence/a") == (
         "64bdc1caca165a56ded4cca206276d764d7795ec8ef4e35ab965ab45a6e20f59"
     )
+
+
+def test_keys_of_letters_outside_ascii_stay_what_they_were() -> None:
+    """Written in another way they would be other keys, and each event in flight would act twice."""
+    assert compose("v1/f/", ["Jörg", "café/1", "\u202e"]) == ("Jörg", "v1/f/café%2F1/%E2%80%AE")
+    # printf '{"name":"Jörg"}' | sha256sum, and so on
+    assert digest({"name": "Jörg"}) == "5d4e64521295350f3dfdf32c79c7224a"
+    assert digest_texts(["Jörg"]) == "e3348c6cabcdc3812814573ec8bc11b1"
+    assert opaque("Jörg") == "~8e63741c42f7c08025339f1a380d9803"
+    assert idempotency_key("org/user/Jörg", "v1/user.presence/café") == (
+        "a1efe7ec57ee2c88be9a5e2961d78e2bbdc9f3baea312468477036bca88d9701"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "readable"),
+    [
+        ("3fa85f64-5717-4562-b3fc-2c963f66afa6", True),
+        ("e_1", True),
+        ("x1" * 32, True),
+        ("x1" * 32 + "x", False),
+        ("Jane", False),
+        ("4915550100742", False),
+        ("Köln1", False),
+        ("jane@example1", False),
+        ("", False),
+    ],
+)
+def test_only_what_a_machine_made_stays_readable(text: str, readable: bool) -> None:
+    assert (opaque(text) == text) == readable
+
+
+@pytest.mark.parametrize(
+    ("text", "readable"),
+    [
+        ("x" * 400, True),
+        ("x" * 401, False),
+        ("ü" * 200, True),
+        ("ü" * 201, False),
+        ("%" * 133, True),
+        ("%" * 134, False),
+    ],
+)
+def test_a_part_longer_than_anybody_reads_is_hashed(text: str, readable: bool) -> None:
+    assert part(text).startswith("~") != readable
 
 
 def test_canonical_json_keeps_what_json_tells_apart() -> None:

@@ -1,8 +1,9 @@
 """A batch never passes what Step Functions takes, and nothing is lost on the way there."""
 
 import json
-from threading import Barrier, Lock
-from typing import Any
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Barrier, Lock, Thread
+from typing import Any, ClassVar
 
 import boto3
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from moto import mock_aws
 from pydantic_core import to_json
 
+from proof.template import TEMPLATE
 from tests.enrichment.examples import conversation
 from tests.enrichment.sending import SENT_MS, elements, record
 
@@ -206,6 +208,58 @@ def test_a_bucket_that_is_not_there_hands_the_event_back(monkeypatch: pytest.Mon
     (one,) = handler.handler([record(large(300_000), "id")], None)
     assert (one["kind"], one["reason"]) == ("retry", "OVERFLOW_FAILED")
     assert "missing did not take events/" in one["detail"]
+
+
+class Unwell(BaseHTTPRequestHandler):
+    """A store that answers each write with a fault of its own."""
+
+    writes: ClassVar[list[str]] = []
+
+    def do_PUT(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.writes.append(self.path)
+        self.send_response(503)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_a_bucket_that_fails_is_asked_once_more_and_the_event_returns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Unwell) as server:
+        Thread(target=server.serve_forever).start()
+        for name, value in {
+            "OVERFLOW_BUCKET": "overflow",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
+            "AWS_DEFAULT_REGION": "eu-central-1",
+            "AWS_ACCESS_KEY_ID": "x",
+            "AWS_SECRET_ACCESS_KEY": "x",
+        }.items():
+            monkeypatch.setenv(name, value)
+        bucket._client.cache_clear()
+        try:
+            (one,) = handler.handler([record(large(300_000), "id")], None)
+        finally:
+            bucket._client.cache_clear()
+            server.shutdown()
+    assert (one["kind"], one["reason"]) == ("retry", "OVERFLOW_FAILED")
+    first, second = Unwell.writes
+    assert first == second
+    assert first.startswith("/overflow/events/")
+
+
+def test_a_bucket_that_hangs_leaves_the_enrichment_time_to_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    bucket._client.cache_clear()
+    config = bucket._client().meta.config
+    bucket._client.cache_clear()
+    longest = config.retries["total_max_attempts"] * (config.connect_timeout + config.read_timeout)
+    assert longest < TEMPLATE["Mappings"]["Timing"]["production"]["Enrichment"]
 
 
 def test_without_a_bucket_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:

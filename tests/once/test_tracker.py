@@ -1,6 +1,7 @@
 """Every line of a run is followed to its end: outcome, dead letter, or loss."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ class FakeAws:
         self.events: list[dict[str, Any]] = []
         self.dead: dict[str, list[dict[str, Any]]] = {"dead": [], "rule-dead": []}
         self.waiting = 0
+        self.which = "NotVisible"
 
     def client(self, _: str) -> "FakeAws":
         return self
@@ -47,12 +49,11 @@ class FakeAws:
         return {"Messages": messages} if messages else {}
 
     def get_queue_attributes(self, **_: Any) -> dict[str, Any]:
-        waiting = str(self.waiting)
+        kinds = ("", "NotVisible", "Delayed")
         return {
             "Attributes": {
-                "ApproximateNumberOfMessages": "0",
-                "ApproximateNumberOfMessagesNotVisible": waiting,
-                "ApproximateNumberOfMessagesDelayed": "0",
+                f"ApproximateNumberOfMessages{kind}": str(self.waiting * (kind == self.which))
+                for kind in kinds
             }
         }
 
@@ -209,6 +210,62 @@ def test_a_line_that_left_every_queue_without_an_outcome_is_lost(
     assert report.outcome == Outcome.RETRY
     assert report.reason == "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME"
     assert tracker.dead_letters == 0
+
+
+class Clock:
+    """Time passes only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.at: dict[float, Callable[[], None]] = {}
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        for when in [when for when in self.at if when <= self.now]:
+            self.at.pop(when)()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("once.run.tracker.time", clock)
+    return clock
+
+
+def test_a_record_that_comes_seconds_after_the_message_left_is_awaited(
+    aws: FakeAws, tracker: Tracker, clock: Clock
+) -> None:
+    tracker.sent_to_queue(FIRST, "m1")
+    clock.at[1009.0] = lambda: aws.record("m1", "PROCESSED", reason="ACTED")
+    wait(tracker, FIRST)
+    assert tracker.report(FIRST).reason == "ACTED"
+
+
+def test_nothing_is_lost_while_a_batch_is_at_work(tracker: Tracker, clock: Clock) -> None:
+    tracker.sent_to_queue(FIRST, "m1")
+    tracker.received([{"messageId": "m1", "body": "{}"}])
+    clock.at[1060.0] = lambda: tracker.ended(None)  # type: ignore[arg-type]
+    wait(tracker, FIRST)
+    assert clock.now == pytest.approx(1070, abs=2)
+
+
+@pytest.mark.parametrize("which", ["", "NotVisible", "Delayed"])
+def test_nothing_is_lost_while_a_message_waits_and_patience_starts_when_it_left(
+    aws: FakeAws, tracker: Tracker, clock: Clock, which: str
+) -> None:
+    tracker.sent_to_queue(FIRST, "m1")
+
+    def waits(count: int) -> None:
+        aws.waiting, aws.which = count, which
+
+    clock.at[1008.0] = lambda: waits(1)
+    clock.at[1060.0] = lambda: waits(0)
+    wait(tracker, FIRST)
+    assert tracker.report(FIRST).reason == "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME"
+    assert clock.now == pytest.approx(1070, abs=2)
 
 
 def test_a_line_that_no_rule_took_from_the_bus_says_so(
