@@ -91,6 +91,18 @@ def test_a_secret_of_another_form_is_not_used(webhook_action: Bench, secret: str
     assert webhook_action.server.log == []
 
 
+@pytest.mark.parametrize(
+    ("length", "taken"), [(23, False), (24, True), (32, True), (64, True), (65, False)]
+)
+def test_a_secret_has_the_bytes_that_the_specification_asks_for(length: int, taken: bool) -> None:
+    secret = "whsec_" + base64.b64encode(b"n" * length).decode()
+    if taken:
+        assert webhook.sign(secret, "a" * 64, 1_777_888_800, b"{}")
+    else:
+        with pytest.raises(NotConfigured):
+            webhook.sign(secret, "a" * 64, 1_777_888_800, b"{}")
+
+
 def test_the_shape_in_code_is_the_shape_that_is_sent(webhook_action: Bench) -> None:
     webhook_action.call()
     sent = webhook_action.server.log[-1].body

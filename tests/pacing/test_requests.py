@@ -1,7 +1,9 @@
 """The requests on the rows, held against DynamoDB's own conditions as moto plays them."""
 
 import json
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from pacing.breaker import Open, Probe, Row
 from pacing.limiter import Limiter
 from pacing.times import Times
 
+from proof.template import TEMPLATE
 from proof.waiting.table import PaceTable
 
 EXAMPLES = Path(__file__).parents[2] / "schemas" / "examples"
@@ -201,3 +204,105 @@ def test_a_number_may_come_as_jsonata_writes_it() -> None:
     read = payload.read(begin)
     assert isinstance(read, payload.Begin)
     assert read.breaker == Row(1_777_888_788_000, 20)
+
+
+def test_every_field_of_the_first_question_is_read() -> None:
+    breaker = {"since": 1, "failed": 20, "openUntil": 2, "notBefore": 3, "held": "ada"}
+    event = {"messageId": "a", "occurredAtMs": 4, "receives": 5, "sentAtMs": 6}
+    asked = {"version": "1", "ask": "begin", "deadlineMs": 7, "events": [event]}
+    candidates = [payload.Candidate("a", 4, 5, 6)]
+    assert payload.read(asked) == payload.Begin(7, None, False, candidates)
+    assert payload.read(asked | {"breaker": breaker, "breakerUnread": True}) == payload.Begin(
+        7, Row(1, 20, 2, 3, "ada"), True, candidates
+    )
+
+
+def test_every_field_of_the_last_question_is_read() -> None:
+    event = {
+        "messageId": "a",
+        "receiptHandle": "r",
+        "subjectKey": "s",
+        "sentAtMs": 1,
+        "reason": "HELD",
+    }
+    asked = {"version": "1", "ask": "end", "startedMs": 2, "calls": 3, "answered": False}
+    least = payload.HandedBack("a", ["r"], "s", 1, "HELD", None)
+    assert payload.read(asked | {"events": [event]}) == payload.End(
+        2, None, payload.Pace(), 3, False, [], None, None, False, [least]
+    )
+    more = {
+        "answered": True,
+        "breaker": {"since": 4},
+        "pace": {"slot": 5, "tokens": 6, "probe": 7},
+        "failures": ["k"],
+        "failedAtMs": 8,
+        "retryAfterSeconds": 9,
+        "ownAction": True,
+        "events": [event | {"copies": ["c"], "leaseUntilMs": 10}],
+    }
+    most = payload.HandedBack("a", ["r", "c"], "s", 1, "HELD", 10)
+    assert payload.read(asked | more) == payload.End(
+        2, Row(4), payload.Pace(5, 6, 7), 3, True, ["k"], 8, 9, True, [most]
+    )
+
+
+class Queue:
+    """SQS that refuses one receipt and takes the others."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[dict[str, Any]]] = []
+
+    def change_message_visibility_batch(self, **request: Any) -> dict[str, Any]:
+        assert request["QueueUrl"] == "queue"
+        self.asked.append(request["Entries"])
+        failed = [one for one in request["Entries"] if one["ReceiptHandle"] == "receipt 11"]
+        return {
+            "Successful": [{"Id": one["Id"]} for one in request["Entries"] if one not in failed],
+            "Failed": [{"Id": one["Id"], "Message": "it is gone"} for one in failed],
+        }
+
+    def get_queue_attributes(self, **request: Any) -> dict[str, Any]:
+        held = {"ApproximateNumberOfMessages": "3", "ApproximateNumberOfMessagesNotVisible": "40"}
+        return {"Attributes": {name: held[name] for name in request["AttributeNames"]}}
+
+
+@pytest.mark.usefixtures("aws")
+def test_return_times_are_set_ten_at_a_time_and_a_refusal_is_logged_and_not_claimed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    queue = Queue()
+    returns = [steps.Return(f"receipt {at}", 100 + at) for at in range(25)]
+    taken = replace(world("queue"), sqs=queue).take(steps.SetReturns(returns))
+    assert [len(part) for part in queue.asked] == [10, 10, 5]
+    asked = [(e["ReceiptHandle"], e["VisibilityTimeout"]) for part in queue.asked for e in part]
+    assert asked == [(one.receipt, one.seconds) for one in returns]
+    assert taken == {one.receipt for one in returns} - {"receipt 11"}
+    assert [record.getMessage() for record in caplog.records] == [
+        "a return time was refused: it is gone"
+    ]
+
+
+@pytest.mark.usefixtures("aws")
+def test_the_backlog_is_what_waits_and_what_is_in_flight() -> None:
+    assert replace(world(), sqs=Queue()).take(steps.CountMessages()) == 43
+
+
+@pytest.mark.usefixtures("aws")
+def test_the_function_knows_its_stack_from_the_environment() -> None:
+    found = handler.world({"CLAIM_TABLE": "claims", "EVENT_QUEUE_URL": "queue"})
+    assert (found.table, found.queue_url) == ("claims", "queue")
+    assert abs(found.now_ms() - time.time() * 1_000) < 60_000
+    slept = []
+    replace(found, sleep=slept.append).take(steps.Sleep(1_500))
+    assert slept == [1.5]
+
+
+@pytest.mark.usefixtures("aws")
+def test_what_may_not_be_done_twice_is_tried_once_and_no_request_outlasts_the_function() -> None:
+    found = handler.world({"CLAIM_TABLE": "claims", "EVENT_QUEUE_URL": "queue"})
+    assert found.once_dynamodb().meta.config.retries["total_max_attempts"] == 1
+    for client in (found.dynamodb, found.sqs, found.once_dynamodb()):
+        config = client.meta.config
+        attempts = config.retries.get("total_max_attempts", 3)
+        longest = attempts * (config.connect_timeout + config.read_timeout)
+        assert longest < TEMPLATE["Mappings"]["Timing"]["production"]["Pacing"]

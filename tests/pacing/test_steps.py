@@ -322,3 +322,64 @@ def test_a_turn_whose_write_was_not_answered_makes_no_call(lost: type) -> None:
     world = World(PaceTable(row), unanswered=(lost,))
     with pytest.raises(steps.UnansweredError):
         world.begin(batch(row=row))
+
+
+def test_events_of_one_subject_return_together_and_others_when_they_like() -> None:
+    same = replace(handed_back("b"), subject="subject of a")
+    ask = ended(events=[handed_back("a"), same, handed_back("c")])
+    draws = iter([0.0, 0.0, 1.0])
+    world = World()
+    world.run(steps.end(ask, PLAIN, lambda: NOW, lambda: next(draws)))
+    assert list(world.visible_in.values()) == [15, 15, 45]
+
+
+def test_where_slots_are_long_the_queue_waits_and_not_the_batch() -> None:
+    slow = steps.Settings(Limiter(10), Times.of())
+    now = NOW // slow.limiter.slot_ms * slow.limiter.slot_ms  # type: ignore[union-attr]
+    world = World(now_ms=now)
+    world.table.used[now // slow.limiter.slot_ms] = 1  # type: ignore[union-attr]
+    assert world.begin(batch(), slow)["reason"] == "LIMITED"
+    assert world.now_ms == now
+
+
+def test_a_batch_that_waited_for_a_slot_calls_with_the_tokens_of_the_next() -> None:
+    world = World()
+    world.table.used[NOW // 2_156] = 10
+    answer = world.begin(batch(), LIMITED)
+    assert (answer["slot"], answer["tokens"]) == (NOW // 2_156 + 1, 2)
+    assert answer["allowed"] == ["a", "b"]
+
+
+def test_no_call_begins_after_the_deadline_however_long_the_slot_lasts() -> None:
+    answer = World().begin(replace(batch(), deadline_ms=NOW + 10), LIMITED)
+    assert answer["callUntilMs"] == NOW + 10
+
+
+@pytest.mark.parametrize(("calls", "settings"), [(2, LIMITED), (3, LIMITED), (0, PLAIN)])
+def test_where_no_token_is_left_or_was_needed_none_goes_back(
+    calls: int, settings: steps.Settings
+) -> None:
+    world = World()
+    world.end(ended(pace=Pace(NOW // 2_156, tokens=2), calls=calls), settings)
+    assert world.taken == []
+
+
+def test_those_over_the_limit_return_by_how_many_wait_with_them() -> None:
+    for messages, seconds in ((0, 2), (3_000, 241)):
+        world = World(messages=messages)
+        world.end(ended(events=[handed_back("a", "LIMITED")]), LIMITED)
+        assert world.visible_in == {"receipt of a": seconds}
+
+
+def test_an_answer_that_met_no_row_asks_nothing_of_the_table() -> None:
+    world = World()
+    world.end(ended(own_action=True, answered=True, calls=1))
+    assert world.taken == []
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "allowed"), [(10 * DAY_MS, []), (10 * DAY_MS + 1, ["a"])], ids=["young", "old"]
+)
+def test_ten_days_to_the_millisecond_is_not_too_old(age_ms: int, allowed: list[str]) -> None:
+    opened = replace(OPEN_SINCE, open_until_ms=NOW + 5_000)
+    assert World().begin(batch(event("a", age_ms=age_ms), row=opened))["allowed"] == allowed
