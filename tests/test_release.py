@@ -60,9 +60,6 @@ def test_the_changelog_begins_with_the_version_of_the_package() -> None:
     assert first == PROJECT["version"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the definition in YAML and functions/pacing are on their way"
-)
 def test_files_that_contributing_names_are_there() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
     named = re.findall(r"`((?:[\w.]+/)+[\w.]*)`", text)

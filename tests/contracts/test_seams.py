@@ -23,7 +23,7 @@ from schemas.contracts import closed
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 EXAMPLES = SCHEMAS / "examples"
 REFERENCES = {"bodyRef", "rawRef"}
-AWAITED = {"ACTION_UNANSWERED", "OVERFLOW_FAILED", "RATE_LIMITED"}
+AWAITED = {"CALL_FAILED", "OVERFLOW_FAILED", "RATE_LIMITED"}
 TOO_LARGE = "x" * 250_000
 # An action of one's own that answers what it was sent, so that the execution's history has it.
 ACTION = "arn:aws:lambda:eu-central-1:000000000000:function:tell-what-was-sent"
@@ -40,7 +40,7 @@ def handler(request, _):
         raise Transient("no answer")
     if subject == "too-many":
         raise RateLimited('{"detail": "slow down", "status": 429, "retryAfterSeconds": 170}')
-    return {"version": "1", "result": "ACTED", "sent": request}
+    return {"version": "2", "result": "ACTED", "sent": request}
 """
 
 
@@ -84,8 +84,8 @@ def seams() -> Iterator[Embedded]:
         remove_bucket(embedded)
         embedded.send(customer_start("larger", note=TOO_LARGE))
         until = time.monotonic() + 60
-        while "health" not in embedded.rows("gate") or not reasons(embedded) >= AWAITED:
-            assert time.monotonic() < until, (embedded.rows("gate"), reasons(embedded))
+        while "breaker" not in embedded.rows("pace") or not reasons(embedded) >= AWAITED:
+            assert time.monotonic() < until, (embedded.rows("pace"), reasons(embedded))
             time.sleep(0.2)
         yield embedded
 
@@ -154,10 +154,10 @@ def test_what_stands_in_the_table(seams: Embedded) -> None:
         for item in page["Items"]:
             row = {name: plain(value) for name, value in item.items()}
             first = row["sk"].partition("/")[0]
-            kind = first if first in ("latest", "slot", "health") else "claim"
+            kind = first if first in ("latest", "slot", "breaker") else "claim"
             check(f"{kind}-row", row)
             seen[kind] += 1
-    assert set(seen) == {"claim", "latest", "slot", "health"}
+    assert set(seen) == {"claim", "latest", "slot", "breaker"}
 
 
 def plain(value: dict[str, Any]) -> Any:

@@ -290,6 +290,7 @@ def ask_pacing(secured: Secured, *, breaker_unread: bool = False) -> Any:
     question = {
         "version": "1",
         "ask": "begin",
+        "startedMs": 1,
         "run": "by-hand",
         "deadlineMs": time.time_ns() // 1_000_000 + 10_000,
         "breakerUnread": breaker_unread,

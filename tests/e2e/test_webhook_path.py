@@ -152,4 +152,4 @@ def test_an_address_where_nobody_listens_is_asked_again_later(calling: Embedded)
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]
     nobodys = f"http://127.0.0.1:{port}/hook"
-    assert at_address(calling, "nobody", nobodys) == ("RETRY", "ACTION_UNANSWERED")
+    assert at_address(calling, "nobody", nobodys) == ("RETRY", "CALL_FAILED")

@@ -209,7 +209,7 @@ def test_a_number_may_come_as_jsonata_writes_it() -> None:
 def test_every_field_of_the_first_question_is_read() -> None:
     breaker = {"since": 1, "failed": 20, "openUntil": 2, "notBefore": 3, "held": "ada"}
     event = {"messageId": "a", "occurredAtMs": 4, "receives": 5, "sentAtMs": 6}
-    asked = {"version": "1", "ask": "begin", "deadlineMs": 7, "events": [event]}
+    asked = {"version": "1", "ask": "begin", "startedMs": 3, "deadlineMs": 7, "events": [event]}
     candidates = [payload.Candidate("a", 4, 5, 6)]
     assert payload.read(asked) == payload.Begin(7, None, False, candidates)
     assert payload.read(asked | {"breaker": breaker, "breakerUnread": True}) == payload.Begin(
@@ -278,7 +278,7 @@ def test_return_times_are_set_ten_at_a_time_and_a_refusal_is_logged_and_not_clai
     assert asked == [(one.receipt, one.seconds) for one in returns]
     assert taken == {one.receipt for one in returns} - {"receipt 11"}
     assert [record.getMessage() for record in caplog.records] == [
-        "a return time was refused: it is gone"
+        "a return time was refused: Gone"
     ]
 
 
