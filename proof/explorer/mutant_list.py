@@ -24,7 +24,7 @@ from proof.explorer.mutants import (
     without_guard,
     without_rule,
 )
-from proof.explorer.scenario import Fault
+from proof.explorer.scenario import Fault, Sent
 from proof.explorer.scenarios import (
     CLOSE_STATES,
     COPIES,
@@ -33,6 +33,7 @@ from proof.explorer.scenarios import (
     EXPIRING_WINDOW,
     IDS,
     MIXED,
+    NEARLY_OPEN,
     NEVER_CLOSING,
     NEWEST,
     OCCURRENCES,
@@ -56,21 +57,31 @@ from proof.explorer.scenarios import (
 
 NO_DAYS = replace(SLOW, name="claims of no days", substitutions={"ClaimDays": "0"})
 SHORT_LEASE = replace(SLOW, name="a lease of 100 s", substitutions={"LeaseSeconds": "100"})
-ZOMBIES = with_faults(COPIES, Fault.ZOMBIE, faults=3)
-LATE = with_faults(COPIES, Fault.LATE, faults=2)
+ONE_BY_ONE = replace(COPIES, batch_size=1)
+ZOMBIES = with_faults(ONE_BY_ONE, Fault.ZOMBIE, faults=3)
+LATE = with_faults(ONE_BY_ONE, Fault.LATE, faults=2)
 LATE_IN_A_WINDOW = late_puts(WINDOW, faults=3)
 LATE_NEWEST = late_puts(NEWEST, faults=4)
-LATE_REPLAYED = with_faults(REPLAYED, Fault.LATE, faults=3)
+LATE_REPLAYED = with_faults(replace(REPLAYED, batch_size=1), Fault.LATE, faults=3)
 UNANSWERED = with_faults(COPIES, Fault.ANSWER_LOST, Fault.ERROR, faults=3)
 UNREADY = with_faults(TWO_SUBJECTS, Fault.OVERFLOW, faults=1)
 IN_ORDER = replace(TWO_EVENTS, deliveries=1, kinds=frozenset())
 ZOMBIE_STATES = replace(
     STATES, batch_size=1, kinds=frozenset({Fault.ZOMBIE, Fault.TWICE_AT_ONCE}), faults=2, zombies=1
 )
-NOTED = replace(PACED, messages=PACED.messages[:1], deliveries=3)
+NOTED = replace(PACED, messages=PACED.messages[:1], deliveries=3, kinds=frozenset({Fault.ACTION}))
+ROUND_BY_ROUND = replace(TWO_EVENTS, deliveries=1)
+ONE_SLOT = replace(ONE_A_SLOT, deliveries=1)
 PARKED_AFTER_A_TRY = replace(NOTED, paced=None)
 UNREAD = with_faults(NOTED, Fault.UNREAD, faults=4)
-STALE_ANSWER = with_faults(PACED, Fault.ASKED_TO_WAIT, faults=3)
+STALE_ANSWER = replace(
+    NEARLY_OPEN,
+    messages=(*NEARLY_OPEN.messages, Sent("C", subject="user/3")),
+    kinds=frozenset({Fault.ACTION, Fault.ASKED_TO_WAIT}),
+    faults=1,
+    deliveries=1,
+    batch_size=1,
+)
 UNPACED = with_faults(ONE_A_SLOT, Fault.PACING, faults=1)
 FRESH_STATES = replace(THREE_STATES, deliveries=1, kinds=frozenset())
 
@@ -90,6 +101,11 @@ def _unconditional(request: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _clear = breaker_row.clear
+
+
+def _whenever_it_failed(table: str, started_ms: int) -> dict[str, Any]:
+    waits = "attribute_not_exists(not_before) OR not_before < :started"
+    return _clear(table, started_ms) | {"ConditionExpression": waits}
 
 
 def _whatever_is_waited_for(table: str, started_ms: int) -> dict[str, Any]:
@@ -116,7 +132,7 @@ MUTANTS = [
     Mutant(
         "a lease that has not ended is taken over",
         without_guard("ClaimKey", 4, 2),
-        with_faults(COPIES, Fault.ZOMBIE, faults=2),
+        with_faults(ONE_BY_ONE, Fault.ZOMBIE, faults=2),
     ),
     Mutant(
         "a lease is not heeded",
@@ -297,7 +313,7 @@ MUTANTS = [
     Mutant(
         "what follows a failed event of its subject is taken",
         text("SettleEvents", " and $not(subjectKey in $stuck)", ""),
-        TWO_EVENTS,
+        ROUND_BY_ROUND,
     ),
     Mutant("what is broken is not settled", text("OpenBatch", " or kind = 'parked'", ""), MIXED),
     Mutant(
@@ -413,9 +429,9 @@ MUTANTS = [
     Mutant(
         "a successor does not store the tries",
         text("ClaimKey", "$string($seen.tries)", "'0'"),
-        PACED,
+        NOTED,
     ),
-    Mutant("a successor forgets the tries", text("ReadClaim", "$number($row.tries.N)", "0"), PACED),
+    Mutant("a successor forgets the tries", text("ReadClaim", "$number($row.tries.N)", "0"), NOTED),
     Mutant(
         "a successor does not store that it failed",
         text("ClaimKey", "$string($seen.failedAtMs)", "'0'"),
@@ -478,6 +494,12 @@ MUTANTS = [
         ("pacing.breaker_row.clear", _unconditional(breaker_row.clear)),
     ),
     Mutant(
+        "an answer closes a breaker for failures after it",
+        no_edit,
+        replace(STALE_ANSWER, kinds=frozenset({Fault.ACTION})),
+        ("pacing.breaker_row.clear", _whenever_it_failed),
+    ),
+    Mutant(
         "an answer ends a wait that began after it",
         no_edit,
         STALE_ANSWER,
@@ -486,7 +508,7 @@ MUTANTS = [
     Mutant(
         "a slot is never used up",
         no_edit,
-        replace(ONE_A_SLOT, deliveries=1),
+        ONE_SLOT,
         ("pacing.slot_row.take", _unconditional(slot_row.take)),
     ),
     Mutant(
@@ -497,7 +519,7 @@ MUTANTS = [
     Mutant(
         "used tokens are given back",
         text("HandBackEvents", "$called := $sum($append(0, $records.calls))", "$called := 0"),
-        ONE_A_SLOT,
+        ONE_SLOT,
     ),
     Mutant(
         "a token lasts as long as its batch",

@@ -261,10 +261,10 @@ class Promises:
         if len(records) < len(report.records):
             raise Broken(f"run{run.name} records one message twice")
         for _, message_id in run.batch:
-            self._recorded(state, message_id, records.get(message_id), report)
             deed = state.deeds[self.occurrences.index(self._occurrence_of(state, message_id))]
             if deed and deed.known == run.name and message_id in report.handed_back:
                 raise Broken(f"{message_id} is handed back, although run{run.name} has acted")
+            self._recorded(state, message_id, records.get(message_id), report)
 
     def _recorded(self, state: State, message_id: str, told: Told | None, report: Report) -> None:
         if told is None:

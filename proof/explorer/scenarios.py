@@ -6,6 +6,8 @@ from proof.explorer.clock import NOW_MS
 from proof.explorer.scenario import SENT_MS, Fault, Paced, Scenario, Sent
 
 _ORDINARY = frozenset({Fault.CRASH, Fault.ACTION, Fault.TWICE_AT_ONCE})
+# What a destination may do.
+_TROUBLE = frozenset({Fault.ACTION, Fault.ASKED_TO_WAIT})
 # These need the destination to ask for patience, or large bodies, and are walked through on their
 # own.
 _PATIENCE = (Fault.ASKED_TO_WAIT, Fault.OVERFLOW, Fault.PACING, Fault.UNREAD)
@@ -231,14 +233,14 @@ BOUNDED = [
     # Of other shapes.
     with_faults(TWO_SUBJECTS, Fault.ERROR, Fault.ASKED_TO_WAIT, faults=1),
     with_faults(TWO_EVENTS, Fault.ERROR, Fault.ANSWER_LOST, Fault.PIPE, faults=1),
-    with_faults(replace(ROUNDS, deliveries=1, kinds=frozenset({Fault.ACTION})), faults=1),
-    with_faults(replace(MIXED, deliveries=1), Fault.OVERFLOW, Fault.ERROR, Fault.PIPE, faults=1),
+    with_faults(replace(ROUNDS, deliveries=1, kinds=frozenset()), faults=1),
+    with_faults(replace(MIXED, deliveries=1), Fault.OVERFLOW, Fault.ERROR, faults=1),
     with_faults(OLD, faults=1),
     # With the breaker's row and the slots.
     with_faults(PACED, Fault.ASKED_TO_WAIT, faults=1),
-    with_faults(NEARLY_OPEN, faults=1),
-    with_faults(OPENING, faults=1),
-    with_faults(PROBING, Fault.ASKED_TO_WAIT, faults=1),
+    with_faults(replace(NEARLY_OPEN, kinds=_TROUBLE), faults=1),
+    with_faults(replace(OPENING, deliveries=1), faults=1),
+    with_faults(replace(PROBING, kinds=_TROUBLE), faults=1),
     with_faults(PACED, Fault.PACING, Fault.UNREAD, faults=1),
     with_faults(OWN_FUNCTION, faults=1),
     with_faults(replace(ONE_A_SLOT, deliveries=1), *_PATIENCE, faults=1),

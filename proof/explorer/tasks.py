@@ -48,6 +48,7 @@ PUT, UPDATE = "dynamodb:putItem", "dynamodb:updateItem"
 NOWHERE = Standing("", ())
 PLACE = ("pk", "sk")
 _RETRY_AFTER_SECONDS = 30
+_NO_FUNCTION = "does not act: no function is free"
 
 # What expressions came to, for every machine that has the same ones.
 EXPRESSIONS = Expressions(Library())
@@ -222,6 +223,7 @@ class Tasks:
         begun: list[Effect] = [Called(message_id, *_pace_of(position.variables(place)))]
         if self._notes_itself and not said:
             yield _good("calls", *begun), Said({"since": NOW_MS})
+            yield _bad(_NO_FUNCTION, Fault.ASKED_TO_WAIT), NO_FUNCTION_FREE
             return
         started_ms, begun = (said[0]["since"], []) if said else (NOW_MS, begun)
         told = f"acts with key {key}"
@@ -256,7 +258,8 @@ class Tasks:
             _bad(waits, Fault.ASKED_TO_WAIT, *begun, *limited),
             _raised("RateLimited", retryAfterSeconds=seconds),
         )
-        yield _bad("does not act: no function is free", Fault.ASKED_TO_WAIT), NO_FUNCTION_FREE
+        if not said:
+            yield _bad(_NO_FUNCTION, Fault.ASKED_TO_WAIT), NO_FUNCTION_FREE
         if self._notes_itself:
             yield _bad(f"{told}, which is not noted", Fault.PACING, *begun, acted), answer
             yield _bad(f"{silent}, which is not noted", Fault.PACING, *begun), _raised(failing)
