@@ -1,8 +1,10 @@
 """The state machine's definition as data: read once, placeholders filled in, states flattened."""
 
+import copy
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +40,12 @@ def definition_text(substitutions: Mapping[str, str] = SUBSTITUTIONS) -> str:
 
 
 def definition(substitutions: Mapping[str, str] = SUBSTITUTIONS) -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(definition_text(substitutions))
+    return copy.deepcopy(_loaded(definition_text(substitutions)))
+
+
+@cache
+def _loaded(text: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(text)
     return loaded
 
 
