@@ -60,9 +60,10 @@ SHORT_LEASE = replace(SLOW, name="a lease of 100 s", substitutions={"LeaseSecond
 ONE_BY_ONE = replace(COPIES, batch_size=1)
 ZOMBIES = with_faults(ONE_BY_ONE, Fault.ZOMBIE, faults=3)
 LATE = with_faults(ONE_BY_ONE, Fault.LATE, faults=2)
+ONCE_EACH = replace(ONE_BY_ONE, deliveries=1)
+LATE_ONCE = with_faults(ONCE_EACH, Fault.LATE, faults=2)
 LATE_IN_A_WINDOW = late_puts(WINDOW, faults=3)
 LATE_NEWEST = late_puts(NEWEST, faults=4)
-LATE_REPLAYED = with_faults(replace(REPLAYED, batch_size=1), Fault.LATE, faults=3)
 UNANSWERED = with_faults(COPIES, Fault.ANSWER_LOST, Fault.ERROR, faults=3)
 UNREADY = with_faults(TWO_SUBJECTS, Fault.OVERFLOW, faults=1)
 IN_ORDER = replace(TWO_EVENTS, deliveries=1, kinds=frozenset())
@@ -132,7 +133,7 @@ MUTANTS = [
     Mutant(
         "a lease that has not ended is taken over",
         without_guard("ClaimKey", 4, 2),
-        with_faults(ONE_BY_ONE, Fault.ZOMBIE, faults=2),
+        with_faults(ONCE_EACH, Fault.ZOMBIE, faults=2),
     ),
     Mutant(
         "a lease is not heeded",
@@ -359,10 +360,10 @@ MUTANTS = [
     # Completing and releasing.
     Mutant("complete is unconditional", without_condition("CompleteClaim"), ZOMBIES),
     Mutant("anybody completes", without_guard("CompleteClaim", 1, 1), ZOMBIES),
-    Mutant("complete in any status", without_guard("CompleteClaim", 1, 2), LATE_REPLAYED),
+    Mutant("complete in any status", without_guard("CompleteClaim", 1, 2), LATE_ONCE),
     Mutant("release is unconditional", without_condition("ReleaseClaim"), ZOMBIES),
     Mutant("anybody releases", without_guard("ReleaseClaim", 1, 1), ZOMBIES),
-    Mutant("release in any status", without_guard("ReleaseClaim", 1, 2), LATE),
+    Mutant("release in any status", without_guard("ReleaseClaim", 1, 2), LATE_ONCE),
     Mutant(
         "what is stale and cannot be marked is settled",
         goes("CloseStale", "SkipStale", "States.ALL"),
