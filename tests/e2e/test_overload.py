@@ -19,7 +19,9 @@ pytestmark = pytest.mark.embedded
 LIMIT, EVENTS = 360, 60
 ON_ITS_WAY_MS = 500
 ARRIVALS_A_SECOND = 10 * LIMIT / 60
-SAID = re.compile(r"limited to 360 a minute, (\d+) waiting, drained in about (\d+) minute")
+SAID = re.compile(
+    r"limited to 360 a minute, (\d+) waiting, drained in about (\d+) minute", re.IGNORECASE
+)
 
 
 @contextmanager

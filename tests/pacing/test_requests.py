@@ -211,9 +211,9 @@ def test_every_field_of_the_first_question_is_read() -> None:
     event = {"messageId": "a", "occurredAtMs": 4, "receives": 5, "sentAtMs": 6}
     asked = {"version": "1", "ask": "begin", "startedMs": 3, "deadlineMs": 7, "events": [event]}
     candidates = [payload.Candidate("a", 4, 5, 6)]
-    assert payload.read(asked) == payload.Begin(7, None, False, candidates)
+    assert payload.read(asked) == payload.Begin(3, 7, None, False, candidates)
     assert payload.read(asked | {"breaker": breaker, "breakerUnread": True}) == payload.Begin(
-        7, Row(1, 20, 2, 3, "ada"), True, candidates
+        3, 7, Row(1, 20, 2, 3, "ada"), True, candidates
     )
 
 
@@ -258,7 +258,9 @@ class Queue:
         failed = [one for one in request["Entries"] if one["ReceiptHandle"] == "receipt 11"]
         return {
             "Successful": [{"Id": one["Id"]} for one in request["Entries"] if one not in failed],
-            "Failed": [{"Id": one["Id"], "Message": "it is gone"} for one in failed],
+            "Failed": [
+                {"Id": one["Id"], "Code": "Gone", "Message": "it is gone"} for one in failed
+            ],
         }
 
     def get_queue_attributes(self, **request: Any) -> dict[str, Any]:
@@ -277,9 +279,7 @@ def test_return_times_are_set_ten_at_a_time_and_a_refusal_is_logged_and_not_clai
     asked = [(e["ReceiptHandle"], e["VisibilityTimeout"]) for part in queue.asked for e in part]
     assert asked == [(one.receipt, one.seconds) for one in returns]
     assert taken == {one.receipt for one in returns} - {"receipt 11"}
-    assert [record.getMessage() for record in caplog.records] == [
-        "a return time was refused: Gone"
-    ]
+    assert [record.getMessage() for record in caplog.records] == ["a return time was refused: Gone"]
 
 
 @pytest.mark.usefixtures("aws")
