@@ -19,9 +19,7 @@ pytestmark = pytest.mark.embedded
 LIMIT, EVENTS = 360, 60
 ON_ITS_WAY_MS = 500
 ARRIVALS_A_SECOND = 10 * LIMIT / 60
-SAID = re.compile(
-    r"limited to 360 a minute, (\d+) waiting, drained in about (\d+) minute", re.IGNORECASE
-)
+SAID = re.compile(r"(?i)limited to 360 a minute, (\d+) waiting, drained in about (\d+) minute")
 
 
 @contextmanager

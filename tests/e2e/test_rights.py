@@ -310,9 +310,7 @@ def ask_pacing(secured: Secured, *, breaker_unread: bool = False) -> Any:
     return json.loads(answer["Payload"].read())
 
 
-@pytest.mark.xfail(
-    reason="pacing answers nothing where the embedded AWS checks rights: to be judged"
-)
+@pytest.mark.xfail(reason="pacing answers nothing where rights are checked: to be judged")
 def test_pacing_sets_return_times_with_its_right_and_not_without(secured: Secured) -> None:
     def returns() -> int | None:
         event = customer_start()
@@ -332,9 +330,7 @@ def test_pacing_sets_return_times_with_its_right_and_not_without(secured: Secure
     restart(secured.aws, "PacingFunction")
 
 
-@pytest.mark.xfail(
-    reason="pacing answers nothing where the embedded AWS checks rights: to be judged"
-)
+@pytest.mark.xfail(reason="pacing answers nothing where rights are checked: to be judged")
 def test_pacing_reads_the_breaker_with_its_right_and_not_without(secured: Secured) -> None:
     assert ask_pacing(secured, breaker_unread=True)["allowed"] == ["m"]
     with without(secured.aws, "PacingRole", "dynamodb:GetItem"):
