@@ -26,13 +26,13 @@ class CountingAction:
         self.in_work: Counter[str] = Counter()  # executions that have a copy of the event
         self.lock = threading.Lock()
 
-    def act(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+    def invoke(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         time.sleep(0.3)
         key = payload["idempotencyKey"]
         with self.lock:
             self.acts[key] += 1
             self.met[key] = self.in_work[key] - 1
-        return {"version": "1", "result": "ACTED"}
+        return {"version": "2", "result": "ACTED", "calls": 1, "status": 200, "durationMs": 300}
 
 
 def copies(first: int, deliverer: int) -> list[Message]:
