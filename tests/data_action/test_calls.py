@@ -44,6 +44,13 @@ def test_the_row_of_an_event_is_found_from_the_destinations_log(either: Bench) -
     assert either.server.log[-1].headers["x-once-execution"] == "0f0f:1#m7"
 
 
+def test_a_destination_sees_what_is_sent_what_is_wanted_and_by_whom(either: Bench) -> None:
+    either.call()
+    sent = either.server.log[-1].headers
+    names = ("content-type", "accept", "user-agent")
+    assert [sent[name] for name in names] == ["application/json"] * 2 + ["genesys-once"]
+
+
 def test_no_owner_can_break_the_headers(either: Bench) -> None:
     either.call(execution="ü\r\nX-Evil: 1" + "x" * 1_000)
     sent = either.server.log[-1].headers

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import boto3
 import pytest
-from data_action import handler
+from data_action import handler, request
 from data_action.errors import NotConfigured
 from data_action.settings import Settings
 from moto import mock_aws
 
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
+from proof.template import TEMPLATE
 from tests.data_action.support import BUCKET, MAPPING, TABLE, event, now_ms, payload
 
 
@@ -185,3 +186,16 @@ def test_the_addresses_of_a_region(host: str, login: str, api: str) -> None:
 
 def test_the_mapping_we_ship_lies_where_the_function_looks() -> None:
     assert (handler._MAPPINGS / "actions.toml") == MAPPING
+
+
+def test_a_note_that_hangs_leaves_time_to_answer() -> None:
+    config = handler._NOTES
+    waited_s = config.retries["total_max_attempts"] * (config.connect_timeout + config.read_timeout)
+    assert waited_s * 1000 < request._ANSWER_MARGIN_MS
+
+
+def test_a_secret_that_hangs_is_said_before_the_function_ends() -> None:
+    config = handler._AWS
+    waited_s = config.retries["total_max_attempts"] * (config.connect_timeout + config.read_timeout)
+    timing = TEMPLATE["Mappings"]["Timing"]["production"]
+    assert waited_s + request._ANSWER_MARGIN_MS / 1000 < timing["Action"]

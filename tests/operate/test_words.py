@@ -5,6 +5,8 @@ import re
 
 import pytest
 from enrichment.elements import ParkedReason, RetryReason
+from enrichment.families import BY_TOPIC
+from enrichment.topics import family_name
 
 from once.operate import phrases as words
 from once.project import ROOT
@@ -45,6 +47,31 @@ from proof.definition.asl import definition
 )
 def test_an_event_in_words(family: str, sk: str, said: str) -> None:
     assert words.event(family, f"org/conversation/c1/{sk}") == said
+
+
+@pytest.mark.parametrize("family", words._FAMILIES)
+def test_a_family_that_has_words_of_its_own_is_one_that_exists(family: str) -> None:
+    assert family in {*map(family_name, BY_TOPIC), "conversation.status.change", "agent.state"}
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(0, "0 events"), (1, "1 event"), (2, "2 events"), (12_345, "12,345 events")]
+)
+def test_a_number_of_events(count: int, said: str) -> None:
+    assert words.events(count) == said
+
+
+def test_a_moment_is_written_in_utc_with_its_milliseconds() -> None:
+    assert words.moment(1_741_770_000_123) == "2025-03-12 09:00:00.123"
+    assert words.clock(1_741_770_000_000) == "09:00:00.000"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [(None, ""), ("NOT_JSON", "its text is not JSON"), ("A_NEW_ONE", "a new one")],
+)
+def test_a_reason_in_words(code: str | None, said: str) -> None:
+    assert words.reason(code) == said
 
 
 QUOTED = re.compile(r"""['"]([A-Z]+(?:_[A-Z]+)*)['"]""")

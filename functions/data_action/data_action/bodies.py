@@ -11,7 +11,6 @@ from .errors import NotConfigured, Rejected, TooLate
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-_ABSENT = {"NoSuchKey", "404"}
 _REFUSED = {"AccessDenied", "NoSuchBucket", "PermanentRedirect", "InvalidAccessKeyId"}
 
 
@@ -33,7 +32,7 @@ class Bodies:
             return json.loads(answer["Body"].read())
         except ClientError as error:
             code = error.response.get("Error", {}).get("Code", "")
-            if code in _ABSENT:
+            if code == "NoSuchKey":
                 raise Rejected("the event's body is no longer in the overflow bucket") from None
             if code in _REFUSED:
                 raise NotConfigured(f"the overflow bucket could not be read ({code})") from None

@@ -1,0 +1,90 @@
+"""What lies in a dead end, by why it is there."""
+
+import io
+from dataclasses import dataclass
+
+import pytest
+
+from once.errors import OnceError
+from once.operate.groups import counts, groups, refuse, source_of, strangers, table
+from once.screen import put, screen
+
+
+@dataclass
+class Lying:
+    since_ms: int
+    reason: str = "REJECTED"
+    detail: str | None = "answered 422"
+    family: str | None = "user.presence"
+    source: str | None = "sales"
+
+    @property
+    def why(self) -> tuple[str, str | None]:
+        return self.reason, self.detail
+
+    def is_called(self, name: str) -> bool:
+        return name == str(self.since_ms)
+
+
+def test_what_lies_there_for_one_reason_is_one_group_with_its_first_and_last() -> None:
+    (group,) = groups([Lying(5_000), Lying(2_000), Lying(9_000)])
+    assert (group.reason, group.detail) == ("REJECTED", "answered 422")
+    assert (group.family, group.source) == ("user.presence", "sales")
+    assert (group.count, group.first_ms, group.last_ms) == (3, 2_000, 9_000)
+
+
+@pytest.mark.parametrize("differs", ["reason", "detail", "family", "source"])
+def test_whatever_differs_parts_the_groups(differs: str) -> None:
+    assert len(groups([Lying(1), Lying(2, **{differs: "other"})])) == 2  # type: ignore[arg-type]
+
+
+def test_the_largest_group_comes_first_and_of_equal_ones_the_oldest() -> None:
+    found = [Lying(3, "A"), Lying(2, "B"), Lying(4, "C"), Lying(5, "C")]
+    assert [group.reason for group in groups(found)] == ["C", "B", "A"]
+
+
+def test_a_table_of_groups_shows_how_many_why_of_what_and_since_when() -> None:
+    many = [Lying(0), *[Lying(7_200_000)] * 1_233]
+    bare = Lying(10_790_000, "NOT_JSON", None, None, None)
+    console = screen()
+    console.file, console.width = io.StringIO(), 120
+    put(console, table(groups([*many, bare]), 10_800_000))
+    head, first, second = console.file.getvalue().splitlines()
+    assert head.split() == ["events", "reason", "family", "source", "first", "last"]
+    assert " ".join(first.split()) == "1,234 REJECTED: answered 422 user.presence sales 3 h 60 min"
+    assert " ".join(second.split()) == "1 NOT_JSON 10 s 10 s"
+
+
+def test_before_an_act_each_reason_is_counted_and_put_in_words() -> None:
+    assert list(counts([Lying(1, "NOT_JSON"), Lying(2), Lying(3)])) == [
+        "2 REJECTED: the destination refused it for good",
+        "1 NOT_JSON: its text is not JSON",
+    ]
+    assert list(counts([Lying(1, "ACTED")])) == ["1 ACTED"]
+
+
+def test_a_name_that_fits_nothing_is_found_and_nothing_is_done() -> None:
+    found = [Lying(1), Lying(2)]
+    assert strangers(None, found) == []
+    assert strangers(["2", "typo", "1"], found) == ["typo"]
+    refuse([], "parked")
+    with pytest.raises(OnceError, match=r"nothing of typo, other in it.*\n.*once parked list"):
+        refuse(["typo", "other"], "parked")
+
+
+@pytest.mark.parametrize(
+    ("element", "source"),
+    [
+        ({"trace": {"source": "aws.partner/genesys.com/cloud/org/sales"}}, "sales"),
+        ({"trace": {"source": "sales"}}, "sales"),
+        ({"trace": {"source": ""}}, None),
+        ({"trace": {"source": 7}}, None),
+        ({"trace": {}}, None),
+        ({"trace": None}, None),
+        ({}, None),
+    ],
+)
+def test_the_integration_that_sent_it_is_the_last_part_of_its_source(
+    element: dict[str, object], source: str | None
+) -> None:
+    assert source_of(element) == source
