@@ -32,7 +32,8 @@ COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Pow: ast.Mult,
     ast.LShift: ast.RShift,
 }
-SAID_NOT_DONE = frozenset({"description", "help", "title"})
+# For readers and type checkers: a program does the same without them.
+SAID_NOT_DONE = frozenset({"description", "frozen", "help", "title"})
 ONLY_TYPES = frozenset({"Annotated", "Literal", "TypeVar", "TypeAlias", "cast"})
 NO_CODE = (
     ast.Import,
@@ -61,12 +62,14 @@ def mutants(file: str, source: str) -> list[Mutant]:
     lines = source.splitlines()
     found = []
     for owner, field, index, node in _places(tree):
-        for replacement in _replacements(node):
+        for replacement, left_out in _replacements(node):
             _put(owner, field, index, replacement)
             module = ast.unparse(ast.fix_missing_locations(tree))
             _put(owner, field, index, node)
-            line: int = node.lineno  # type: ignore[attr-defined]
+            line: int = (left_out or node).lineno  # type: ignore[attr-defined]
             change = f"{_said(node)} -> {_said(replacement)}"
+            if left_out is not None:
+                change = f"without {_said(left_out)}"
             found.append(Mutant(file, line, lines[line - 1].strip(), change, module))
     return found
 
@@ -111,7 +114,25 @@ def _is_prose(node: ast.AST) -> bool:
     return False
 
 
-def _replacements(node: ast.AST) -> Iterator[ast.AST]:
+def _replacements(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | None]]:
+    """What may stand in its place, and the part of it that was left out, if one was."""
+    match node:
+        case ast.Call(keywords=keywords):
+            for index, keyword in enumerate(keywords):
+                if keyword.arg and not _is_prose(keyword):
+                    yield _changed(node, keywords=_without(keywords, index)), keyword
+        case ast.Dict(keys=keys, values=values) if len(keys) > 1:
+            for index, key in enumerate(keys):
+                left = {"keys": _without(keys, index), "values": _without(values, index)}
+                yield _changed(node, **left), key or values[index]
+        case ast.List(elts=elements) | ast.Set(elts=elements) if len(elements) > 1:
+            for index, element in enumerate(elements):
+                yield _changed(node, elts=_without(elements, index)), element
+    for other in _others(node):
+        yield other, None
+
+
+def _others(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.Compare(ops=ops):
             for index, op in enumerate(ops):
@@ -130,14 +151,9 @@ def _replacements(node: ast.AST) -> Iterator[ast.AST]:
             yield _changed(node, value=f"XX{value}")
         case ast.Constant(value=bytes(value)):
             yield _changed(node, value=b"XX" + value)
-        case ast.Call():
-            yield from _of_a_call(node)
-        case ast.Dict(keys=keys, values=values) if len(keys) > 1:
-            for index in range(len(keys)):
-                yield _changed(node, keys=_without(keys, index), values=_without(values, index))
-        case ast.List(elts=elements) | ast.Set(elts=elements) if len(elements) > 1:
-            for index in range(len(elements)):
-                yield _changed(node, elts=_without(elements, index))
+        case ast.Call(args=[first, second, *rest]):
+            if not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred):
+                yield _changed(node, args=[second, first, *rest])
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
             if not isinstance(test, ast.Compare | ast.UnaryOp):
                 yield _changed(node, test=ast.UnaryOp(ast.Not(), test))
@@ -149,14 +165,6 @@ def _replacements(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Pass()
         case ast.Delete():
             yield ast.Pass()
-
-
-def _of_a_call(call: ast.Call) -> Iterator[ast.AST]:
-    if len(call.args) > 1 and not any(isinstance(one, ast.Starred) for one in call.args[:2]):
-        yield _changed(call, args=[call.args[1], call.args[0], *call.args[2:]])
-    for index, keyword in enumerate(call.keywords):
-        if keyword.arg and not _is_prose(keyword):
-            yield _changed(call, keywords=_without(call.keywords, index))
 
 
 def _changed(node: ast.AST, **fields: object) -> ast.AST:

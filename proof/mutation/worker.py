@@ -69,23 +69,19 @@ class Chosen:
 
     def __init__(self, tests: list[str]) -> None:
         self.order = {test: index for index, test in enumerate(tests)}
-        self.failed = ""
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if item.nodeid in self.order]
         items.sort(key=lambda item: self.order[item.nodeid])
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed:
-            self.failed = report.nodeid
-
 
 def watched(request: dict[str, Any]) -> dict[str, Any]:
     watch = Watch(request["files"])
     threading.settrace(watch.trace)
     sys.settrace(watch.trace)
-    _pytest(watch, request["tests"], "-m", "not embedded", *request["without"])
+    options = ("-m", "not embedded", "--continue-on-collection-errors", *request["without"])
+    _pytest(watch, request["tests"], *options)
     sys.settrace(None)
     for test in watch.tests.values():
         test["lines"] = sorted(test["lines"])
@@ -93,10 +89,10 @@ def watched(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def judged(request: dict[str, Any]) -> dict[str, Any]:
-    chosen = Chosen(request["order"])
     resource.setrlimit(resource.RLIMIT_CPU, (request["used"], request["used"] + 5))
-    code = _pytest(chosen, request["tests"], "-x")
-    return {"verdict": "survived" if code == pytest.ExitCode.OK else "killed", "by": chosen.failed}
+    code = _pytest(Chosen(request["order"]), request["tests"], "-x")
+    unseen = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+    return {"verdict": "survived" if code in unseen else "killed"}
 
 
 def _pytest(plugin: object, tests: list[str], *options: str) -> int:
@@ -143,7 +139,7 @@ def main() -> None:
             sys.dont_write_bytecode = True
             try:
                 file.write_text(request["module"])
-                answer = forked(judged, request) or {"verdict": "timed out", "by": ""}
+                answer = forked(judged, request) or {"verdict": "timed out"}
             finally:
                 file.write_bytes(source)
         print(json.dumps(answer), flush=True)

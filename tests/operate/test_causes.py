@@ -65,3 +65,8 @@ def test_what_stood_for_itself_has_no_cause(outcome: str, reason: str) -> None:
 
 def test_every_cause_is_put_in_words() -> None:
     assert set(MEANING) == set(Cause)
+
+
+def test_the_code_of_a_cause_is_its_name() -> None:
+    """Whoever reads `once explain --json` relies on it."""
+    assert [cause.value for cause in Cause] == [cause.name for cause in Cause]

@@ -275,3 +275,24 @@ def test_what_was_opened_on_purpose_shows_when_and_both_keys() -> None:
         "somebody opened it on purpose on 1970-01-01 00:08:20 UTC (once forget): it acted again, "
         "as a new one"
     )
+
+
+def test_a_copy_collapsed_into_a_parked_event_is_no_event_of_its_own() -> None:
+    event = only(
+        tell(
+            [
+                record("m1", "PARKED", "REJECTED", 1_000),
+                record("m2", "PARKED", "COLLAPSED", 1_001, copyOf="m1"),
+            ],
+            [],
+            NOW,
+        )
+    )
+    assert event.verdict == "parked: the destination refused it for good"
+    assert "in the same batch" in event.messages[1].text
+
+
+def test_of_messages_logged_at_the_same_moment_the_one_that_acted_comes_first() -> None:
+    copy = record("m0", "DUPLICATE", "SAME_KEY", 4_000, because="run#m1")
+    event = only(tell([copy, record("m1", "PROCESSED", "ACTED", 4_000)], [claim()], NOW))
+    assert [message.message_id for message in event.messages] == ["m1", "m0"]
