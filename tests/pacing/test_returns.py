@@ -54,6 +54,7 @@ def test_the_backlog_of_an_outage_returns_in_the_order_it_came() -> None:
     first, later = (delay("BREAKER_OPEN", age_ms, row, u=0) for age_ms in (HOUR, HOUR // 2))
     assert first == 4 * MINUTE + HOUR / 100
     assert later == first + HOUR / 2 / 25
+    assert delay("BREAKER_OPEN", HOUR, row, u=1) == first + 10_000
 
 
 def test_an_event_of_before_the_outage_goes_by_its_own_age_but_not_into_the_pause() -> None:
