@@ -60,7 +60,7 @@ PACKAGES = {
     "operate": Package(
         tuple(
             f"once/operate/{name}.py"
-            for name in ("canaries", "causes", "claims", "groups", "phrases", "refusals", "story")
+            for name in ("canaries", "causes", "groups", "phrases", "refusals", "story")
         ),
         ("tests/operate",),
         0.8,
@@ -133,16 +133,11 @@ class Coverage:
         return cls(passed, collecting, tuple(sorted(answer.keys() - passed.keys())))
 
     def tests_of(self, mutant: Mutant) -> list[str]:
-        """Quick ones first. What runs while the tests are loaded concerns all that use the file."""
+        """Quick ones first. What runs while the tests are loaded may concern any of them."""
         place = (mutant.file, mutant.line)
         covering = [name for name, test in self.tests.items() if place in test["lines"]]
         if place in self.collecting or not covering:
-            using = [
-                name
-                for name, test in self.tests.items()
-                if any(file == mutant.file for file, _ in test["lines"])
-            ]
-            covering = using or list(self.tests)
+            covering = list(self.tests)
         return sorted(covering, key=lambda name: float(self.tests[name]["used"]))
 
 

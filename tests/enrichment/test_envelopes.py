@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from enrichment.contract import FIRST_SENT
 from enrichment.keys import idempotency_key
+from enrichment.normalise import normalise
 
 from tests.enrichment.examples import (
     CONVERSATION,
@@ -307,3 +308,10 @@ def test_a_redelivered_message_becomes_the_same_element() -> None:
     (one,), (other,) = elements(first), elements(second)
     assert (other["receiptHandle"], other["receives"]) == ("another", 17)
     assert other == {**one, "receiptHandle": "another", "receives": 17}
+
+
+@pytest.mark.parametrize("text", [json.dumps(EVENT), "no JSON"])
+def test_a_message_looked_at_alone_is_the_element_of_its_batch(text: str) -> None:
+    """`once dead-letters` shows what the enrichment would have made of it."""
+    (one,) = elements(record(text))
+    assert normalise(record(text)) == one
