@@ -34,7 +34,7 @@ _PATIENCE_SECONDS = 300
 
 class Progress:
     def __init__(self) -> None:
-        self._told_at = 0.0
+        self._said_at = 0.0
         self._settled, self._moved_at = -1, 0.0
 
     def step(self, what: str) -> None:
@@ -49,19 +49,19 @@ class Progress:
                 f"{standing.settled} of {total} settled, and none in {_PATIENCE_SECONDS} s. "
                 "If only what always fails is left, send more events, or allow fewer tries."
             )
-        if time.monotonic() - self._told_at > _TELL_SECONDS:
-            self._told_at = time.monotonic()
+        if time.monotonic() - self._said_at > _TELL_SECONDS:
+            self._said_at = time.monotonic()
             print(f"  {standing.settled} of {total} settled", flush=True)
 
 
 def result(seed: int, stream: Stream, report: Report, verdict: Verdict) -> dict[str, Any]:
     faults = Faults.read(CHAOS)
-    told = asdict(verdict)
+    said = asdict(verdict)
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "seed": seed,
         "lines": report.received,
-        "happenings": len(set(stream.told)),
+        "happenings": len(set(stream.said)),
         "poison": len(stream.poisoned),
         "givenUp": sum(line.reason == "GAVE_UP" for line in report.events),
         "hangingCalls": HANGING,
@@ -78,13 +78,13 @@ def result(seed: int, stream: Stream, report: Report, verdict: Verdict) -> dict[
         "parked": len(verdict.parked),
         "askedAgainAfterALostAnswer": verdict.repeated,
         "deadLetters": verdict.dead,
-        "lost": told["lost"],
-        "actedTwice": told["acted_twice"],
-        "staleOverNewer": told["stale_over_newer"],
+        "lost": said["lost"],
+        "actedTwice": said["acted_twice"],
+        "staleOverNewer": said["stale_over_newer"],
         "withoutAReason": {
-            "stale": told["stale_for_nothing"],
-            "parked": told["parked_for_nothing"],
-            "dead": told["dead_for_nothing"],
+            "stale": said["stale_for_nothing"],
+            "parked": said["parked_for_nothing"],
+            "dead": said["dead_for_nothing"],
         },
         "seconds": report.seconds,
     }

@@ -101,10 +101,10 @@ class Run:
         found = set()
         for group in LOG_GROUPS:
             for text in self._texts(group):
-                told = json.loads(text) if text.startswith('{"_aws"') else {}
-                for directive in told.get("_aws", {}).get("CloudWatchMetrics", []):
+                metric = json.loads(text) if text.startswith('{"_aws"') else {}
+                for directive in metric.get("_aws", {}).get("CloudWatchMetrics", []):
                     for dimensions in directive["Dimensions"]:
-                        values = tuple(told[name] for name in dimensions)
+                        values = tuple(metric[name] for name in dimensions)
                         found |= {(*values, metric["Name"]) for metric in directive["Metrics"]}
         return len(found)
 
@@ -203,26 +203,26 @@ def measure(run: Run, slow: Callable[[], AbstractContextManager[None]]) -> dict[
         "held": of_held,
         "collapsed": of_collapsed,
     }
-    mixed, told = mixed_run(list(take)[: BATCH * BATCHES * 8 // 10])
-    return {"parts": parts, "check": check(run(mixed), parts, told)}
+    mixed, mix = mixed_run(list(take)[: BATCH * BATCHES * 8 // 10])
+    return {"parts": parts, "check": check(run(mixed), parts, mix)}
 
 
 def mixed_run(unique: Bodies) -> tuple[list[Bodies], Counter[str]]:
     """One in five is a copy: one of the same batch, one of a batch that is done."""
     batches: list[Bodies] = []
-    told: Counter[str] = Counter()
+    mix: Counter[str] = Counter()
     for own in in_batches(unique, BATCH - 2):
         done = [batches[-2 * WORKERS][0]] if len(batches) >= 2 * WORKERS else []
         batches.append([*own, own[0], *done])
-        told.update(batch=1, unique=len(own), collapsed=1, copy=len(done))
-    return batches, told
+        mix.update(batch=1, unique=len(own), collapsed=1, copy=len(done))
+    return batches, mix
 
 
-def check(counted: Counts, parts: dict[str, Counts], told: Counter[str]) -> dict[str, Any]:
+def check(counted: Counts, parts: dict[str, Counts], mix: Counter[str]) -> dict[str, Any]:
     """How far the sum of the parts is from a run in which all of them occur."""
-    summed = {n: sum(told[part] * parts[part][n] for part in parts) for n in counted}
+    summed = {n: sum(mix[part] * parts[part][n] for part in parts) for n in counted}
     return {
-        "messages": told.total() - told["batch"],
+        "messages": mix.total() - mix["batch"],
         "counted": counted,
         "summed": {name: round(value, 1) for name, value in summed.items()},
         "off": {n: round(abs(summed[n] / counted[n] - 1), 4) for n in counted if counted[n]},

@@ -40,7 +40,7 @@ def scenarios() -> Iterator[dict[str, Any]]:
             "faultsAtMost": None if scenario.faults == WITHOUT_END else scenario.faults,
             "deliveriesOfEach": scenario.deliveries,
             "tickSeconds": scenario.tick_seconds,
-            **_told(found),
+            **_said(found),
         }
 
 
@@ -48,18 +48,18 @@ def mutants() -> Iterator[dict[str, Any]]:
     for mutant in MUTANTS:
         found = mutant.explored()
         implied = {"implied": IMPLIED[mutant.name]} if mutant.name in IMPLIED else {}
-        yield {"name": mutant.name, **implied, **_told(found)}
+        yield {"name": mutant.name, **implied, **_said(found)}
 
 
-def _told(found: Found) -> dict[str, Any]:
-    told = {
+def _said(found: Found) -> dict[str, Any]:
+    said = {
         "states": found.states,
         "moves": found.moves,
         "depth": found.depth,
         "seconds": found.seconds,
         "complete": found.complete,
     }
-    return told | ({"broken": str(found).splitlines()} if found.broken else {})
+    return said | ({"broken": str(found).splitlines()} if found.broken else {})
 
 
 def walks() -> dict[str, Any]:

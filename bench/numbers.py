@@ -617,7 +617,7 @@ def main() -> int:
     for path in found:
         print(f"{path.relative_to(ROOT)} differs from bench/results.", file=sys.stderr)
     if found:
-        print("Write it anew: python -m bench.numbers", file=sys.stderr)
+        print("Write it again: python -m bench.numbers", file=sys.stderr)
     return 1 if found else 0
 
 

@@ -39,11 +39,11 @@ def _note(**what: Any) -> None:
 
 def _strikes(fault: str, message_id: str) -> bool:
     try:
-        told = json.loads(FAULTS.read_text())
+        said = json.loads(FAULTS.read_text())
     except FileNotFoundError:
         return False
     with _lock:
-        if message_id not in told.get(fault, ()) or (fault, message_id) in _done:
+        if message_id not in said.get(fault, ()) or (fault, message_id) in _done:
             return False
         _done.add((fault, message_id))
         return True

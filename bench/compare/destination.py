@@ -21,7 +21,7 @@ class Act:
     """`told_ms` is when it happened, as the caller says; `key` what it calls it by."""
 
     happening: Happening
-    told_ms: int | None
+    said_ms: int | None
     key: str
 
 
@@ -39,21 +39,21 @@ class Destination(GenesysServer):
                 self._known[content][message.happening.at_ms] = message.happening
         self._guard = threading.Lock()
 
-    def happening(self, topic: str, body: object, told_ms: int | None) -> Happening | None:
+    def happening(self, topic: str, body: object, said_ms: int | None) -> Happening | None:
         """A body that tells no time may stand for several: then the time told decides."""
         alike = self._known.get(fingerprint(topic, body))
         if not alike:
             return None
-        if told_ms in alike:
-            return alike[told_ms]
+        if said_ms in alike:
+            return alike[said_ms]
         acted = {act.happening.name for act in self.acts}
         waiting = [h for h in alike.values() if h.name not in acted]
         return (waiting or list(alike.values()))[0]
 
     def answer(self, entry: Received) -> Reply:
-        told = entry.body.get("occurredAtMs")
+        said = entry.body.get("occurredAtMs")
         with self._guard:
-            happening = self.happening(entry.body["topic"], entry.body["body"], told)
+            happening = self.happening(entry.body["topic"], entry.body["body"], said)
             if happening is None:
                 return Reply()  # what only warms up
             number = self.calls[happening.name]
@@ -67,5 +67,5 @@ class Destination(GenesysServer):
         if reply.act:
             key = entry.headers.get("idempotency-key", "")
             with self._guard:
-                self.acts.append(Act(happening, told, key))
+                self.acts.append(Act(happening, said, key))
         return reply

@@ -111,7 +111,7 @@ class Feed:
         with self._lock:
             for message in received:
                 if message["Body"] in self._known and message["MessageId"] not in self._deleted:
-                    # It may be a fresh message in place of one that was put off.
+                    # It may have been handed back, and seen again since.
                     self._open[message["MessageId"]] = self._known[message["Body"]].name
         for batch in self._batches(received):
             self._start(batch)

@@ -84,13 +84,13 @@ class World:
         if self._trouble.strikes(DIES_BEFORE_ACT, self._current):
             raise Killed
         detail = event.get("detail", event)
-        told = {"topic": detail["topicName"], "body": detail["eventBody"]}
+        said = {"topic": detail["topicName"], "body": detail["eventBody"]}
         moment = happened_ms(event)
         if moment is not None:
-            told["occurredAtMs"] = moment
+            said["occurredAtMs"] = moment
         try:
             answer = self._http.request(
-                "POST", self._url, json=told, headers={"Idempotency-Key": key}, timeout=10
+                "POST", self._url, json=said, headers={"Idempotency-Key": key}, timeout=10
             )
         except urllib3.exceptions.HTTPError as error:
             raise ActionError(str(error)) from error

@@ -40,7 +40,7 @@ MAX_RECEIVES = 5
 VISIBILITY_SECONDS = 22  # as the template's Timing=fast
 PATIENCE_SECONDS = 50
 TOGETHER = 3  # rivals at a time
-LANES = 5  # that one execution works on at once
+AT_ONCE = 5  # that one execution works on at once
 WARM_UP = (1, 2, 3, 3)  # batches at once
 
 Result = dict[str, Any]
@@ -147,7 +147,7 @@ def _run_ours(
     }
     lock = threading.Lock()
 
-    def told(message: Message, message_id: str) -> None:
+    def said(message: Message, message_id: str) -> None:
         fault = message.happening.fault
         if fault in struck:
             with lock:
@@ -156,7 +156,7 @@ def _run_ours(
 
     feed = Feed(sqs, url, deliver, known, seed=seed)
     began = time.monotonic()
-    left = feed.run(_messages(sent), lambda m: {"MessageBody": m.body}, told, PATIENCE_SECONDS)
+    left = feed.run(_messages(sent), lambda m: {"MessageBody": m.body}, said, PATIENCE_SECONDS)
     seconds = time.monotonic() - began
     pipe.stop()
     store = bench_stack.Seen.read(stack.aws).store[before:]
@@ -180,10 +180,10 @@ def _warm_up(
     sqs, url = stack.client("sqs"), stack.outputs["EventQueueUrl"]
     centre = Centre(seed + 1)
     for workers in WARM_UP:
-        events = (centre.conversation("acd.start", START_MS) for _ in range(workers * LANES))
+        events = (centre.conversation("acd.start", START_MS) for _ in range(workers * AT_ONCE))
         bench_stack.send(sqs, url, [text(event) for event in events])
         batches = [
-            sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=LANES)["Messages"]
+            sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=AT_ONCE)["Messages"]
             for _ in range(workers)
         ]
         with ThreadPoolExecutor(workers) as pool:

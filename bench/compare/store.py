@@ -109,9 +109,9 @@ def redis_server() -> Iterator[str]:
 def version(socket: str) -> str:
     """The server's name and number."""
     with Valkey(unix_socket_path=socket) as client:
-        told = client.info("server")
-    name = str(told.get("server_name", "redis")).title()
-    return f"{name} {told.get('valkey_version') or told['redis_version']}"
+        said = client.info("server")
+    name = str(said.get("server_name", "redis")).title()
+    return f"{name} {said.get('valkey_version') or said['redis_version']}"
 
 
 def _wait_until_ready(socket: str) -> None:

@@ -26,12 +26,12 @@ STORE_ANSWER_LOST = "store-answer-lost"
 
 @dataclass
 class Happening:
-    """`lane` is what the newest state replaces, where only that counts."""
+    """`latest_by` is what the newest state replaces, where only that counts."""
 
     stream: str
     number: int
     at_ms: int
-    lane: str | None = None
+    latest_by: str | None = None
     replies: tuple[Any, ...] = ()  # of the destination, before it does as it is asked
     refused: bool = False  # by the destination, for good: then it must be kept for a person
     fault: str | None = None
@@ -137,7 +137,7 @@ def _state_again(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
         for turn, joined in enumerate((True, False, True)):
             then = at + turn * 3_000
             event = centre.membership(user, joined, then)
-            stream.happens(event, then, number * 30 + turn * 3_000, lane=user)
+            stream.happens(event, then, number * 30 + turn * 3_000, latest_by=user)
     return stream
 
 
@@ -159,7 +159,7 @@ def _out_of_order(centre: Centre, random: Random) -> Stream:
         random.shuffle(states)
         for turn, (then, state) in enumerate(states):
             event = centre.presence(user, state, then)
-            stream.happens(event, then, number * 30 + turn * 700, lane=user)
+            stream.happens(event, then, number * 30 + turn * 700, latest_by=user)
         conversation, session = centre.id(), centre.id()
         for turn, suffix in enumerate(("customer.end", "customer.start")):
             then = at + 5_000 * (1 - turn)
@@ -247,7 +247,7 @@ def _returns(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
         for turn, joined in enumerate((True, False, True)):
             then = at + turn * 200
             event = centre.membership(user, joined, then)
-            stream.happens(event, then, number * 30 + turn * 200, lane=user)
+            stream.happens(event, then, number * 30 + turn * 200, latest_by=user)
     return stream
 
 

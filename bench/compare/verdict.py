@@ -36,10 +36,10 @@ def judge(
     for act in own:
         by_happening[act.happening.name].append(act)
     for happening in stream.happenings:
-        told = by_happening[happening.name]
-        verdict.acted_twice += max(0, len(told) - 1)
-        verdict.acted_twice_told_apart += max(0, len({act.key for act in told}) - 1)
-        if not told and not _rightly_left(happening, own, kept):
+        said = by_happening[happening.name]
+        verdict.acted_twice += max(0, len(said) - 1)
+        verdict.acted_twice_told_apart += max(0, len({act.key for act in said}) - 1)
+        if not said and not _rightly_left(happening, own, kept):
             if happening.fault or happening.name in troubled:
                 verdict.lost += 1
             else:
@@ -52,22 +52,22 @@ def _rightly_left(happening: Happening, acts: Sequence[Act], kept: Collection[st
     """Kept for a person or a later try; or overtaken, where only the newest state counts."""
     if happening.name in kept:
         return True
-    return happening.lane is not None and any(
-        act.happening.lane == happening.lane and act.happening.at_ms > happening.at_ms
+    return happening.latest_by is not None and any(
+        act.happening.latest_by == happening.latest_by and act.happening.at_ms > happening.at_ms
         for act in acts
     )
 
 
 def _count_overwrites(acts: Sequence[Act], verdict: Verdict) -> None:
     newest: dict[str, int] = {}
-    newest_told: dict[str, int] = {}
+    newest_said: dict[str, int] = {}
     for act in acts:
-        lane, at_ms = act.happening.lane, act.happening.at_ms
-        if lane is None:
+        latest_by, at_ms = act.happening.latest_by, act.happening.at_ms
+        if latest_by is None:
             continue
-        stale = at_ms < newest.get(lane, 0)
-        told_ms = at_ms if act.told_ms is None else act.told_ms
+        stale = at_ms < newest.get(latest_by, 0)
+        said_ms = at_ms if act.said_ms is None else act.said_ms
         verdict.stale_overwrites += stale
-        verdict.stale_overwrites_compared += stale and told_ms >= newest_told.get(lane, 0)
-        newest[lane] = max(at_ms, newest.get(lane, 0))
-        newest_told[lane] = max(told_ms, newest_told.get(lane, 0))
+        verdict.stale_overwrites_compared += stale and said_ms >= newest_said.get(latest_by, 0)
+        newest[latest_by] = max(at_ms, newest.get(latest_by, 0))
+        newest_said[latest_by] = max(said_ms, newest_said.get(latest_by, 0))

@@ -76,13 +76,13 @@ def _inner(said: Event, name: str, field: str) -> Any:
 
 
 def happened_ms(event: Event) -> int | None:
-    """The time of the event itself, else when it was published, where that is told."""
+    """The time of the event itself, else when it was published, where that is stamp."""
     said = body(event)
-    told = said.get("eventTime") or said.get("modifiedDate") or detail(event).get("timestamp")
+    stamp = said.get("eventTime") or said.get("modifiedDate") or detail(event).get("timestamp")
     try:
-        if isinstance(told, str):
-            return round(datetime.fromisoformat(told).timestamp() * 1000)
-        return None if told is None else int(told)
+        if isinstance(stamp, str):
+            return round(datetime.fromisoformat(stamp).timestamp() * 1000)
+        return None if stamp is None else int(stamp)
     except (TypeError, ValueError, OverflowError):
         return None
 

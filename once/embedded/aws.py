@@ -205,12 +205,12 @@ def _spawn(root: Path, port: int, faults: Faults | None) -> Popen[bytes]:
         "NO_PROXY": LOOPBACK,
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    program, told = "server.py", []
+    program, arguments = "server.py", []
     if faults is not None:
-        program, told = "faulty_server.py", [faults.model_dump_json(), str(root / _HAPPENED)]
+        program, arguments = "faulty_server.py", [faults.model_dump_json(), str(root / _HAPPENED)]
     server = str(Path(__file__).with_name(program))
     log = root / "aws.log"
-    return child.start(server, *told, env=environment, log=log, cwd=root, remove=root)
+    return child.start(server, *arguments, env=environment, log=log, cwd=root, remove=root)
 
 
 def _free_port() -> int:

@@ -6,7 +6,7 @@ from threading import Thread
 from typing import Any
 
 from once.embedded.pipe import InvocationError, Observer, PipeRunner, Record
-from once.run.faults import Dice
+from once.run.faults import Draws
 
 _SECOND_DELIVERY_SECONDS = 2
 
@@ -18,18 +18,18 @@ class FaultyPipe(PipeRunner):
         self,
         client: Callable[[str], Any],
         pipe_name: str,
-        dice: Dice,
+        draws: Draws,
         *,
         observer: Observer | None = None,
     ) -> None:
         super().__init__(client, pipe_name, observer=observer)
-        self._dice = dice
+        self._draws = draws
 
     def _run_guarded(self, messages: list[dict[str, Any]]) -> None:
         again: list[dict[str, Any]] = []
         seconds = 0.0
         for message in messages:
-            how = self._dice.roll(
+            how = self._draws.draw(
                 "pipe.delivered_twice", message["Body"], about=[message["MessageId"]]
             )
             if how is not None:
@@ -49,7 +49,7 @@ class FaultyPipe(PipeRunner):
         elements = json.loads(payload)
         place = str(elements[0].get("idempotencyKey"))
         about = [element["messageId"] for element in elements]
-        if self._dice.roll("pipe.answer_lost", place, about=about) is not None:
+        if self._draws.draw("pipe.answer_lost", place, about=about) is not None:
             raise InvocationError("the answer of the execution was lost")
         return output
 
@@ -58,7 +58,7 @@ class FaultyPipe(PipeRunner):
             [
                 record
                 for record in records
-                if self._dice.roll("pipe.delete_lost", record["body"], about=[record["messageId"]])
+                if self._draws.draw("pipe.delete_lost", record["body"], about=[record["messageId"]])
                 is None
             ]
         )

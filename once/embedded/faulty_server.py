@@ -20,7 +20,7 @@ from ministack.core import lambda_runtime, responses  # type: ignore[import-unty
 from ministack.services import dynamodb, lambda_svc, stepfunctions  # type: ignore[import-untyped]
 
 from once.embedded import server
-from once.run.faults import Dice, Faults, Happened
+from once.run.faults import Draws, Faults, Happened
 
 
 class _KilledError(BaseException):
@@ -71,7 +71,7 @@ def _know_the_caller() -> None:
     stepfunctions._execute_task = execute_task
 
 
-def _kill_executions(dice: Dice) -> None:
+def _kill_executions(draws: Draws) -> None:
     invoke, run = stepfunctions._invoke_resource, stepfunctions._run_execution
     killed: set[str] = set()
 
@@ -83,7 +83,7 @@ def _kill_executions(dice: Dice) -> None:
         if arn in killed:
             raise _KilledError
         place = (call.state, *call.keys[:1])
-        how = dice.roll("execution.killed", *place, about=call.batch, state=call.state)
+        how = draws.draw("execution.killed", *place, about=call.batch, state=call.state)
         if how is not None:
             killed.add(arn)
             if how < 0.5:
@@ -104,7 +104,7 @@ def _kill_executions(dice: Dice) -> None:
     stepfunctions._run_execution = run_until_killed
 
 
-def _spoil_the_table(dice: Dice) -> None:
+def _spoil_the_table(draws: Draws) -> None:
     def spoilt(operation: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def operate(request: Any) -> Any:
             call = _call.get(None)
@@ -112,12 +112,12 @@ def _spoil_the_table(dice: Dice) -> None:
                 return operation(request)
             state, keys = call.state, call.keys
             place = (state, *keys[:1])
-            if dice.roll("table.throttled", *place, about=keys, state=state) is not None:
+            if draws.draw("table.throttled", *place, about=keys, state=state) is not None:
                 return responses.error_response_json(
                     "ProvisionedThroughputExceededException", "The table is throttled.", 400
                 )
             answer = operation(request)
-            if dice.roll("table.answer_lost", *place, about=keys, state=state) is not None:
+            if draws.draw("table.answer_lost", *place, about=keys, state=state) is not None:
                 return responses.error_response_json(
                     "InternalServerError", "The answer was lost.", 500
                 )
@@ -129,12 +129,12 @@ def _spoil_the_table(dice: Dice) -> None:
         setattr(dynamodb, name, spoilt(getattr(dynamodb, name)))
 
 
-def _spoil_the_functions(dice: Dice) -> None:
+def _spoil_the_functions(draws: Draws) -> None:
     execute, invoke = lambda_svc._execute_function_warm, lambda_runtime.Worker.invoke
 
     def throttle_or_execute(function: Any, event: Any, request_id: str) -> Any:
         section, place, about = _invocation(event)
-        if dice.roll(f"{section}.throttled", place, about=about) is not None:
+        if draws.draw(f"{section}.throttled", place, about=about) is not None:
             return lambda_svc._throttle_response(
                 "ReservedFunctionConcurrentInvocationLimitExceeded", "Rate Exceeded."
             )
@@ -142,7 +142,7 @@ def _spoil_the_functions(dice: Dice) -> None:
 
     def invoke_or_die(worker: Any, event: Any, request_id: str, **more: Any) -> Any:
         section, place, about = _invocation(event)
-        how = dice.roll(f"{section}.killed", place, about=about)
+        how = draws.draw(f"{section}.killed", place, about=about)
         if how is None:
             return invoke(worker, event, request_id, **more)
         if how < 0.5:
@@ -181,7 +181,7 @@ def _writer(path: Path) -> Callable[[Happened], None]:
 if __name__ == "__main__":
     _, chances, happened = sys.argv
     del sys.argv[1:]
-    thrower = Dice(Faults.model_validate_json(chances), _writer(Path(happened)))
+    thrower = Draws(Faults.model_validate_json(chances), _writer(Path(happened)))
     server.put_right()
     _know_the_caller()
     _kill_executions(thrower)

@@ -9,7 +9,7 @@ from once.embedded.deploy import Stack, deploy
 from once.embedded.faulty_pipe import FaultyPipe
 from once.embedded.pipe import Observer, PipeRunner
 from once.project import TEMPLATE
-from once.run.faults import Dice
+from once.run.faults import Draws
 
 Step = Callable[[str], None]
 
@@ -30,18 +30,18 @@ class EmbeddedStack:
         template: Path | None = None,
         observer: Observer | None = None,
         step: Step = lambda _: None,
-        dice: Dice | None = None,
+        draws: Draws | None = None,
     ) -> Self:
         """`parameters` is asked when the AWS is up: they may name what has to be created in it."""
         step("starting the embedded AWS")
-        aws = EmbeddedAws.start(dice.faults if dice else None)
+        aws = EmbeddedAws.start(draws.faults if draws else None)
         try:
             stack = deploy(aws, template or TEMPLATE, parameters(aws), step)
             name = stack.outputs["PipeName"]
-            if dice is None:
+            if draws is None:
                 pipe = PipeRunner(aws.client, name, observer=observer)
             else:
-                pipe = FaultyPipe(aws.client, name, dice, observer=observer)
+                pipe = FaultyPipe(aws.client, name, draws, observer=observer)
             return cls(aws, stack, pipe.start())
         except BaseException:
             aws.stop()

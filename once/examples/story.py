@@ -27,7 +27,7 @@ CALL, CHAT, ABANDONED_CALL = _id("call"), _id("chat"), _id("abandoned call")
 
 
 @dataclass(frozen=True)
-class Told:
+class StoryLine:
     """One line: what is sent, which happening it tells of, and what becomes of it one by one."""
 
     text: str
@@ -39,13 +39,13 @@ class Told:
 
 class Story:
     def __init__(self) -> None:
-        self.lines: list[Told] = []
+        self.lines: list[StoryLine] = []
 
     def tell(
         self, event: Mapping[str, Any], happening: str, outcome: str, overtakable: bool = False
     ) -> None:
         text = json.dumps(event, separators=(",", ":"))
-        self.lines.append(Told(text, happening, outcome, overtakable))
+        self.lines.append(StoryLine(text, happening, outcome, overtakable))
 
     def happens(self, event: Mapping[str, Any], happening: str, overtakable: bool = False) -> None:
         self.tell(event, happening, "PROCESSED", overtakable)
@@ -234,7 +234,7 @@ def morning() -> Story:
 
     # A line is cut off on its way: nothing can be made of it, so it is kept for a person.
     cut = json.dumps(_call(ABANDONED_CALL, "customer.start", "09:07:30.001", customer))[:211]
-    story.lines.append(Told(cut, "a line cut off", "PARKED", False))
+    story.lines.append(StoryLine(cut, "a line cut off", "PARKED", False))
 
     # Another customer calls and gives up. Leaving and hanging up are one millisecond.
     gone = {**queue, "acdOutcome": "ABANDON", "disconnectType": "PEER"}
@@ -278,9 +278,9 @@ def files() -> dict[str, str]:
     """Name and content of each file of the example."""
     story = morning()
     expected = [
-        {"line": number, "happening": told.happening, "outcome": told.outcome}
-        | ({"overtakable": True} if told.overtakable else {})
-        for number, told in enumerate(story.lines, 1)
+        {"line": number, "happening": entry.happening, "outcome": entry.outcome}
+        | ({"overtakable": True} if entry.overtakable else {})
+        for number, entry in enumerate(story.lines, 1)
     ]
     destination = {
         "rules": [
@@ -296,7 +296,7 @@ def files() -> dict[str, str]:
     }
     lines = ",\n".join(f"  {json.dumps(entry)}" for entry in expected)
     return {
-        "story.jsonl": "".join(f"{told.text}\n" for told in story.lines),
+        "story.jsonl": "".join(f"{entry.text}\n" for entry in story.lines),
         "story.expected.json": f"[\n{lines}\n]\n",
         "story.destination.json": json.dumps(destination, indent=2) + "\n",
     }

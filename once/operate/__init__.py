@@ -1,1 +1,1 @@
-"""Operates a stack from the terminal: why, what is stuck, and what mends it."""
+"""Operates a stack from the terminal: why, what is stuck, and what repairs it."""

@@ -79,13 +79,21 @@ def _fly(
     step("waiting for the first outcomes")
     good, failing = canaries.good, canaries.failing
     first = [canaries.good, canaries.refused, canaries.broken]
-    _wait(stack, started_ms, canaries, _PATIENCE_SECONDS, lambda told: _all_settled(first, told))
+    _wait(
+        stack, started_ms, canaries, _PATIENCE_SECONDS, lambda records: _all_settled(first, records)
+    )
     _send(stack, good, good.copy())
-    _wait(stack, started_ms, canaries, _PATIENCE_SECONDS, lambda told: _all_settled([good], told))
+    _wait(
+        stack,
+        started_ms,
+        canaries,
+        _PATIENCE_SECONDS,
+        lambda records: _all_settled([good], records),
+    )
     step(f"waiting up to {hidden_seconds} s for the one that was handed back")
     patience = hidden_seconds + _RETURN_SECONDS
-    _wait(stack, started_ms, canaries, patience, lambda told: _all_settled([failing], told))
-    # Had the pipe handed back more than it was told to, that would come now.
+    _wait(stack, started_ms, canaries, patience, lambda records: _all_settled([failing], records))
+    # Had the pipe handed back more than it was records to, that would come now.
     time.sleep(_GRACE_SECONDS)
     return _wait(stack, started_ms, canaries, 0, lambda _: True)
 

@@ -49,7 +49,7 @@ class Explanation(Model):
     subjects: list[Subject]
     executions: dict[str, str] = Field(description="Links to the executions named in the events.")
     only_observes: bool = Field(description="Whether the stack calls nobody, as it is now.")
-    waiting: int = Field(description="Messages on the queue, of which nothing is told yet.")
+    waiting: int = Field(description="Messages on the queue, of which nothing is known yet.")
     complete: bool = Field(description="False where the log held more than one search can answer.")
 
 
@@ -151,10 +151,10 @@ def _subjects(stack: Stack, text: str, found: list[OutcomeRecord]) -> list[str]:
 def _with_what_they_met(events: list[Event], message_id: str) -> list[Event]:
     """The events that a message told of, and those because of which it was skipped."""
 
-    def told_by(event: Event, ids: set[str]) -> bool:
+    def holds(event: Event, ids: set[str]) -> bool:
         return any(ids & _ids(message) for message in event.messages)
 
-    own = [event for event in events if told_by(event, {message_id})]
+    own = [event for event in events if holds(event, {message_id})]
     met = {m.because_of for event in own for m in event.messages if m.because_of}
     return [e for e in events if e in own or any(m.message_id in met for m in e.messages)]
 

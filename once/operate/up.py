@@ -102,10 +102,10 @@ def _follow(process: subprocess.Popen[bytes]) -> str:
     """Until it is up; whom it calls then."""
     with screen().status("") as status:
         for line in process.stdout or ():
-            told = json.loads(line)
-            if "failed" in told:
-                raise OnceError(told["failed"])
-            if "up" in told:
-                return str(told["up"])
-            status.update(f"{told['step']} …")
+            said = json.loads(line)
+            if "failed" in said:
+                raise OnceError(said["failed"])
+            if "up" in said:
+                return str(said["up"])
+            status.update(f"{said['step']} …")
     raise OnceError(f"The embedded stack did not come up. See {_LOG}.")

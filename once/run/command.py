@@ -15,7 +15,7 @@ from once.embedded.stack import EmbeddedStack
 from once.errors import OnceError
 from once.genesys.server import GenesysServer
 from once.run.fault_effects import faults_report
-from once.run.faults import Dice, Faults, arrange
+from once.run.faults import Draws, Faults, arrange
 from once.run.lines import Line, bus_entry, read_lines, source_prefix
 from once.run.report import ActionReport, Report, Via
 from once.run.sending import Sender
@@ -48,7 +48,7 @@ def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
     script = plan.destination or _script_beside(plan.events)
     if script is not None and not script.is_file():
         raise OnceError(f"Cannot read {script}: there is no such file.")
-    dice = Dice(Faults.read(plan.faults)) if plan.faults else None
+    draws = Draws(Faults.read(plan.faults)) if plan.faults else None
     tracker = Tracker()
     with (
         GenesysServer(script=script) as destination,
@@ -56,20 +56,20 @@ def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
             lambda aws: _parameters(plan, lines, aws, destination),
             observer=tracker,
             step=display.step,
-            dice=dice,
+            draws=draws,
         ) as stack,
     ):
-        for rule in dice.faults.rules() if dice else []:
+        for rule in draws.faults.rules() if draws else []:
             destination.script.add(rule)
         display.step("sending, and waiting until all is settled")
         started = time.monotonic()
         try:
-            _send_and_wait(plan, lines, stack, tracker, display, dice)
+            _send_and_wait(plan, lines, stack, tracker, display, draws)
             seconds = time.monotonic() - started
-            if dice is not None:
+            if draws is not None:
                 display.step("waiting until nothing is left that could come once more")
                 tracker.wait_until_empty()
-                dice.happened += stack.aws.happened()
+                draws.happened += stack.aws.happened()
         except BotoCoreError as error:
             raise OnceError(
                 f"The embedded AWS stopped answering: {error}\n{stack.aws.log_tail()}"
@@ -83,7 +83,7 @@ def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
         actions=actions,
         dead_letters=tracker.dead_letters,
         seconds=round(seconds, 3),
-        faults=faults_report(dice, destination.log, actions, tracker.dead()) if dice else None,
+        faults=faults_report(draws, destination.log, actions, tracker.dead()) if draws else None,
     )
     return report, destination
 
@@ -132,13 +132,13 @@ def _send_and_wait(
     stack: EmbeddedStack,
     tracker: Tracker,
     display: Display,
-    dice: Dice | None,
+    draws: Draws | None,
 ) -> None:
     tracker.watch(stack.client, stack.outputs)
     sender = Sender(stack.client("sqs"), stack.client("events"), stack.outputs, tracker)
     groups = [[line] for line in lines] if plan.step else [lines]
     for group in groups:
-        arranged = arrange(group, dice) if dice else group
+        arranged = arrange(group, draws) if draws else group
         if plan.via == "bus":
             sender.to_bus(arranged, _source_prefix(plan, lines))
         else:

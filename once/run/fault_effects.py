@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from once.genesys.server import Received
-from once.run.faults import Dice, Happened
+from once.run.faults import Draws, Happened
 from once.run.report import ActionReport, DeadLetter, FaultsReport, LineReport, RepeatedAct
 
 # How often the mark is tried in one execution; less than so many faults do not lose it.
@@ -15,13 +15,13 @@ _ANSWERED = {422: "refused", 429: "rate_limited", 500: "failing"}
 
 
 def faults_report(
-    dice: Dice,
+    draws: Draws,
     received: Iterable[Received],
     actions: Iterable[ActionReport],
     dead: Iterable[LineReport],
 ) -> FaultsReport:
     requests = [one for one in received if one.facts]
-    happened = [*dice.happened, *_of_the_destination(requests)]
+    happened = [*draws.happened, *_of_the_destination(requests)]
     met: dict[str, list[Happened]] = defaultdict(list)
     for one in happened:
         for name in one.about:
@@ -31,7 +31,7 @@ def faults_report(
         if request.acted:
             acts[request.facts["idempotencyKey"]].append(request)
     return FaultsReport(
-        seed=dice.faults.seed,
+        seed=draws.faults.seed,
         happened=dict(sorted(Counter(one.fault for one in happened).items())),
         repeated_acts=[
             RepeatedAct(
@@ -55,7 +55,7 @@ def faults_report(
 
 
 def _of_the_destination(requests: Iterable[Received]) -> Iterator[Happened]:
-    """Its script throws its own dice, so that its faults are read off what it answered."""
+    """Its script draws for itself, so that its faults are read off what it answered."""
     for request in requests:
         if request.answer == "send":
             fault = _ANSWERED.get(request.status or 0)

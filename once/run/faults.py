@@ -1,6 +1,6 @@
-"""What is to go wrong in a run, how often, and the dice that decide where.
+"""What is to go wrong in a run, how often, and the draws that decide where.
 
-The dice look at what a fault would meet and how often that was asked, not at which thread asks
+The draws look at what a fault would meet and how often that was asked, not at which thread asks
 first: with the same seed the same event meets the same faults in the same turns.
 """
 
@@ -142,7 +142,7 @@ class Happened(BaseModel):
     state: str = ""  # of the state machine
 
 
-class Dice:
+class Draws:
     """One pair for all the threads of a process."""
 
     def __init__(self, faults: Faults, note: Callable[[Happened], None] = lambda _: None) -> None:
@@ -152,7 +152,7 @@ class Dice:
         self._turns: Counter[tuple[str, ...]] = Counter()
         self._lock = threading.Lock()
 
-    def roll(
+    def draw(
         self, fault: str, *place: str, about: Sequence[str] = (), state: str = ""
     ) -> float | None:
         """None: nothing happens. Else how, from 0 to 1."""
@@ -177,13 +177,13 @@ def uniform(*parts: object) -> float:
     return int.from_bytes(digest[:6]) / 2**48
 
 
-def arrange(lines: Iterable[Line], dice: Dice) -> list[Line]:
+def arrange(lines: Iterable[Line], draws: Draws) -> list[Line]:
     """In the order in which they are sent: some twice, some overtaken by those behind them."""
     places: list[tuple[float, Line]] = []
     for place, line in enumerate(lines):
-        again = dice.roll("sending.sent_twice", line.text)
+        again = draws.draw("sending.sent_twice", line.text)
         if again is not None:
             places.append((place + again * _FURTHEST, line))
-        late = dice.roll("sending.overtaken", line.text)
+        late = draws.draw("sending.overtaken", line.text)
         places.append((place + (late or 0) * _FURTHEST, line))
     return [line for _, line in sorted(places, key=lambda one: one[0])]

@@ -166,9 +166,9 @@ def _verdict(report: Report) -> str:
             report.dead_letters
         )
         return f"{count} of {report.received} events were never settled{where}."
-    told = [
+    counted = [
         f"{count} {_SHORT[outcome]}"
         for outcome in Outcome
         if (count := report.outcomes.get(outcome, 0))
     ]
-    return f"All {report.received} events are accounted for: {', '.join(told)}."
+    return f"All {report.received} events are accounted for: {', '.join(counted)}."

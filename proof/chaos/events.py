@@ -24,14 +24,14 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True)
 class Happening:
-    """Something that must act once, unless it is broken or a newer state of its lane is known.
+    """Something that must act once, unless it is broken or a newer state of its latest_by is known.
 
     What is poison fails whenever it is called for, and has to be given up.
     """
 
     name: str
     at_ms: int
-    lane: str | None = None
+    latest_by: str | None = None
     broken: bool = False
     poison: bool = False
 
@@ -41,7 +41,7 @@ class Stream:
     """Lines to send, and what each of them tells of."""
 
     lines: list[str] = field(default_factory=list)
-    told: list[Happening] = field(default_factory=list)
+    said: list[Happening] = field(default_factory=list)
     poisoned: list[str] = field(default_factory=list)  # conversations of what is poison
     _by_content: dict[str, Happening] = field(default_factory=dict)
 
@@ -51,7 +51,7 @@ class Stream:
             known = self._by_content.setdefault(content, happening)
             assert known == happening, f"{known} and {happening} read the same"
         self.lines.append(event if isinstance(event, str) else json.dumps(event))
-        self.told.append(happening)
+        self.said.append(happening)
 
     def about(self, topic: str, body: Any) -> Happening:
         """What a request with this topic and body tells of."""
@@ -59,8 +59,8 @@ class Stream:
 
     def overtaken(self, happening: Happening) -> bool:
         return any(
-            other.lane == happening.lane is not None and other.at_ms > happening.at_ms
-            for other in self.told
+            other.latest_by == happening.latest_by is not None and other.at_ms > happening.at_ms
+            for other in self.said
         )
 
 
@@ -94,16 +94,16 @@ class Centre:
         return self._now_ms
 
     def _happens(
-        self, lane: str | None, tell: Callable[[int], Event], *, at_ms: int | None = None
+        self, latest_by: str | None, tell: Callable[[int], Event], *, at_ms: int | None = None
     ) -> None:
-        """Told once, or with copies; `tell` says it anew for a moment up to 400 ms later."""
+        """Sent once, or with copies; `tell` says it again for a moment up to 400 ms later."""
         self._happened += 1
         at_ms = at_ms or self._later()
-        happening = Happening(f"h{self._happened}", at_ms, lane)
+        happening = Happening(f"h{self._happened}", at_ms, latest_by)
         first = tell(0)
         self.stream.tell(happening, first)
         while self._random.random() < _COPIES:
-            again = self._random.choice(("same", "told anew", "second integration"))
+            again = self._random.choice(("same", "republished", "second integration"))
             copy = first if again == "same" else tell(self._random.randint(1, 400))
             if again == "second integration":
                 copy = {**copy, "source": f"{copy['source']}-too"}
@@ -173,11 +173,11 @@ class Centre:
             body = {"id": user, "routingStatus": {"status": status, "startTime": _iso(at_ms)}}
             self._state("v2.users.{id}.routingStatus", user, f"routing {user}", body, at_ms)
 
-    def _state(self, template: str, entity: str, lane: str, body: Event, at_ms: int) -> None:
+    def _state(self, template: str, entity: str, latest_by: str, body: Event, at_ms: int) -> None:
         def tell(late_ms: int) -> Event:
             return self._genesys(template, entity, body, at_ms + 60 + late_ms)
 
-        self._happens(lane, tell, at_ms=at_ms)
+        self._happens(latest_by, tell, at_ms=at_ms)
 
     def queue_view(self) -> None:
         """Snapshots of a whole conversation, sent again when something else in it has changed."""
@@ -207,7 +207,7 @@ class Centre:
             at_ms = self._later()
 
     def chat(self) -> None:
-        """Windowed: flattened by hand, numbered anew with every copy, states that come again."""
+        """Windowed: flattened by hand, numbered again with every copy, states that come again."""
         conversation = self._id()
         for status in _CHAT:
             at_ms = self._later()
@@ -277,7 +277,7 @@ def chaos_stream(seed: int, lines: int, *, poison: int = 0) -> Stream:
     }
     while len(centre.stream.lines) < lines:
         random.choices(list(scenes), weights=list(scenes.values()))[0]()
-    del centre.stream.lines[lines:], centre.stream.told[lines:]
+    del centre.stream.lines[lines:], centre.stream.said[lines:]
     return centre.stream
 
 

@@ -47,17 +47,17 @@ def judge(stream: Stream, report: Report, requests: Iterable[Received], max_trie
     verdict = Verdict()
     requests = [one for one in requests if one.facts]
     effects, twice = _effects(stream, requests)
-    refused = {_told(stream, one) for one in requests if one.status == 422}
-    failures = Counter(_told(stream, one) for one in requests if _failed(one))
+    refused = {_said(stream, one) for one in requests if one.status == 422}
+    failures = Counter(_said(stream, one) for one in requests if _failed(one))
     given_up = {happening for happening, count in failures.items() if count >= max_tries}
     unexcused = {act.idempotency_key for act in report.faults.repeated_acts if not act.because}
     verdict.repeated = len(report.faults.repeated_acts) - len(unexcused)
-    twice |= {_told(stream, one) for one in requests if one.facts["idempotencyKey"] in unexcused}
+    twice |= {_said(stream, one) for one in requests if one.facts["idempotencyKey"] in unexcused}
     verdict.acted_twice = sorted(happening.name for happening in twice)
     verdict.stale_over_newer = sorted({h.name for h in _stale_over_newer(stream, requests)})
 
     outcomes: dict[Happening, set[Outcome]] = defaultdict(set)
-    for happening, line in zip(stream.told, report.events, strict=True):
+    for happening, line in zip(stream.said, report.events, strict=True):
         outcomes[happening].add(line.outcome)
     for happening, found in outcomes.items():
         if effects[happening]:
@@ -80,7 +80,7 @@ def _failed(request: Received) -> bool:
     return request.status is None or request.status >= 500
 
 
-def _told(stream: Stream, request: Received) -> Happening:
+def _said(stream: Stream, request: Received) -> Happening:
     return stream.about(request.body["topic"], request.body["body"])
 
 
@@ -91,7 +91,7 @@ def _effects(
     effects: Counter[Happening] = Counter()
     for request in requests:
         if request.acted and not request.repeated:
-            effects[_told(stream, request)] += 1
+            effects[_said(stream, request)] += 1
     return effects, {happening for happening, count in effects.items() if count > 1}
 
 
@@ -99,13 +99,13 @@ def _stale_over_newer(stream: Stream, requests: Iterable[Received]) -> Iterator[
     """Older states that acted so long after a newer one that both cannot have been in work."""
     acts: dict[str, list[tuple[Happening, int]]] = defaultdict(list)
     for request in sorted(requests, key=lambda one: one.at_ms):
-        happening = _told(stream, request)
-        if not request.acted or happening.lane is None:
+        happening = _said(stream, request)
+        if not request.acted or happening.latest_by is None:
             continue
-        for other, at_ms in acts[happening.lane]:
+        for other, at_ms in acts[happening.latest_by]:
             if other.at_ms > happening.at_ms and request.at_ms - at_ms > IN_WORK_MS:
                 yield happening
-        acts[happening.lane].append((happening, request.at_ms))
+        acts[happening.latest_by].append((happening, request.at_ms))
 
 
 def _look_at_the_rest(
@@ -114,7 +114,7 @@ def _look_at_the_rest(
     """What was never settled must be a dead letter, and a message is one after 1,000 receives."""
     assert report.faults is not None
     letters = {letter.line: letter for letter in report.faults.dead_letters}
-    for line, happening in enumerate(stream.told, 1):
+    for line, happening in enumerate(stream.said, 1):
         letter = letters.get(line)
         if letter is not None:
             verdict.dead.append(f"{happening.name}: {letter.reason}")

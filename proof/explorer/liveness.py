@@ -44,8 +44,8 @@ class Liveness:
         waits: set[int] = set()
         for _ in range(_ROUNDS):
             state = self._world.passage.passed(state, _LONGER_THAN_A_LEASE)
-            told = f"{_LONGER_THAN_A_LEASE} s pass, and nothing goes wrong any more"
-            moves.append(Move("clock", "goes on", told, (), state))
+            said = f"{_LONGER_THAN_A_LEASE} s pass, and nothing goes wrong any more"
+            moves.append(Move("clock", "goes on", said, (), state))
             for place, message in enumerate(state.queue):
                 if message.deleted:
                     continue
@@ -69,7 +69,7 @@ class Liveness:
             bool(shut)
             and report is not None
             and all(
-                told.reason == shut for told in report.records if place_of(told.message_id) == place
+                said.reason == shut for said in report.records if place_of(said.message_id) == place
             )
         )
 

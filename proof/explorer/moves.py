@@ -15,7 +15,7 @@ class Move(NamedTuple):
 
     who: int | str
     what: str
-    told: str
+    said: str
     names: Names
     then: State | Broken
     fault: Fault | None = None

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from proof.explorer.scenario import Fault
 
 
-class Told(NamedTuple):
+class Record(NamedTuple):
     """What the log says of a message."""
 
     message_id: str
@@ -17,7 +17,7 @@ class Report(NamedTuple):
     """The end of an execution: what it hands back, and what it logged of each message."""
 
     handed_back: tuple[str, ...]
-    records: tuple[Told, ...]
+    records: tuple[Record, ...]
 
 
 class Failed(NamedTuple):
@@ -99,7 +99,7 @@ Effect = Written | Paced | Refusal | Launched | Called | Act | Answered | Parkin
 
 
 class Outcome(NamedTuple):
-    told: str
+    said: str
     then: Then
     effects: tuple[Effect, ...] = ()
     fault: Fault | None = None

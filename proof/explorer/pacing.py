@@ -54,9 +54,9 @@ class Pacing:
 
     def reached(self, asked: Any, said: list[Any]) -> Reached:
         """The conversation, led again over all that was said so far."""
-        told = payload.read(asked)
-        talk = steps.begin if isinstance(told, payload.Begin) else steps.end
-        conversation = talk(told, self._settings, lambda: NOW_MS, lambda: _HALF)  # type: ignore[arg-type]
+        question = payload.read(asked)
+        talk = steps.begin if isinstance(question, payload.Begin) else steps.end
+        conversation = talk(question, self._settings, lambda: NOW_MS, lambda: _HALF)  # type: ignore[arg-type]
         left = list(said)
         try:
             step = next(conversation)

@@ -24,8 +24,8 @@ class Passage:
         if state.expiries and left and not state.runs and not state.flying:
             seconds = min(left) + 1
             expired = self.passed(state, seconds)._replace(expiries=state.expiries - 1)
-            told = f"{seconds} s pass"
-            yield Move("clock", "jumps", told, (), expired)
+            said = f"{seconds} s pass"
+            yield Move("clock", "jumps", said, (), expired)
         for held, seconds in zip(state.rows, ahead, strict=True):
             if seconds < 0:
                 rest = tuple(other for other in state.rows if other != held)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from proof.explorer.clock import NOW_MS, expires_in
-from proof.explorer.outcomes import Act, Called, Paced, Parking, Report, Told, Written
+from proof.explorer.outcomes import Act, Called, Paced, Parking, Record, Report, Written
 from proof.explorer.pacing import BREAKER, is_younger, open_until_ms
 from proof.explorer.scenario import Fault, Scenario
 from proof.explorer.state import (
@@ -234,7 +234,7 @@ class Promises:
         self, state: State, deleted: set[int], batch: tuple[tuple[int, str], ...], report: Report
     ) -> State:
         """Messages leave the queue. No event may leave with them."""
-        outcomes = {told.message_id: told.outcome for told in report.records}
+        outcomes = {said.message_id: said.outcome for said in report.records}
         for place, message_id in batch:
             if place in deleted and outcomes.get(message_id) == "STALE":
                 state = self._stale(state, self._occurrence_of(state, message_id))
@@ -257,7 +257,7 @@ class Promises:
     def ended(self, state: State, run: Run, report: Report) -> None:
         """What answered that it has acted is not handed back, even if it could not be marked. Every
         message has one record, which says what becomes of it."""
-        records = {told.message_id: told for told in report.records}
+        records = {said.message_id: said for said in report.records}
         if len(records) < len(report.records):
             raise Broken(f"run{run.name} records one message twice")
         for _, message_id in run.batch:
@@ -266,18 +266,18 @@ class Promises:
                 raise Broken(f"{message_id} is handed back, although run{run.name} has acted")
             self._recorded(state, message_id, records.get(message_id), report)
 
-    def _recorded(self, state: State, message_id: str, told: Told | None, report: Report) -> None:
-        if told is None:
+    def _recorded(self, state: State, message_id: str, said: Record | None, report: Report) -> None:
+        if said is None:
             raise Broken(f"{message_id} has no record")
-        if (told.outcome == "RETRY") != (message_id in report.handed_back):
+        if (said.outcome == "RETRY") != (message_id in report.handed_back):
             raise Broken(
-                f"{message_id} is recorded as {told.outcome}, and the report says otherwise"
+                f"{message_id} is recorded as {said.outcome}, and the report says otherwise"
             )
-        if told.outcome == "RETRY" and told.reason not in REASONS:
-            raise Broken(f"{message_id} is handed back for {told.reason}, which nobody knows")
+        if said.outcome == "RETRY" and said.reason not in REASONS:
+            raise Broken(f"{message_id} is handed back for {said.reason}, which nobody knows")
         what = self._occurrence_of(state, message_id)
         kept = self._scenario.replays or any(parked.what == what for parked in state.parked)
-        if told.outcome == "PARKED" and not kept:
+        if said.outcome == "PARKED" and not kept:
             raise Broken(f"{message_id} is recorded as PARKED, and the parking queue has nothing")
 
     def _is_kept(self, state: State, what: str) -> bool:

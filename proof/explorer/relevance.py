@@ -36,7 +36,7 @@ class Relevance:
         self._levels(definition["States"])
         self._reads_batch = "Execution.Input" in json.dumps(definition)
         self._read = _words_of_expressions(definition)
-        self._told = _SAID if paced else _SAID | _PACINGS
+        self._said = _SAID if paced else _SAID | _PACINGS
 
     def forget(self, position: Position) -> Position:
         """The position without the variables and the input that nothing ahead of it reads."""
@@ -56,13 +56,13 @@ class Relevance:
             iterations = self._left_of(iterations, running)
         kept = dict(_left_of_variables(scope.variables, live))
         if _RECORDS in kept:
-            kept[_RECORDS] = [self._without_told(record) for record in kept[_RECORDS]]
+            kept[_RECORDS] = [self._without_said(record) for record in kept[_RECORDS]]
         if _VERDICT in kept:
             read = {"tries", "cause", "failedAtMs"}
             kept[_VERDICT] = {
                 name: value
                 for name, value in kept[_VERDICT].items()
-                if name in read or name not in self._told
+                if name in read or name not in self._said
             }
         given = scope.input if _READS_INPUT in self._texts[scope.state] else None
         return replace(scope, variables=kept, input=given, iterations=iterations), live
@@ -70,11 +70,11 @@ class Relevance:
     def _left_of(self, iterations: Iterations, running: dict[int, Scope]) -> Iterations:
         begun = {*running, *iterations.outputs}
         items = [None if at in begun else item for at, item in enumerate(iterations.items)]
-        outputs = {at: self._without_told(one) for at, one in iterations.outputs.items()}
+        outputs = {at: self._without_said(one) for at, one in iterations.outputs.items()}
         return replace(iterations, items=items, running=running, outputs=outputs)
 
-    def _without_told(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in record.items() if name not in self._told}
+    def _without_said(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in record.items() if name not in self._said}
 
     def keeps(self, attribute: str) -> bool:
         return attribute in self._read or attribute in ("pk", "sk", "outcome", "expires_at")

@@ -16,7 +16,7 @@ from proof.asl.readings import Readings
 from proof.definition.asl import definition
 from proof.explorer.clock import NOW_MS
 from proof.explorer.moves import Move
-from proof.explorer.outcomes import Report, Told
+from proof.explorer.outcomes import Record, Report
 from proof.explorer.scenario import Fault
 from proof.explorer.scenarios import (
     CLOSE_STATES,
@@ -101,13 +101,13 @@ class _Led:
     """An execution that waits before every task of an event for word of how that goes."""
 
     arrived: SimpleQueue[str | dict[str, Any]] = field(default_factory=SimpleQueue)
-    told: SimpleQueue[list[Call]] = field(default_factory=SimpleQueue)
+    said: SimpleQueue[list[Call]] = field(default_factory=SimpleQueue)
     calls: deque[Call] = field(default_factory=deque)
     now: Call = Call()
     dead: bool = False
     at: str | dict[str, Any] = ""
     tries: int = 0
-    records: tuple[Told, ...] = ()
+    records: tuple[Record, ...] = ()
     thread: Thread | None = None
 
 
@@ -128,7 +128,7 @@ class Conductor:
             return Order(error=TIMEOUT.error) if task.state == "HandBackEvents" else Order()
         if not led.calls:
             led.arrived.put(task.state)
-            led.calls.extend(led.told.get())
+            led.calls.extend(led.said.get())
             if led.dead:
                 return _KILLED
         led.now = led.calls.popleft()
@@ -182,10 +182,10 @@ class _Leader:
             ordinary = [move for move in moves if move.fault is None]
             anything = not ordinary or chance.random() < _CHANCE_OF_ANYTHING
             move = chance.choice(moves if anything else ordinary)
-            self._way.append(f"{move.who} {move.what} {move.told} {move.names}")
+            self._way.append(f"{move.who} {move.what} {move.said} {move.names}")
             assert isinstance(move.then, State), f"the explorer breaks a promise: {self._way}"
             self._make(state, move)
-            self._hold_rows(_rows_told(move.then, self._names))
+            self._hold_rows(_rows_said(move.then, self._names))
             state = move.then
         self._hold("parked messages", self._parked, len(self._machine.parked()))
         return len(self._way)
@@ -197,7 +197,7 @@ class _Leader:
     def _can_be_led(self, state: State, move: Move) -> bool:
         if move.who == "clock":
             return not state.runs
-        if not isinstance(move.who, int) or not _once_more(move.told):
+        if not isinstance(move.who, int) or not _once_more(move.said):
             return True
         led = self._of(move.who)
         return led.tries < _attempts(move.what, _error(move)) - 1
@@ -209,7 +209,7 @@ class _Leader:
             assert isinstance(move.who, int)
             self._kill(self._of(move.who))
         elif move.what == "delivers":
-            first = move.told.split(" → ")[1]
+            first = move.said.split(" → ")[1]
             self._deliver(state, move)
             self._step(move.names[0], first.split(" ")[0], move)
         else:
@@ -220,7 +220,7 @@ class _Leader:
         plan = self._scenario
         sent = tuple(
             (state.queue[place_of(identifier)].sent, identifier)
-            for identifier in move.told.split(" to run0")[0].split(" and ")
+            for identifier in move.said.split(" to run0")[0].split(" and ")
         )
         batch = json.loads(json.dumps(plan.batch(sent)))
         name = f"at-{self._clock_ms}-{uuid.uuid4().hex}"
@@ -238,12 +238,12 @@ class _Leader:
         led = self._of(run)
         self._hold("task", task, led.at)
         acts = len(self._conductor.keys)
-        led.told.put(self._calls(led, task, move))
+        led.said.put(self._calls(led, task, move))
         led.at = led.arrived.get(timeout=_PATIENCE_SECONDS)
-        led.tries = led.tries + 1 if _once_more(move.told) else 0
-        key = move.told.partition("acts with key ")[2].split(",")[0]
+        led.tries = led.tries + 1 if _once_more(move.said) else 0
+        key = move.said.partition("acts with key ")[2].split(",")[0]
         self._hold("calls", [key] if key else [], self._conductor.keys[acts:])
-        self._parked += " parks it" in f" {move.told}"
+        self._parked += " parks it" in f" {move.said}"
         if move.report:
             assert led.thread
             led.thread.join()
@@ -258,37 +258,37 @@ class _Leader:
         # The explorer counts the one retry of a call, and takes all others as one.
         more = 0 if error == "Transient" else _attempts(task, error) - 1 - led.tries
         again = [Call(fails=error)] * more
-        if "does not act" in move.told or move.fault is Fault.ERROR:
+        if "does not act" in move.said or move.fault is Fault.ERROR:
             return [Call(fails=error), *again]
-        return [Call(hears=error)] if _once_more(move.told) else [Call(hears=error), *again]
+        return [Call(hears=error)] if _once_more(move.said) else [Call(hears=error), *again]
 
     def _kill(self, led: _Led) -> None:
         led.dead = True
-        led.told.put([])
+        led.said.put([])
         if led.thread:
             led.thread.join()
 
     def _of(self, run: int) -> _Led:
         return self._conductor.runs[self._names[run]]
 
-    def _hold_rows(self, told: dict[str, dict[str, Any]]) -> None:
+    def _hold_rows(self, said: dict[str, dict[str, Any]]) -> None:
         """Of the explorer's rows only what it follows counts."""
         rows = {_key(row): row for row in self._machine.rows()}
         seen = {
-            key: {name: row.get(name) for name in told.get(key, row)} for key, row in rows.items()
+            key: {name: row.get(name) for name in said.get(key, row)} for key, row in rows.items()
         }
-        self._hold("rows", told, seen)
+        self._hold("rows", said, seen)
 
-    def _hold(self, what: str, told: Any, seen: Any) -> None:
-        if told != seen:
+    def _hold(self, what: str, said: Any, seen: Any) -> None:
+        if said != seen:
             way = "\n".join(self._way)
             raise DisagreementError(
-                f"{self._scenario.name}: {what}\nexplorer: {told}\nembedded: {seen}\n{way}"
+                f"{self._scenario.name}: {what}\nexplorer: {said}\nembedded: {seen}\n{way}"
             )
 
 
-def _once_more(told: str) -> bool:
-    return told.endswith("tries again")
+def _once_more(said: str) -> bool:
+    return said.endswith("tries again")
 
 
 def _error(move: Move) -> str:
@@ -296,14 +296,14 @@ def _error(move: Move) -> str:
     if move.fault is Fault.ERROR and "Park" not in _task(move):
         return THROTTLED.error
     for error in ("Rejected", "Uncertain", "Transient", "Failed"):
-        if move.told.split(";")[0].endswith(error):
+        if move.said.split(";")[0].endswith(error):
             return error
     return TIMEOUT.error
 
 
 def _task(move: Move) -> str:
     """Who is handed a batch takes a first step at once."""
-    return move.told.split(" → ")[1] if move.what == "delivers" else move.what
+    return move.said.split(" → ")[1] if move.what == "delivers" else move.what
 
 
 def _attempts(task: str, error: str) -> int:
@@ -313,11 +313,11 @@ def _attempts(task: str, error: str) -> int:
     return 1
 
 
-def _records(arguments: Mapping[str, Any]) -> tuple[Told, ...]:
+def _records(arguments: Mapping[str, Any]) -> tuple[Record, ...]:
     lines = [json.loads(event["Message"]) for event in arguments["LogEvents"]]
     return tuple(
         sorted(
-            Told(line["messageId"], line["outcome"], line["reason"])
+            Record(line["messageId"], line["outcome"], line["reason"])
             for line in lines
             if "messageId" in line
         )
@@ -336,7 +336,7 @@ def _report(led: _Led) -> Report:
     return Report(tuple(handed_back), led.records)
 
 
-def _rows_told(state: State, names: Mapping[int, str]) -> dict[str, dict[str, Any]]:
+def _rows_said(state: State, names: Mapping[int, str]) -> dict[str, dict[str, Any]]:
     """The explorer's rows, with the real names of their owners, and without the clock's times."""
     rows = {}
     for held in state.rows:

@@ -19,11 +19,11 @@ class Step:
 
     who: str
     what: str
-    told: str
+    said: str
     fault: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.who:8}{self.what:14} {self.told}"
+        return f"{self.who:8}{self.what:14} {self.said}"
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ def explore(world: World, most_states: int | None = None) -> Found:
         following: list[tuple[int, State]] = []
         for number, state in level:
             if not liveness.holds(state):
-                return found(False, *told(world, way_to(number)))
+                return found(False, *retold(world, way_to(number)))
             for choice, move in enumerate(world.moves(state)):
                 moves += 1
                 if isinstance(move.then, Broken):
-                    return found(False, *told(world, [*way_to(number), choice]))
+                    return found(False, *retold(world, [*way_to(number), choice]))
                 then = symmetry.tidied(move.then).state
                 fingerprint = hash(then)
                 if fingerprint not in seen:
@@ -88,7 +88,7 @@ def explore(world: World, most_states: int | None = None) -> Found:
     return found(True)
 
 
-def told(world: World, choices: Sequence[int]) -> tuple[str, tuple[Step, ...]]:
+def retold(world: World, choices: Sequence[int]) -> tuple[str, tuple[Step, ...]]:
     """Goes the same way once more, then on as long as something is left to be done."""
     teller = Teller(world)
     for choice in choices:
@@ -138,11 +138,11 @@ class Teller:
         who = move.who if isinstance(move.who, str) else self._letters[move.who]
         names = {at: self._letters[name] for at, name in enumerate(move.names)}
         fault = move.fault.name if move.fault else None
-        first, *then = self._named(move.told, names).split(" → ")
+        first, *then = self._named(move.said, names).split(" → ")
         self.steps.append(Step(who, move.what, first, None if then else fault))
         for step in then:
-            task, told = step.split(" ", 1)
-            self.steps.append(Step(self._letters[move.names[0]], task, told, fault))
+            task, said = step.split(" ", 1)
+            self.steps.append(Step(self._letters[move.names[0]], task, said, fault))
         return self._named(str(move.then), self._letters) if isinstance(move.then, Broken) else ""
 
     def _named(self, text: str, names: Mapping[int, str]) -> str:

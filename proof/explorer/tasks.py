@@ -27,11 +27,11 @@ from proof.explorer.outcomes import (
     Launched,
     Outcome,
     Parking,
+    Record,
     Refusal,
     Report,
     Standing,
     Then,
-    Told,
     Written,
 )
 from proof.explorer.pacing import BREAKER, PACE, Pacing
@@ -175,7 +175,7 @@ class Tasks:
         raise NotImplementedError(f"the explorer does not know the task {call.resource}")
 
     def _read(self, row: str, of_breaker: bool) -> Iterator[Reply]:
-        yield _good(f"finds {_told(row)}"), result({"Item": json.loads(row)} if row else {})
+        yield _good(f"finds {_named(row)}"), result({"Item": json.loads(row)} if row else {})
         yield _bad("fails", Fault.UNREAD if of_breaker else Fault.ERROR), THROTTLED
 
     def _change(
@@ -187,13 +187,13 @@ class Tasks:
         new = self._write(by_put, request, row)
         if new is None:
             refusal = _refusal(by_put, request, row)
-            yield _good(f"is refused by {_told(row)}", *([refusal] if refusal else [])), REFUSED
+            yield _good(f"is refused by {_named(row)}", *([refusal] if refusal else [])), REFUSED
         else:
-            told = f"makes it {_told(new.text.replace('run0', f'run{new.owner}'))}"
+            said = f"makes it {_named(new.text.replace('run0', f'run{new.owner}'))}"
             replaced = {"Attributes": json.loads(row)} if row and "ReturnValues" in request else {}
-            yield _good(told, new), result(replaced)
+            yield _good(said, new), result(replaced)
             for heard, then in unheard:
-                yield _bad(f"{told}, {heard}", Fault.ANSWER_LOST, new), then
+                yield _bad(f"{said}, {heard}", Fault.ANSWER_LOST, new), then
         yield _bad("fails", Fault.ERROR), THROTTLED
         body, met = _renumbered(json.dumps(request, sort_keys=True))
         launched = Launched(by_put, _key_of(request), body, met)
@@ -226,7 +226,7 @@ class Tasks:
             yield _bad(_NO_FUNCTION, Fault.ASKED_TO_WAIT), NO_FUNCTION_FREE
             return
         started_ms, begun = (said[0]["since"], []) if said else (NOW_MS, begun)
-        told = f"acts with key {key}"
+        act = f"acts with key {key}"
         acted, unheard = (Act(message_id, key, answered) for answered in (True, False))
         failing = "Transient" if request["callsAllowed"] > 1 and not request["retry"] else "Failed"
 
@@ -240,12 +240,12 @@ class Tasks:
 
         answer = function_result({"version": "2", "result": "ACTED", "calls": 1})
         well: list[Effect] = [Answered(), *noted("answered")]
-        yield _good(told, *begun, acted, *well), answer
-        lost = f"{told}, but the answer is lost: {failing}"
+        yield _good(act, *begun, acted, *well), answer
+        lost = f"{act}, but the answer is lost: {failing}"
         yield _bad(lost, Fault.ACTION, *begun, unheard, *noted("failed")), _raised(failing)
-        died = f"{told}, but the function dies"
+        died = f"{act}, but the function dies"
         yield _bad(died, self._unnoted, *begun, unheard), TIMEOUT
-        maybe = f"{told}, but the answer is Uncertain"
+        maybe = f"{act}, but the answer is Uncertain"
         yield _bad(maybe, Fault.ACTION, *begun, unheard, *well), _raised("Uncertain")
         silent = f"does not act: {failing}"
         yield _bad(silent, Fault.ACTION, *begun, *noted("failed")), _raised(failing)
@@ -261,7 +261,7 @@ class Tasks:
         if not said:
             yield _bad(_NO_FUNCTION, Fault.ASKED_TO_WAIT), NO_FUNCTION_FREE
         if self._notes_itself:
-            yield _bad(f"{told}, which is not noted", Fault.PACING, *begun, acted), answer
+            yield _bad(f"{act}, which is not noted", Fault.PACING, *begun, acted), answer
             yield _bad(f"{silent}, which is not noted", Fault.PACING, *begun), _raised(failing)
 
     @property
@@ -319,7 +319,7 @@ class Tasks:
         self,
         position: Position | Ended,
         clock_ms: int,
-        logged: tuple[Told, ...] = (),
+        logged: tuple[Record, ...] = (),
         said: list[Any] | None = None,
     ) -> list[Then]:
         """Goes on to the next step that matters."""
@@ -388,12 +388,12 @@ def _pace_of(variables: dict[str, Any]) -> tuple[bool, str]:
     return False, str(read["openUntil"])
 
 
-def _good(told: str, *effects: Effect) -> Outcome:
-    return Outcome(told, NOWHERE, effects)
+def _good(said: str, *effects: Effect) -> Outcome:
+    return Outcome(said, NOWHERE, effects)
 
 
-def _bad(told: str, fault: Fault, *effects: Effect) -> Outcome:
-    return Outcome(told, NOWHERE, effects, fault)
+def _bad(said: str, fault: Fault, *effects: Effect) -> Outcome:
+    return Outcome(said, NOWHERE, effects, fault)
 
 
 def _renumbered(text: str) -> tuple[str, tuple[int, ...]]:
@@ -436,18 +436,18 @@ def _refusal(by_put: bool, request: Any, row: str) -> Refusal | None:
     return None if "status" in item else Refusal(_key_of(request), False)
 
 
-def _logged(request: Any) -> tuple[Told, ...]:
+def _logged(request: Any) -> tuple[Record, ...]:
     lines = [json.loads(event["Message"]) for event in request["LogEvents"]]
     return tuple(
         sorted(
-            Told(line["messageId"], line["outcome"], line["reason"])
+            Record(line["messageId"], line["outcome"], line["reason"])
             for line in lines
             if "messageId" in line
         )
     )
 
 
-def _told(row: str) -> str:
+def _named(row: str) -> str:
     if not row:
         return "no row"
     item = json.loads(row)

@@ -115,24 +115,24 @@ class World:
         after = self._paid(state, outcome.fault)
         if after is None:
             return
-        told = outcome.told
+        said = outcome.said
         try:
             for effect in outcome.effects:
                 after = self._entered(after, run, task, names, effect)
         except Broken as broken:
-            yield Move(run.name, task, told, names, broken, outcome.fault)
+            yield Move(run.name, task, said, names, broken, outcome.fault)
             return
         if isinstance(outcome.then, Failed):
             failed = Broken(f"run{run.name} fails: {outcome.then.why}")
-            yield Move(run.name, task, told, names, failed)
+            yield Move(run.name, task, said, names, failed)
         elif isinstance(outcome.then, Report):
             for deleted, then in self._ends(after, run, outcome.then):
-                ended = f"{told}; {deleted}"
+                ended = f"{said}; {deleted}"
                 yield Move(run.name, task, ended, names, then, outcome.fault, outcome.then)
         else:
             met = tuple(names[number] for number in outcome.then.met)
             moved = with_run(after, run._replace(text=outcome.then.text, met=met))
-            yield Move(run.name, task, told, names, moved, outcome.fault)
+            yield Move(run.name, task, said, names, moved, outcome.fault)
 
     def _entered(self, state: State, run: Run, task: str, names: Names, effect: Effect) -> State:
         """The state with what an outcome leaves behind, or the promise it breaks."""
@@ -178,18 +178,18 @@ class World:
         if died:
             yield "the pipe dies before it deletes anything", died
             for place in done if len(done) > 1 else ():
-                told, then = self._deleted(died, run, report, [place])
-                yield f"{told} and dies", then
+                said, then = self._deleted(died, run, report, [place])
+                yield f"{said} and dies", then
 
     def _deleted(
         self, state: State, run: Run, report: Report, done: list[int]
     ) -> tuple[str, State | Broken]:
         names = " and ".join(_identifier(state, place) for place in done) or "nothing"
-        told = f"the pipe deletes {names}"
+        said = f"the pipe deletes {names}"
         try:
-            return told, self._promises.settled(state, set(done), run.batch, report)
+            return said, self._promises.settled(state, set(done), run.batch, report)
         except Broken as broken:
-            return told, broken
+            return said, broken
 
     def _deliveries(self, state: State) -> Iterator[Move]:
         plan = self.scenario
@@ -242,12 +242,12 @@ class World:
         given = state._replace(queue=tuple(queue))
         batch = tuple((place, _identifier(state, place)) for place in places)
         sent = tuple((queue[place].sent, identifier) for place, identifier in batch)
-        told = " and ".join(identifier for _, identifier in batch) + " to run0"
+        said = " and ".join(identifier for _, identifier in batch) + " to run0"
         missing = frozenset(_identifier(state, place) for place in unready)
         if missing:
-            told += f", without the body of {' and '.join(missing)}"
+            said += f", without the body of {' and '.join(missing)}"
         if skew_ms:
-            told += f", whose clock is {skew_ms} ms off"
+            said += f", whose clock is {skew_ms} ms off"
         for begun in self._begun(sent, missing, skew_ms):
             if not isinstance(begun, Standing):
                 run = Run(fresh_name(state), "", (), batch, 0, skew_ms, ())
@@ -256,7 +256,7 @@ class World:
                     with_run(given, run), run, "ReportBatch", (run.name,), outcome
                 ):
                     yield step._replace(
-                        who="queue", what="delivers", told=f"{told} → {step.what} {step.told}"
+                        who="queue", what="delivers", said=f"{said} → {step.what} {step.said}"
                     )
                 continue
             for age in range(plan.over):
@@ -266,9 +266,9 @@ class World:
                 run = Run(fresh_name(state), text, (), batch, age, skew_ms, done)
                 slow = f", {seconds} s ago" if age else ""
                 for step in self.steps(with_run(given, run), run):
-                    first = f"{told}{slow} → {step.what} {step.told}"
+                    first = f"{said}{slow} → {step.what} {step.said}"
                     fault = step.fault or (Fault.OVERFLOW if missing else None)
-                    yield step._replace(who="queue", what="delivers", told=first, fault=fault)
+                    yield step._replace(who="queue", what="delivers", said=first, fault=fault)
 
     def _begun(self, sent: Sent, unready: Unready, skew_ms: int) -> list[Then]:
         at = (sent, unready, skew_ms)
@@ -280,9 +280,9 @@ class World:
         after = self._paid(state, Fault.CRASH)
         if after:
             for run in state.runs:
-                told = f"before {' and '.join(task for _, task, _ in self._tasks.about(run.text))}"
+                said = f"before {' and '.join(task for _, task, _ in self._tasks.about(run.text))}"
                 dead = without_run(after, run.name)
-                yield Move(run.name, "dies", told, (), dead, Fault.CRASH)
+                yield Move(run.name, "dies", said, (), dead, Fault.CRASH)
 
     def _landings(self, state: State) -> Iterator[Move]:
         for flying in state.flying:
@@ -290,8 +290,8 @@ class World:
             landed = state._replace(flying=rest)
             held = held_under(state, flying.key)
             names = (flying.run, *flying.met, held.owner if held else NOBODY)
-            then, told = self._landed(landed, flying, held, names)
-            yield Move("network", flying.task, told, names, then)
+            then, said = self._landed(landed, flying, held, names)
+            yield Move("network", flying.task, said, names, then)
 
     def _landed(
         self, state: State, flying: Flying, held: Held | None, names: Names
@@ -322,8 +322,8 @@ class World:
             if parked.reason == "UNCERTAIN":
                 sent = self._promises.taken_back(sent, parked)
             what = f"{_identifier(state, parked.place)}, parked as {parked.reason},"
-            told = f"{what} as m{len(sent.queue)}"
-            yield Move("person", "replays", told, (), sent)
+            said = f"{what} as m{len(sent.queue)}"
+            yield Move("person", "replays", said, (), sent)
 
     def _paid(self, state: State, fault: Fault | None) -> State | None:
         return paid(self.scenario, state, fault)

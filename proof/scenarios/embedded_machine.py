@@ -148,8 +148,8 @@ def started() -> Iterator[EmbeddedMachine]:
     start = child.start
 
     def start_with_seam(program: str, *args: str, env: dict[str, str], **rest: Any) -> Any:
-        told = env | {"STAGE_PORT": str(server.server_port)}
-        return start(str(_HERE / "seam.py"), program, *args, env=told, **rest)
+        said = env | {"STAGE_PORT": str(server.server_port)}
+        return start(str(_HERE / "seam.py"), program, *args, env=said, **rest)
 
     try:
         with patch.object(child, "start", start_with_seam):

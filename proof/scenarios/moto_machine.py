@@ -195,7 +195,7 @@ def _asking(stage: Stage, call: Callable[..., None]) -> Callable[..., None]:
             call(self, env, resource_runtime_part, normalised_parameters, **rest)
         except Exception as error:
             failed = error
-        then = stage.after(task(), _told(self._from_error(env=env, ex=failed)) if failed else None)
+        then = stage.after(task(), _said(self._from_error(env=env, ex=failed)) if failed else None)
         store.clock_ms += then.takes_ms
         if then.error:
             raise TaskError(then.error, then.cause)
@@ -205,7 +205,7 @@ def _asking(stage: Stage, call: Callable[..., None]) -> Callable[..., None]:
     return ask
 
 
-def _told(failure: FailureEvent) -> tuple[str, str]:
+def _said(failure: FailureEvent) -> tuple[str, str]:
     (details,) = failure.event_details.values()
     return details["error"], details["cause"]
 
@@ -249,8 +249,8 @@ def _calling(stage: Stage) -> Callable[..., dict[str, Any]]:
         try:
             answer: Any = stage.invoke(json.loads(parameters["Payload"]))
         except LambdaError as error:
-            told = {"errorType": error.name, "errorMessage": error.message}
-            return {"StatusCode": 200, "FunctionError": "Unhandled", "Payload": told}
+            said = {"errorType": error.name, "errorMessage": error.message}
+            return {"StatusCode": 200, "FunctionError": "Unhandled", "Payload": said}
         return {"StatusCode": 200, "Payload": answer}
 
     return invoke
@@ -280,7 +280,7 @@ def _documented_limits() -> Iterator[None]:
     with (
         patch.object(ErrorEqualsDecl, "_eval_body", matches_as_documented),
         patch.object(AssignDecl, "_eval_body", assign_within_limit),
-        # A lane that fails by an error of Step Functions' own is one too many for moto.
+        # An iteration that fails by an error of Step Functions' own is one too many for moto.
         patch.object(iteration_worker, "CustomErrorName", ErrorName),
     ):
         yield

@@ -90,8 +90,8 @@ def _asking(invoke: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
             result = invoke(resource, arguments)
         except stepfunctions._ExecutionError as error:
             failed = error
-        told = [failed.error, failed.cause] if failed else None
-        then = _ask("after", {"task": task(), "failed": told})
+        said = [failed.error, failed.cause] if failed else None
+        then = _ask("after", {"task": task(), "failed": said})
         _let_pass(context, then["takes_ms"])
         if then["error"]:
             raise stepfunctions._ExecutionError(then["error"], then["cause"])

@@ -221,7 +221,7 @@ class Stage:
     def pace(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """The real pacing, on this machine's rows and by the scenario's clock."""
         run = self._runs[asked["run"]]
-        told = payload.read(asked)
+        said = payload.read(asked)
         now_ms = self._called_at[(asked["run"], None)]
 
         def clock() -> int:
@@ -231,9 +231,9 @@ class Stage:
             run.slept_ms += round(seconds * 1_000)
 
         environment = {"MAX_ACTIONS_PER_MINUTE": str(self.scenario.settings.max_actions_per_minute)}
-        begins = isinstance(told, payload.Begin)
+        begins = isinstance(said, payload.Begin)
         conversation = (steps.begin if begins else steps.end)(
-            told, settings(environment), clock, lambda: 0.5
+            said, settings(environment), clock, lambda: 0.5
         )
         dynamodb = self._machine.dynamodb
         world = World(_TABLE, "queue", dynamodb, lambda: dynamodb, _Queue(), clock, sleep)
@@ -356,7 +356,7 @@ class Stage:
 
     def _fields(self, item: Mapping[str, Any]) -> dict[str, str | int]:
         fields = {
-            name: self._told(name, value)
+            name: self._value(name, value)
             for name, value in item.items()
             if name not in ("pk", "sk")
         }
@@ -366,7 +366,7 @@ class Stage:
             fields["forgotten_at"] = -occurrence - self.zero_ms
         return fields
 
-    def _told(self, field_name: str, value: Mapping[str, str]) -> str | int:
+    def _value(self, field_name: str, value: Mapping[str, str]) -> str | int:
         (kind, text), *_ = value.items()
         if kind == "SS":
             return len(text)
@@ -435,15 +435,15 @@ class _Queue:
 
 def _hold_metrics_to_records(run: _Run) -> None:
     counted = Counter(record["outcome"] for record in run.records)
-    (told,) = [metric for metric in run.metrics if "Reason" not in metric]
-    outcomes = {name: told[name] for name in _OUTCOMES if name in told}
+    (said,) = [metric for metric in run.metrics if "Reason" not in metric]
+    outcomes = {name: said[name] for name in _OUTCOMES if name in said}
     expected = dict(counted)
     expected.pop("RETRY", None)
     # Of those that neither the limit nor the destination held up, which were handed back.
     ours = [r for r in run.records if "copyOf" not in r and r["reason"] not in _ELSEWHERE]
     handed_back = sum(record["outcome"] == "RETRY" for record in ours)
-    assert sum(told.get("HANDED_BACK", [])) == handed_back, f"{told} of {run.name}, {counted}"
-    assert outcomes == expected, f"metrics of {run.name}: {told}, records: {dict(counted)}"
+    assert sum(said.get("HANDED_BACK", [])) == handed_back, f"{said} of {run.name}, {counted}"
+    assert outcomes == expected, f"metrics of {run.name}: {said}, records: {dict(counted)}"
     parked = {metric["Reason"]: metric["PARKED"] for metric in run.metrics if "Reason" in metric}
     reasons = Counter(r["reason"] for r in run.records if r["outcome"] == "PARKED")
     assert parked == reasons, f"metrics of {run.name}: {parked}, records: {reasons}"

@@ -91,19 +91,19 @@ def test_every_quota_says_whom_to_ask_and_where_it_stands():
 
 
 def test_the_command_says_what_binds_and_what_to_ask_for():
-    told = CliRunner().invoke(
+    said = CliRunner().invoke(
         app, ["capacity", "--rate", "6000", "--destination-per-minute", "9000000"]
     )
-    assert told.exit_code == 0, told.output
-    assert "First binds: EventBridge to the queue." in told.output
-    assert "L-5540C5E3" in told.output
+    assert said.exit_code == 0, said.output
+    assert "First binds: EventBridge to the queue." in said.output
+    assert "L-5540C5E3" in said.output
 
 
 def test_the_command_says_where_nothing_is_too_low():
-    told = CliRunner().invoke(
+    said = CliRunner().invoke(
         app, ["capacity", "--rate", "100", "--destination-per-minute", "9000000"]
     )
-    assert "No quota is below 100 events a second." in told.output
+    assert "No quota is below 100 events a second." in said.output
 
 
 def test_a_region_that_does_not_exist_has_no_quotas():

@@ -119,12 +119,12 @@ def test_a_rival_that_writes_less_costs_less(measured: Measured):
 
 
 def test_the_command_names_what_dominates_and_what_each_setting_saves():
-    told = CliRunner().invoke(app, ["cost", "--events-per-month", "50000000", "--copies", "0.3"])
-    assert told.exit_code == 0, told.output
-    lines = told.output.splitlines()
+    said = CliRunner().invoke(app, ["cost", "--events-per-month", "50000000", "--copies", "0.3"])
+    assert said.exit_code == 0, said.output
+    lines = said.output.splitlines()
     assert lines[1].startswith("Logs: executions"), "the largest comes first"
-    assert "LogLevel=ERROR saves" in told.output
-    assert "a million events" in told.output
+    assert "LogLevel=ERROR saves" in said.output
+    assert "a million events" in said.output
 
 
 def test_a_share_of_copies_above_one_is_refused():

@@ -9,13 +9,13 @@ from bench import numbers
 
 
 def test_every_number_in_the_documents_is_the_recorded_one():
-    assert numbers.outdated() == [], "write them anew: python -m bench.numbers"
+    assert numbers.outdated() == [], "write them again: python -m bench.numbers"
 
 
 def test_only_what_stands_between_the_markers_is_replaced():
     document = "a\n<!-- numbers:scale -->\nold\n<!-- /numbers:scale -->\nb\n"
-    told = numbers.filled(document, {"scale": lambda: "new\n"}, "README.md")
-    assert told == "a\n<!-- numbers:scale -->\nnew\n<!-- /numbers:scale -->\nb\n"
+    said = numbers.filled(document, {"scale": lambda: "new\n"}, "README.md")
+    assert said == "a\n<!-- numbers:scale -->\nnew\n<!-- /numbers:scale -->\nb\n"
 
 
 def test_a_marker_that_nothing_is_known_for_is_named_with_its_document():

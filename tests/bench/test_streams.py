@@ -29,8 +29,8 @@ def test_a_destination_recognises_every_message_by_its_content_and_time():
 
 def test_a_fault_strikes_happenings_that_one_message_tells_of():
     for stream in streams(1):
-        told = Counter(message.happening.name for message in stream.messages)
-        assert all(told[h.name] == 1 for h in stream.happenings if h.fault)
+        said = Counter(message.happening.name for message in stream.messages)
+        assert all(said[h.name] == 1 for h in stream.happenings if h.fault)
 
 
 def test_copies_under_other_ids_have_the_content_of_the_first():

@@ -13,8 +13,8 @@ def stream_of(*at_ms: int, **about: Any) -> tuple[Stream, list[Happening]]:
     return stream, happenings
 
 
-def act(happening: Happening, key: str = "key", told_ms: int | None = None) -> Act:
-    return Act(happening, happening.at_ms if told_ms is None else told_ms, key)
+def act(happening: Happening, key: str = "key", said_ms: int | None = None) -> Act:
+    return Act(happening, happening.at_ms if said_ms is None else said_ms, key)
 
 
 def test_every_event_that_acts_once_is_no_fault():
@@ -46,16 +46,16 @@ def test_a_double_under_the_same_key_is_told_apart_and_one_under_another_is_not(
 
 
 def test_an_older_state_that_was_overtaken_need_not_act():
-    stream, (older, newer) = stream_of(1, 2, lane="agent")
+    stream, (older, newer) = stream_of(1, 2, latest_by="agent")
     assert judge(stream, [act(newer)], set(), set()) == Verdict()
     assert judge(stream, [act(older)], set(), set()) == Verdict(wrongly_skipped=1)
 
 
 def test_an_older_state_after_a_newer_one_overwrites_it_unless_times_are_compared():
-    stream, (older, newer) = stream_of(1, 2, lane="agent")
+    stream, (older, newer) = stream_of(1, 2, latest_by="agent")
     acts = [act(newer), act(older)]
     assert judge(stream, acts, set(), set()) == Verdict(stale_overwrites=1)
-    fooled = [act(newer), act(older, told_ms=3)]
+    fooled = [act(newer), act(older, said_ms=3)]
     assert judge(stream, fooled, set(), set()) == Verdict(
         stale_overwrites=1, stale_overwrites_compared=1
     )

@@ -10,7 +10,7 @@ from proof.chaos.events import Happening, Stream, chaos_stream
 from proof.chaos.verdict import MAX_RECEIVES, Verdict, judge
 from proof.template import RESOURCES
 
-OLD, NEW = Happening("old", 1_000, lane="agent"), Happening("new", 2_000, lane="agent")
+OLD, NEW = Happening("old", 1_000, latest_by="agent"), Happening("new", 2_000, latest_by="agent")
 ALONE = Happening("alone", 1_500)
 CUT = Happening("cut", 1_500, broken=True)
 POISON = Happening("poison", 1_500, poison=True)
@@ -39,25 +39,25 @@ def request(
 
 
 def verdict(
-    told: Sequence[tuple[Happening, Outcome]],
+    said: Sequence[tuple[Happening, Outcome]],
     *requests: Received,
     repeated: Mapping[str, list[str]] | None = None,
     dead: Sequence[DeadLetter] = (),
 ) -> Verdict:
     """Lines count from 1, as they are told."""
     stream = Stream()
-    for line, (happening, _) in enumerate(told, 1):
+    for line, (happening, _) in enumerate(said, 1):
         stream.tell(happening, "{" if happening.broken else event(line))
     acts = [
         RepeatedAct(idempotency_key=key, line=1, acts=2, because=because)
         for key, because in (repeated or {}).items()
     ]
     report = Report(
-        received=len(told),
+        received=len(said),
         outcomes={},
         events=[
             LineReport(line=line, outcome=outcome, key=None, reason=None, via="queue")
-            for line, (_, outcome) in enumerate(told, 1)
+            for line, (_, outcome) in enumerate(said, 1)
         ],
         actions=[],
         dead_letters=len(dead),
@@ -68,8 +68,8 @@ def verdict(
 
 
 def test_each_acted_once_with_its_copies_is_faultless() -> None:
-    told = [(ALONE, DUPLICATE), (ALONE, PROCESSED), (NEW, PROCESSED), (OLD, STALE), (CUT, PARKED)]
-    found = verdict(told, request(2, "a"), request(3, "n"))
+    said = [(ALONE, DUPLICATE), (ALONE, PROCESSED), (NEW, PROCESSED), (OLD, STALE), (CUT, PARKED)]
+    found = verdict(said, request(2, "a"), request(3, "n"))
     assert found.faultless
     assert (found.acted, found.stale, found.parked) == (2, 1, ["cut"])
 
@@ -88,40 +88,40 @@ def test_what_was_never_settled_is_lost() -> None:
 
 
 def test_two_that_share_a_key_are_one_too_few() -> None:
-    told = [(ALONE, PROCESSED), (NEW, PROCESSED)]
-    assert verdict(told, request(1, "k"), request(2, "k", repeated=True)).lost == ["new"]
+    said = [(ALONE, PROCESSED), (NEW, PROCESSED)]
+    assert verdict(said, request(1, "k"), request(2, "k", repeated=True)).lost == ["new"]
 
 
 def test_copies_that_act_under_keys_of_their_own_act_twice() -> None:
-    told = [(ALONE, PROCESSED), (ALONE, PROCESSED)]
-    assert verdict(told, request(1, "one"), request(2, "other")).acted_twice == ["alone"]
+    said = [(ALONE, PROCESSED), (ALONE, PROCESSED)]
+    assert verdict(said, request(1, "one"), request(2, "other")).acted_twice == ["alone"]
 
 
 def test_a_repeated_act_is_a_double_unless_its_answer_was_lost() -> None:
-    told = [(ALONE, PROCESSED)]
+    said = [(ALONE, PROCESSED)]
     requests = [request(1, "a", None), request(1, "a", repeated=True)]
-    excused = verdict(told, *requests, repeated={"a": ["destination.answer_lost"]})
+    excused = verdict(said, *requests, repeated={"a": ["destination.answer_lost"]})
     assert (excused.faultless, excused.repeated) == (True, 1)
-    assert verdict(told, *requests, repeated={"a": []}).acted_twice == ["alone"]
+    assert verdict(said, *requests, repeated={"a": []}).acted_twice == ["alone"]
 
 
 def test_the_newest_state_is_never_stale() -> None:
-    told = [(OLD, PROCESSED), (NEW, STALE)]
-    assert verdict(told, request(1, "o")).stale_for_nothing == ["new"]
+    said = [(OLD, PROCESSED), (NEW, STALE)]
+    assert verdict(said, request(1, "o")).stale_for_nothing == ["new"]
     assert verdict([(ALONE, STALE)]).stale_for_nothing == ["alone"]
 
 
 def test_an_older_state_may_pass_a_newer_one_in_work_but_not_come_after_it() -> None:
-    told = [(OLD, PROCESSED), (NEW, PROCESSED)]
+    said = [(OLD, PROCESSED), (NEW, PROCESSED)]
     old, new = request(1, "o", at_ms=20_000), request(2, "n", at_ms=9_999)
-    assert verdict(told, old, new).stale_over_newer == ["old"]
-    assert verdict(told, old, request(2, "n", at_ms=10_000)).faultless
-    assert verdict(told, request(1, "o"), request(2, "n", at_ms=90_000)).faultless
+    assert verdict(said, old, new).stale_over_newer == ["old"]
+    assert verdict(said, old, request(2, "n", at_ms=10_000)).faultless
+    assert verdict(said, request(1, "o"), request(2, "n", at_ms=90_000)).faultless
     refused = request(2, "n", 500, at_ms=1, acted=False)
-    assert verdict(told, old, refused, request(2, "n", at_ms=90_000)).faultless
-    elsewhere = Happening("elsewhere", 3_000, lane="another agent")
-    told = [(OLD, PROCESSED), (elsewhere, PROCESSED)]
-    assert verdict(told, old, request(2, "e")).faultless
+    assert verdict(said, old, refused, request(2, "n", at_ms=90_000)).faultless
+    elsewhere = Happening("elsewhere", 3_000, latest_by="another agent")
+    said = [(OLD, PROCESSED), (elsewhere, PROCESSED)]
+    assert verdict(said, old, request(2, "e")).faultless
 
 
 def test_only_what_is_broken_or_refused_is_parked() -> None:
@@ -143,10 +143,10 @@ def letter(line: int = 1, **met: int) -> DeadLetter:
 
 
 def test_a_dead_letter_wants_a_fault_for_each_of_its_receives() -> None:
-    told = [(ALONE, RETRY)]
-    assert verdict(told, dead=[letter()]).dead_for_nothing == ["alone"]
-    assert verdict(told, dead=[letter(killed=MAX_RECEIVES - 1)]).dead_for_nothing == ["alone"]
-    killed = verdict(told, dead=[letter(killed=MAX_RECEIVES - 1, throttled=1)])
+    said = [(ALONE, RETRY)]
+    assert verdict(said, dead=[letter()]).dead_for_nothing == ["alone"]
+    assert verdict(said, dead=[letter(killed=MAX_RECEIVES - 1)]).dead_for_nothing == ["alone"]
+    killed = verdict(said, dead=[letter(killed=MAX_RECEIVES - 1, throttled=1)])
     assert (killed.faultless, killed.dead) == (True, ["alone: SETUP_FAULT"])
 
 
@@ -161,22 +161,24 @@ def test_what_always_fails_is_lost_where_nothing_keeps_it() -> None:
 
 
 def test_a_dead_letter_whose_copy_is_called_a_duplicate_is_lost() -> None:
-    told = [(POISON, RETRY), (POISON, DUPLICATE)]
-    assert verdict(told, dead=[letter()]).lost == ["poison"]
+    said = [(POISON, RETRY), (POISON, DUPLICATE)]
+    assert verdict(said, dead=[letter()]).lost == ["poison"]
 
 
 def test_a_stream_is_the_same_for_the_same_seed_and_has_copies_of_every_kind() -> None:
     stream = chaos_stream(7, 600)
     assert stream == chaos_stream(7, 600)
     assert stream.lines != chaos_stream(8, 600).lines
-    assert len(stream.lines) == len(stream.told) == 600
-    told = set(stream.told)
-    kinds = {(happening.lane or "call").split()[0] for happening in told if not happening.broken}
+    assert len(stream.lines) == len(stream.said) == 600
+    said = set(stream.said)
+    kinds = {
+        (happening.latest_by or "call").split()[0] for happening in said if not happening.broken
+    }
     assert kinds == {"call", "presence", "routing", "snapshot", "chat", "member"}
-    assert any(happening.broken for happening in told)
-    assert not any(happening.poison for happening in told)
-    assert 60 < len(stream.lines) - len(told) < 180
-    for line, happening in zip(stream.lines, stream.told, strict=True):
+    assert any(happening.broken for happening in said)
+    assert not any(happening.poison for happening in said)
+    assert 60 < len(stream.lines) - len(said) < 180
+    for line, happening in zip(stream.lines, stream.said, strict=True):
         if not happening.broken:
             detail = json.loads(line)["detail"]
             topic = detail.get("topicName", "Conversation Status Change")
@@ -185,8 +187,8 @@ def test_a_stream_is_the_same_for_the_same_seed_and_has_copies_of_every_kind() -
 
 def test_poison_is_in_the_stream_as_often_as_asked() -> None:
     stream = chaos_stream(7, 100, poison=3)
-    poison = [happening for happening in stream.told if happening.poison]
+    poison = [happening for happening in stream.said if happening.poison]
     assert len(poison) == len(set(stream.poisoned)) == 3
     for happening, conversation in zip(poison, stream.poisoned, strict=True):
-        line = stream.lines[stream.told.index(happening)]
+        line = stream.lines[stream.said.index(happening)]
         assert json.loads(line)["detail"]["eventBody"]["conversationId"] == conversation

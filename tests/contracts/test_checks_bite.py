@@ -323,7 +323,7 @@ def poorer_identity(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("poorer_identity")
-def test_a_changed_key_fails_and_writing_the_files_anew_does_not_hide_it(root: Path) -> None:
+def test_a_changed_key_fails_and_writing_the_files_again_does_not_hide_it(root: Path) -> None:
     for _ in range(2):
         (line,) = checks.find(root)
         assert line.startswith("schemas/examples/user.presence.element.json: the key changed")

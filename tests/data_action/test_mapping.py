@@ -35,7 +35,7 @@ def test_the_longest_match_wins() -> None:
 "conversation.acd.start" = "start"
 "a.b.*" = "pattern"
 "a.b.c" = "exact"
-"call-started" = "home-made"
+"call-started" = "our-own"
 """,
     )
     for family, wanted in {
@@ -46,7 +46,7 @@ def test_the_longest_match_wins() -> None:
         "conversations": "rest",
         "a.b.c": "exact",
         "a.b.d": "pattern",
-        "call-started": "home-made",
+        "call-started": "our-own",
     }.items():
         assert actions.action_for(family).id == wanted
 

@@ -39,7 +39,7 @@ NOT_TRIED = {
 
 
 class Watched:
-    """A stack whose pipe runs only when told, and the numbers behind its alarms."""
+    """A stack whose pipe runs only when alarm, and the numbers behind its alarms."""
 
     def __init__(self, stack: Embedded) -> None:
         self.stack = stack
@@ -388,9 +388,9 @@ def test_the_topic_passes_on_what_an_alarm_tells(deployment: Watched) -> None:
         )
         (message,) = sqs.receive_message(QueueUrl=mailbox, WaitTimeSeconds=5)["Messages"]
         sqs.delete_message(QueueUrl=mailbox, ReceiptHandle=message["ReceiptHandle"])
-        told = json.loads(json.loads(message["Body"])["Message"])
-        assert told["NewStateValue"] == state
-        assert "once parked list" in told["AlarmDescription"]
+        alarm = json.loads(json.loads(message["Body"])["Message"])
+        assert alarm["NewStateValue"] == state
+        assert "once parked list" in alarm["AlarmDescription"]
 
 
 def test_every_alarm_is_tried_here_or_said_not_to_be(

@@ -23,7 +23,7 @@ from tests.e2e.delivery import (
     requests,
     warm,
 )
-from tests.operate.support import start_anew
+from tests.operate.support import restart_with
 
 pytestmark = pytest.mark.embedded
 
@@ -125,7 +125,7 @@ def path(embedded: Embedded) -> Iterator[Embedded]:
     let_calls_flow(embedded)
     yield embedded
     let_calls_flow(embedded)
-    start_anew(embedded)  # without the tokens that have ended
+    restart_with(embedded)  # without the tokens that have ended
 
 
 class Delivered(NamedTuple):

@@ -65,7 +65,7 @@ def test_a_peak_is_stretched_to_the_limit_and_loses_nothing(
         for number in range(EVENTS):
             lines += embedded.send(customer_start(f"peak-{number}"))
             time.sleep(1 / ARRIVALS_A_SECOND)
-        told = once("status").out
+        said = once("status").out
         reports = embedded.wait(lines)
 
     assert {report.outcome for report in reports} == {Outcome.PROCESSED}
@@ -80,7 +80,7 @@ def test_a_peak_is_stretched_to_the_limit_and_loses_nothing(
     for first in range(EVENTS):
         for last in range(first, EVENTS):
             assert last - first + 1 <= most_calls_in(at_ms[last] - at_ms[first])
-    found = SAID.search(told)
-    assert found, told
+    found = SAID.search(said)
+    assert found, said
     assert int(found[1]) > EVENTS / 3
     assert int(found[2]) == 1

@@ -26,7 +26,7 @@ from proof.events import customer_start
 from proof.template import RESOURCES, TEMPLATE
 from tests.e2e.delivery import Course, answers, deliver, let_calls_flow
 from tests.operate.conftest import once, up
-from tests.operate.support import start_anew
+from tests.operate.support import restart_with
 
 PHONE = "4915550100742"
 WORDS = "said-by-the-caller"
@@ -211,9 +211,9 @@ def refusing_logins(embedded: Embedded) -> Iterator[None]:
     said = {"error": "invalid_client", "description": f"{CREDENTIALS} {CLIENT_SECRET} {THEIRS}"}
     refusal = {"status": 401, "body": said}
     embedded.destination.script.add({"match": {"endpoint": "token"}, "replies": [refusal]})
-    start_anew(embedded)
+    restart_with(embedded)
     yield
-    start_anew(embedded)
+    restart_with(embedded)
 
 
 def shown(embedded: Embedded, conversations: list[str]) -> list[str]:

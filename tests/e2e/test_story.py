@@ -74,9 +74,9 @@ def check_groups(report: dict[str, Any]) -> None:
 def test_one_by_one_every_line_becomes_what_the_story_says(tmp_path: Path) -> None:
     report = once_run(STORY, tmp_path, "--step")
     assert report["received"] == len(EXPECTED)
-    told = [{"line": e["line"], "outcome": e["outcome"]} for e in EXPECTED]
+    expected = [{"line": e["line"], "outcome": e["outcome"]} for e in EXPECTED]
     found = [{"line": e["line"], "outcome": e["outcome"]} for e in report["events"]]
-    assert found == told
+    assert found == expected
     assert report["deadLetters"] == 0
     assert [e["key"] for e in report["events"] if e["outcome"] == "PARKED"] == [None]
     first_of = {}

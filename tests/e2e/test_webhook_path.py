@@ -17,7 +17,7 @@ from proof.embedded import Embedded, deployed
 from proof.events import customer_start
 from tests.e2e.delivery import Course, answers, deliver
 from tests.e2e.test_privacy import MARKERS, PHONE, call, leaks, written
-from tests.operate.support import destination_answers, start_anew
+from tests.operate.support import destination_answers, restart_with
 
 pytestmark = pytest.mark.embedded
 
@@ -110,11 +110,11 @@ def test_what_the_receiver_is_told_is_written_nowhere_else(calling: Embedded) ->
 
 def at_address(calling: Embedded, name: str, address: str) -> tuple[str, str | None]:
     course = Course(f"hook-{name}")
-    start_anew(calling, WEBHOOK_URL=address)
+    restart_with(calling, WEBHOOK_URL=address)
     try:
         deliver(calling, [course])
     finally:
-        start_anew(calling, WEBHOOK_URL=calling.destination.webhook_url)
+        restart_with(calling, WEBHOOK_URL=calling.destination.webhook_url)
     return course.ended
 
 

@@ -234,7 +234,6 @@ def test_what_somebody_wrote_in_another_way_is_replayed_as_it_should_be(
 @pytest.mark.parametrize(
     ("pk", "sk"),
     [
-        ("gate", "health"),
         ("pace", "breaker"),
         ("pace", "v1/user.presence/x"),
         ("org/user/7", "latest/user.presence"),

@@ -68,7 +68,7 @@ def test_a_failure_of_ones_own_function_reaches_the_breaker() -> None:
     state = next(world.deliver(world.start(), (0,))).then
     while isinstance(state, State) and state.runs:
         moves = list(world.steps(state, state.runs[0]))
-        failing = [move for move in moves if move.told in FAILING]
+        failing = [move for move in moves if move.said in FAILING]
         state = [*failing, *moves][0].then
     assert isinstance(state, State)
     [(_, row)] = state.pace

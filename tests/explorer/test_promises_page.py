@@ -38,7 +38,7 @@ def test_every_sentence_of_the_page_names_a_test() -> None:
     points = not_promised.split("\n- ")[1:]
     assert len(rows) >= 15
     assert len(points) >= 6
-    assert [told for told in [*rows, *points] if ".py::test_" not in told] == []
+    assert [line for line in [*rows, *points] if ".py::test_" not in line] == []
 
 
 @pytest.mark.xfail(

@@ -1,4 +1,4 @@
-"""Faults: the file that names them, the dice that throw them, and what they do to a pipe."""
+"""Faults: the file that names them, the draws that decide on them, and what they do to a pipe."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from once.genesys.script import Script
 from once.genesys.server import Received
 from once.project import ROOT
 from once.run.fault_effects import faults_report
-from once.run.faults import Destination, Dice, Faults, Pipe, Sending, Table, arrange
+from once.run.faults import Destination, Draws, Faults, Pipe, Sending, Table, arrange
 from once.run.lines import Line
 from once.run.report import ActionReport, Key, LineReport, Outcome
 from tests.once.pipes import FakeAws, message, succeeded
@@ -56,39 +56,39 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         Faults.read(tmp_path / "nowhere.toml")
 
 
-def thrown(dice: Dice, places: list[str]) -> dict[str, list[float | None]]:
+def thrown(draws: Draws, places: list[str]) -> dict[str, list[float | None]]:
     rolled: dict[str, list[float | None]] = {}
     for place in places:
-        rolled.setdefault(place, []).append(dice.roll("table.throttled", place))
+        rolled.setdefault(place, []).append(draws.draw("table.throttled", place))
     return rolled
 
 
 def test_the_same_seed_throws_the_same_whoever_asks_first() -> None:
     faults = Faults(seed=7, table=Table(throttled=0.3))
     places = [str(number % 50) for number in range(500)]
-    first = thrown(Dice(faults), places)
-    assert first == thrown(Dice(faults), sorted(places))
-    assert first != thrown(Dice(Faults(seed=8, table=faults.table)), places)
+    first = thrown(Draws(faults), places)
+    assert first == thrown(Draws(faults), sorted(places))
+    assert first != thrown(Draws(Faults(seed=8, table=faults.table)), places)
 
 
 def test_a_fault_happens_as_often_as_its_chance_says() -> None:
-    dice = Dice(Faults(table=Table(throttled=0.2)))
+    draws = Draws(Faults(table=Table(throttled=0.2)))
     for number in range(5000):
-        dice.roll("table.throttled", str(number), about=[str(number)])
-        dice.roll("table.answer_lost", str(number))
-    assert {one.fault for one in dice.happened} == {"table.throttled"}
-    assert 900 < len(dice.happened) < 1100
+        draws.draw("table.throttled", str(number), about=[str(number)])
+        draws.draw("table.answer_lost", str(number))
+    assert {one.fault for one in draws.happened} == {"table.throttled"}
+    assert 900 < len(draws.happened) < 1100
 
 
 def test_lines_are_sent_twice_and_overtaken_but_never_dropped() -> None:
     lines = [Line(number, str(number)) for number in range(200)]
-    dice = Dice(Faults(sending=Sending(sent_twice=0.1, overtaken=0.3)))
-    sent = arrange(lines, dice)
-    faults = Counter(one.fault for one in dice.happened)
+    draws = Draws(Faults(sending=Sending(sent_twice=0.1, overtaken=0.3)))
+    sent = arrange(lines, draws)
+    faults = Counter(one.fault for one in draws.happened)
     assert set(sent) == set(lines)
     assert len(sent) == len(lines) + faults["sending.sent_twice"] > len(lines)
     assert sent != sorted(sent, key=lambda line: line.number)
-    assert arrange(lines, Dice(dice.faults)) == sent
+    assert arrange(lines, Draws(draws.faults)) == sent
 
 
 def deliver(chances: Pipe, count: int = 1, executions: int = 1) -> FakeAws:
@@ -103,7 +103,7 @@ def deliver(chances: Pipe, count: int = 1, executions: int = 1) -> FakeAws:
     aws.enrich = lambda records: [{"messageId": r["messageId"]} for r in records]
     aws.execute = execute
     aws.waiting = [message(number, str(number)) for number in range(count)]
-    with FaultyPipe(aws.client, "pipe", Dice(Faults(pipe=chances))):
+    with FaultyPipe(aws.client, "pipe", Draws(Faults(pipe=chances))):
         for _ in range(executions):
             assert executed.acquire(timeout=10)
     return aws
@@ -153,11 +153,11 @@ def request(key: str, status: int | None, *, acted: bool, answer: str = "send") 
 
 
 def effects(*requests: Received, killed: str = "") -> list[list[str]]:
-    dice = Dice(Faults(execution={"killed": 1 if killed else 0}))  # type: ignore[arg-type]
-    dice.roll("execution.killed", about=[killed])
+    draws = Draws(Faults(execution={"killed": 1 if killed else 0}))  # type: ignore[arg-type]
+    draws.draw("execution.killed", about=[killed])
     keys = dict.fromkeys(one.facts["idempotencyKey"] for one in requests)
     actions = [ActionReport(idempotency_key=k, line=1, calls=2, effects=1) for k in keys]
-    return [act.because for act in faults_report(dice, requests, actions, []).repeated_acts]
+    return [act.because for act in faults_report(draws, requests, actions, []).repeated_acts]
 
 
 def test_a_repeated_act_names_the_fault_that_hid_the_first() -> None:
@@ -193,15 +193,15 @@ def test_what_the_destination_did_is_counted_with_the_rest() -> None:
         request("f", None, acted=True),
         request("g", 200, acted=True),
     ]
-    report = faults_report(Dice(Faults()), requests, [], [])
+    report = faults_report(Draws(Faults()), requests, [], [])
     names = ("answer_lost", "failing", "hung_up", "rate_limited", "refused", "silent")
     assert report.happened == {f"destination.{name}": 1 for name in names}
 
 
 def test_a_dead_letter_names_what_met_its_event() -> None:
-    dice = Dice(Faults(table=Table(throttled=1)))
+    draws = Draws(Faults(table=Table(throttled=1)))
     key = Key(pk="p", sk="s")
-    dice.roll("table.throttled", about=[hashlib.sha256(b"p\ns").hexdigest()])
+    draws.draw("table.throttled", about=[hashlib.sha256(b"p\ns").hexdigest()])
     line = LineReport(line=3, outcome=Outcome.RETRY, key=key, reason="HELD", via="queue")
-    (letter,) = faults_report(dice, [], [], [line]).dead_letters
+    (letter,) = faults_report(draws, [], [], [line]).dead_letters
     assert (letter.line, letter.reason, letter.met) == (3, "HELD", {"table.throttled": 1})

@@ -286,17 +286,17 @@ def test_a_stopped_pipe_takes_messages_only_when_it_is_started(
     aws: FakeAws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("once.embedded.pipe.DESCRIBE_SECONDS", 0.01)
-    told = []
+    said = []
 
     def describe(Name: str) -> dict[str, Any]:  # noqa: N803
         assert not aws.receives
-        told.append("STOPPED" if len(told) < 5 else "RUNNING")
-        return {"Name": Name, **PIPE, "CurrentState": told[-1]}
+        said.append("STOPPED" if len(said) < 5 else "RUNNING")
+        return {"Name": Name, **PIPE, "CurrentState": said[-1]}
 
     monkeypatch.setattr(aws, "describe_pipe", describe)
     aws.waiting = [message(0)]
     poll(aws, 1)
-    assert told == ["STOPPED"] * 5 + ["RUNNING"]
+    assert said == ["STOPPED"] * 5 + ["RUNNING"]
 
 
 def test_stopping_waits_for_the_batches_in_flight(aws: FakeAws) -> None:

@@ -21,7 +21,7 @@ class Queue:
         }
 
 
-class Told:
+class Counted:
     def __init__(self) -> None:
         self.lines: list[int] = []
 
@@ -33,9 +33,9 @@ class Told:
 
 
 def test_a_line_that_is_refused_is_named_and_those_that_were_taken_are_known() -> None:
-    told = Told()
+    counted = Counted()
     outputs = {"EventQueueUrl": "queue", "EventBusName": "bus"}
     lines = [Line(1, "{}"), Line(2, "\a"), Line(4, "{}")]
     with pytest.raises(OnceError, match="refused line 2: InvalidMessageContents"):
-        Sender(Queue(), None, outputs, told).to_queue(lines)
-    assert told.lines == [1, 4]
+        Sender(Queue(), None, outputs, counted).to_queue(lines)
+    assert counted.lines == [1, 4]

@@ -40,7 +40,7 @@ def until(what: Callable[[], Any], seconds: float = 60) -> Any:
     return found
 
 
-def told(thing: str) -> list[dict[str, Any]]:
+def explained(thing: str) -> list[dict[str, Any]]:
     """The events that explain tells of one subject or message; none while nothing is known."""
     answer = once("explain", thing, "--json")
     if answer.code != 0:
@@ -51,12 +51,12 @@ def told(thing: str) -> list[dict[str, Any]]:
 
 def verdict(thing: str) -> str | None:
     """Of a subject with one event."""
-    events = told(thing)
+    events = explained(thing)
     assert len(events) <= 1, events
     return events[0]["verdict"] if events else None
 
 
-def start_anew(embedded: Embedded, **settings: str) -> None:
+def restart_with(embedded: Embedded, **settings: str) -> None:
     """Lets the data action forget what it has cached; `settings` change its environment."""
     functions, name = embedded.client("lambda"), embedded.outputs["DataActionFunctionName"]
     kept = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]

@@ -12,11 +12,11 @@ from proof.events import customer_start
 from tests.operate.conftest import once
 from tests.operate.support import (
     destination_answers,
+    explained,
     keys_asked,
     machine,
     pk_of,
     queue_with,
-    told,
     until,
     verdict,
 )
@@ -110,8 +110,8 @@ def test_a_dead_letter_that_had_acted_does_not_act_again(operated: Embedded) -> 
         QueueUrl=operated.outputs["EventDeadLettersUrl"], MessageBody=json.dumps(event)
     )
     assert once("dead-letters", "replay", "d-acted", "--yes").code == 0
-    until(lambda: len(told("d-acted")[0]["messages"]) == 2)
-    assert told("d-acted")[0]["messages"][1]["cause"] == "SAME_ENVELOPE"
+    until(lambda: len(explained("d-acted")[0]["messages"]) == 2)
+    assert explained("d-acted")[0]["messages"][1]["cause"] == "SAME_ENVELOPE"
     assert len(keys_asked(operated, "d-acted")) == 1
 
 

@@ -33,9 +33,9 @@ def test_equal_hand_backs_are_one_line_with_how_often_and_from_when_to_when() ->
 
 
 def test_all_of_them_are_shown_when_asked_for() -> None:
-    told = list(lines([*WAITED, ACTED], unfolded=True, settled_as="PROCESSED"))
-    assert [at_ms for at_ms, _ in told] == [START + at * 1000 for at in range(0, 160, 20)]
-    assert told[0][1] == "handed back: the destination was down, or its calls were held"
+    shown = list(lines([*WAITED, ACTED], unfolded=True, settled_as="PROCESSED"))
+    assert [at_ms for at_ms, _ in shown] == [START + at * 1000 for at in range(0, 160, 20)]
+    assert shown[0][1] == "handed back: the destination was down, or its calls were held"
 
 
 def test_a_correlation_id_that_is_another_each_time_keeps_nothing_apart() -> None:
@@ -73,8 +73,8 @@ def test_without_a_return_time_the_queue_decides() -> None:
 
 def test_a_delivery_after_the_end_has_a_line_of_its_own() -> None:
     again = delivery(200, "PROCESSED", "SETTLED_BEFORE")
-    told = [said for _, said in lines([ACTED, again], unfolded=False, settled_as="PROCESSED: it")]
-    assert told == [
+    shown = [said for _, said in lines([ACTED, again], unfolded=False, settled_as="PROCESSED: it")]
+    assert shown == [
         "PROCESSED: it",
         "PROCESSED: settled by an earlier delivery of the same message",
     ]

@@ -12,7 +12,7 @@ from proof.embedded import Embedded
 from proof.events import customer_start
 from tests.e2e.delivery import warm
 from tests.operate.conftest import once
-from tests.operate.support import destination_answers, keys_asked, queue_with, told
+from tests.operate.support import destination_answers, explained, keys_asked, queue_with
 
 pytestmark = pytest.mark.embedded
 
@@ -71,7 +71,7 @@ def test_every_copy_of_the_call_names_the_one_that_acted_and_the_cause() -> None
             else "REPUBLISHED"
             for _ in later
         ]
-    events = told(CALL)
+    events = explained(CALL)
     assert len(events) == len(causes)
     assert sorted(
         tuple(m["cause"] for m in event["messages"] if "cause" in m) for event in events
@@ -88,7 +88,7 @@ def test_every_copy_of_the_call_names_the_one_that_acted_and_the_cause() -> None
 
 @pytest.mark.usefixtures("sent", "operated")
 def test_the_chat_has_changes_told_twice_within_their_window() -> None:
-    messages = [m for event in told(CHAT) for m in event["messages"]]
+    messages = [m for event in explained(CHAT) for m in event["messages"]]
     assert "WITHIN_WINDOW" in {m.get("cause") for m in messages}
     # On a slow machine one may still wait.
     settled = [message for message in messages if message["outcome"] != "RETRY"]
@@ -110,7 +110,7 @@ def test_what_is_older_than_the_latest_names_it(operated: Embedded) -> None:
 
     operated.settle(status("connected", "2025-03-12T10:00:05.000Z"))
     operated.settle(status("alerting", "2025-03-12T10:00:01.000Z"))
-    stale, newer = told("chat-7")
+    stale, newer = explained("chat-7")
     assert stale["outcome"] == "STALE"
     assert stale["messages"][0]["cause"] == "OLDER"
     assert stale["messages"][0]["becauseOf"] == newer["messages"][0]["messageId"]
@@ -129,7 +129,7 @@ def test_the_same_message_delivered_again_after_it_acted(operated: Embedded) -> 
     }
     for _ in range(2):
         operated.stack.pipe.run_batch([message])
-    (event,) = told("c-redelivered")
+    (event,) = explained("c-redelivered")
     assert event["verdict"] == "acted once"
     assert event["messages"][0]["text"] == "delivered 2 times"
 
@@ -138,17 +138,17 @@ def test_a_message_is_explained_by_what_it_met(operated: Embedded) -> None:
     event = customer_start("c-by-message")
     operated.settle(event)
     operated.settle({**event, "id": "another-envelope"})
-    copy = told("c-by-message")[0]["messages"][1]
+    copy = explained("c-by-message")[0]["messages"][1]
     assert copy["cause"] == "REPUBLISHED"
-    assert told(copy["messageId"]) == told("c-by-message")
-    assert told("another-envelope") == told("c-by-message")
+    assert explained(copy["messageId"]) == explained("c-by-message")
+    assert explained("another-envelope") == explained("c-by-message")
 
 
 def test_a_broken_message_is_explained_by_its_id(operated: Embedded) -> None:
     operated.settle("broken on purpose, to be explained")
     parked = once("parked", "list", "--json").json["parked"]
     ids = [entry["messageId"] for entry in parked if entry["reason"] == "NOT_JSON"]
-    verdicts = [event["verdict"] for message_id in ids for event in told(message_id)]
+    verdicts = [event["verdict"] for message_id in ids for event in explained(message_id)]
     assert "parked: its text is not JSON" in verdicts
     once("parked", "drop", *ids, "--yes")
 
@@ -157,7 +157,7 @@ def test_tries_that_were_handed_back_are_told(operated: Embedded) -> None:
     destination_answers(operated, "c-late", *[503] * 4)
     with queue_with(operated, VisibilityTimeout="11"):
         operated.settle(customer_start("c-late"))
-    (event,) = told("c-late")
+    (event,) = explained("c-late")
     assert event["verdict"] == "acted once"
     # Two calls in each delivery.
     *waited, last = event["messages"][0]["deliveries"]
@@ -177,19 +177,19 @@ def test_an_id_that_nobody_knows_is_said_so(operated: Embedded) -> None:  # noqa
 
 def test_a_claim_that_the_log_forgot_is_found_by_its_key(operated: Embedded) -> None:
     operated.settle(customer_start("c-forgotten-by-the-log"))
-    (event,) = told("c-forgotten-by-the-log")
+    (event,) = explained("c-forgotten-by-the-log")
     logs, group = operated.client("logs"), operated.outputs["OutcomeLogGroupName"]
     (stream,) = logs.describe_log_streams(logGroupName=group)["logStreams"]
     kept = logs.filter_log_events(logGroupName=group)["events"]
     logs.delete_log_stream(logGroupName=group, logStreamName=stream["logStreamName"])
     logs.create_log_stream(logGroupName=group, logStreamName=stream["logStreamName"])
     try:
-        (told_by_claim,) = told(event["key"])
+        (by_claim,) = explained(event["key"])
     finally:
         logs.put_log_events(
             logGroupName=group,
             logStreamName=stream["logStreamName"],
             logEvents=[{"timestamp": e["timestamp"], "message": e["message"]} for e in kept],
         )
-    assert told_by_claim["verdict"] == "acted once"
-    assert "messages" not in told_by_claim or told_by_claim["messages"] == []
+    assert by_claim["verdict"] == "acted once"
+    assert "messages" not in by_claim or by_claim["messages"] == []

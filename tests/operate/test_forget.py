@@ -11,10 +11,10 @@ from proof.events import ORGANISATION, customer_start
 from tests.operate.conftest import once
 from tests.operate.support import (
     destination_answers,
+    explained,
     keys_asked,
     pk_of,
     queue_with,
-    told,
     until,
     verdict,
 )
@@ -45,7 +45,7 @@ def presence(user: str, name: str, clock: str) -> dict[str, Any]:
 def test_a_forgotten_event_acts_again_once_under_a_key_of_its_own(operated: Embedded) -> None:
     event = customer_start("f-again")
     operated.settle(event)
-    (first,) = told("f-again")
+    (first,) = explained("f-again")
     answer = once("forget", first["key"], says="y\n")
     assert answer.code == 0
     assert "PROCESSED" in answer.err, "it says what it is about to forget"
@@ -62,7 +62,7 @@ def test_a_forgotten_event_acts_again_once_under_a_key_of_its_own(operated: Embe
 def test_the_new_key_is_kept_when_the_first_try_fails(operated: Embedded) -> None:
     event = customer_start("f-retried")
     operated.settle(event)
-    assert once("forget", told("f-retried")[0]["key"], "--yes").code == 0
+    assert once("forget", explained("f-retried")[0]["key"], "--yes").code == 0
     destination_answers(operated, "f-retried", *[503] * 4)
     with queue_with(operated, VisibilityTimeout="11"):
         operated.settle(event)
@@ -79,7 +79,7 @@ def test_the_new_key_is_kept_when_the_first_try_fails(operated: Embedded) -> Non
 def test_a_refusal_to_agree_changes_nothing(operated: Embedded) -> None:
     operated.settle(customer_start("f-no"))
     rows = operated.rows(pk_of("f-no"))
-    assert once("forget", told("f-no")[0]["key"], says="n\n").code == 1
+    assert once("forget", explained("f-no")[0]["key"], says="n\n").code == 1
     assert operated.rows(pk_of("f-no")) == rows
 
 
@@ -87,7 +87,7 @@ def test_an_old_state_acts_again_though_a_newer_one_has_passed(operated: Embedde
     old, new = presence("u-f", "MEAL", "10:00:00"), presence("u-f", "BUSY", "11:00:00")
     operated.settle(old)
     operated.settle(new)
-    meal = next(event for event in told("u-f") if "MEAL" in event["text"])
+    meal = next(event for event in explained("u-f") if "MEAL" in event["text"])
     answer = once("forget", meal["key"], says="y\n")
     assert "A newer state has passed (2025-03-12 11:00:00.000 UTC)" in answer.err
     (again,) = operated.settle(old)
@@ -104,7 +104,7 @@ def test_what_changes_while_somebody_is_asked_leaves_all_as_it_was(
     old, new = presence("u-raced", "MEAL", "10:00:00"), presence("u-raced", "BUSY", "11:00:00")
     operated.settle(old)
     operated.settle(new)
-    meal = next(event for event in told("u-raced") if "MEAL" in event["text"])
+    meal = next(event for event in explained("u-raced") if "MEAL" in event["text"])
     pk, sk = f"{ORGANISATION}/user/u-raced", meal["key"].split("/", 3)[3]
 
     def taken_over_meanwhile(*_: object) -> None:
@@ -136,7 +136,7 @@ def test_what_is_forgotten_is_kept_as_long_as_what_is_claimed_now(operated: Embe
             UpdateExpression="SET expires_at = :soon",
             ExpressionAttributeValues={":soon": {"N": str(log.now_ms() // 1000 + 60)}},
         )
-    meal = next(event for event in told("u-kept") if "MEAL" in event["text"])
+    meal = next(event for event in explained("u-kept") if "MEAL" in event["text"])
     answer = once("forget", meal["key"], "--yes", "--json")
     touched = [meal["key"].split("/", 3)[3], *answer.json["rewound"]]
     assert len(touched) == 2
@@ -151,7 +151,7 @@ def test_other_states_of_the_subject_keep_their_newest(operated: Embedded) -> No
     new["detail"]["eventBody"]["source"] = "TEAMS"
     operated.settle(old)
     operated.settle(new)
-    meal = next(event for event in told("u-sources") if "MEAL" in event["text"])
+    meal = next(event for event in explained("u-sources") if "MEAL" in event["text"])
     answer = once("forget", meal["key"], "--yes", "--json")
     assert answer.json["rewound"] == []
 
@@ -162,7 +162,7 @@ def test_a_claim_that_somebody_holds_is_not_forgotten_until_its_lease_is_over(
     """A holder that died, with its lease still running: nobody can tell it from a living one."""
     event = customer_start("f-stuck")
     operated.settle(event)
-    (done,) = told("f-stuck")
+    (done,) = explained("f-stuck")
     pk, sk = pk_of("f-stuck"), done["key"].split("/", 3)[3]
 
     def hold(milliseconds: int) -> None:
@@ -187,10 +187,10 @@ def test_a_claim_that_somebody_holds_is_not_forgotten_until_its_lease_is_over(
         (line,) = operated.send(event)
         until(
             lambda: any(
-                m.get("cause") == "IN_PROGRESS" for e in told("f-stuck") for m in e["messages"]
+                m.get("cause") == "IN_PROGRESS" for e in explained("f-stuck") for m in e["messages"]
             )
         )
-        assert "being worked on" in str([e["verdict"] for e in told("f-stuck")])
+        assert "being worked on" in str([e["verdict"] for e in explained("f-stuck")])
         hold(-1)
         # The lease is over, so the queue's own retry takes the claim over.
         (report,) = operated.wait([line])

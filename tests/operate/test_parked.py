@@ -1,4 +1,4 @@
-"""Events that were parked for real, and mended with the commands that the runbook names."""
+"""Events that were parked for real, and settled with the commands that the runbook names."""
 
 import json
 from typing import Any
@@ -13,9 +13,9 @@ from proof.events import customer_start
 from tests.operate.conftest import once
 from tests.operate.support import (
     destination_answers,
+    explained,
     keys_asked,
     pk_of,
-    told,
     until,
     verdict,
 )
@@ -97,7 +97,7 @@ def test_a_replay_that_died_before_its_delete_acts_once(operated: Embedded) -> N
     sqs.send_message(QueueUrl=url, MessageBody=letter["Body"])  # as if it were there still
     assert once("parked", "replay", "p-crash", "--yes").code == 0
     (event,) = until(
-        lambda: [e for e in told("p-crash") if len(e["messages"]) == 3 and e["outcome"]]
+        lambda: [e for e in explained("p-crash") if len(e["messages"]) == 3 and e["outcome"]]
     )
     assert event["verdict"] == "acted once"
     assert [m["outcome"] for m in event["messages"]] == ["PARKED", "PROCESSED", "DUPLICATE"]

@@ -7,7 +7,7 @@ import pytest
 from proof.embedded import Embedded
 from proof.events import customer_start
 from tests.operate.conftest import once
-from tests.operate.support import keys_asked, queue_with, start_anew, until, verdict
+from tests.operate.support import keys_asked, queue_with, restart_with, until, verdict
 
 pytestmark = pytest.mark.embedded
 
@@ -68,16 +68,16 @@ def test_a_fault_of_the_set_up_is_named(operated: Embedded) -> None:
     kept = secrets.get_secret_value(SecretId=arn)["SecretString"]
     secrets.put_secret_value(SecretId=arn, SecretString='{"clientId": "x", "clientSecret": "y"}')
     with queue_with(operated, VisibilityTimeout="4"):
-        start_anew(operated)
+        restart_with(operated)
         try:
             (line,) = operated.send(customer_start("s-fault"))
             found = until(lambda: (now := status())["waiting"] and now)
         finally:
             secrets.put_secret_value(SecretId=arn, SecretString=kept)
-        assert any("put the secret or the mapping right" in mend for mend in helps(found))
+        assert any("put the secret or the mapping right" in help_ for help_ in helps(found))
         assert "SETUP_FAULT" in once("status").out
         (report,) = operated.wait([line])
-        assert report.outcome == "PROCESSED", "with the secret mended it acts by itself"
+        assert report.outcome == "PROCESSED", "with the secret put right it acts by itself"
 
 
 def test_held_calls_are_said_first_and_flow_again_when_resumed(operated: Embedded) -> None:

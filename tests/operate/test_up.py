@@ -1,4 +1,4 @@
-"""A stack that stays up between commands, and a night on it: all that gets stuck is mended."""
+"""A stack that stays up between commands, and a night on it: all that gets stuck is put right."""
 
 import json
 import os
@@ -132,7 +132,7 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Runni
     return running.find
 
 
-def test_a_note_counts_only_while_its_keeper_lives(
+def test_a_note_counts_only_while_its_process_lives(
     noted: Callable[[], Running | None],
 ) -> None:
     mine = Running(pid=1, endpoint="http://127.0.0.1:1", stack="once", genesys="")

@@ -1,0 +1,93 @@
+"""Names, comments, messages and pages are in plain modern English, with one word for one thing."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from proof.definition.asl import ROOT
+
+# What is not said any more, and what is said in its place.
+SAID_BETTER = {
+    r"anew": "again, newly",
+    r"lest": "so that … not",
+    r"mend(s|ed|ing)?": "repair, fix, put right",
+    r"befall(s|en)?": "happen to",
+    r"for ever": "forever, always",
+    r"be it that": "whether",
+    r"weather": "what it means: faults, conditions",
+    r"dice": "chances, random",
+    r"leash": "timeout",
+    r"keeper": "what it keeps",
+    r"aftermath": "what happens afterwards",
+    r"gates?": "breaker; an open gate let calls through, an open breaker does not",
+    r"defer(s|red|ring|rals?)?": "hand back, with a return time",
+    r"put(s|ting)? off": "hand back, with a return time",
+    r"lanes?": "subject; latest_by, of what the newest state replaces",
+}
+FORBIDDEN = re.compile(rf"(?<![a-z])({'|'.join(SAID_BETTER)})(?![a-z])")
+CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+SPACE = re.compile(r"\s+#?\s*")
+
+KINDS = {".py", ".md", ".yaml", ".yml", ".toml", ".svg", ".j2", ".mjs", ".sh", ""}
+# Not ours to word, or written from what is: recorded results, and contracts that others rely on.
+ELSEWHERE = {"LICENSE", "bench/results", "schemas/published", "tests/test_english.py"}
+
+# What a library calls it.
+THEIRS = re.compile(r"\bdefer_build\b")  # pydantic's setting
+
+
+def _files() -> Iterator[str]:
+    for path in sorted(ROOT.rglob("*")):
+        name = path.relative_to(ROOT).as_posix()
+        hidden = any(
+            (part.startswith(".") and part != ".github") or part in ("node_modules", "__pycache__")
+            for part in Path(name).parts
+        )
+        ours = not any(name == one or name.startswith(f"{one}/") for one in ELSEWHERE)
+        if path.is_file() and not hidden and ours and path.suffix in KINDS:
+            yield name
+
+
+FILES = list(_files())
+PYTHON = [name for name in FILES if name.endswith(".py")]
+
+
+def _plain(text: str) -> str:
+    """Words apart in names too, and sentences that go on over the end of a line."""
+    return SPACE.sub(" ", CAMEL.sub(" ", THEIRS.sub("", text))).lower()
+
+
+def found(text: str) -> set[str]:
+    return {match.group(1) for match in FORBIDDEN.finditer(_plain(text))}
+
+
+def told(text: str) -> set[str]:
+    """Names of things. That somebody is told something, as tests' names say, is English."""
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        for field in ("id", "name", "arg", "attr"):
+            name = getattr(node, field, None)
+            if isinstance(name, str) and not name.startswith("test_"):
+                names.add(name)
+    return {name for name in names if re.fullmatch(r"_*([a-z]+_)?told(_(at|ms|by))?", name.lower())}
+
+
+def test_the_words_that_went_are_seen_wherever_they_hide() -> None:
+    assert found("deferredTo and `LaneKey`, written anew") == {"deferred", "lane", "anew"}
+    assert found("kept for\n    # ever") == {"for ever"}
+    assert found("a gateway, planes, amended") == set()
+    assert told("told = 1\nself._told\ndef test_is_told(): ...") == {"told", "_told"}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_nothing_says_a_word_that_went(name: str) -> None:
+    words = found(name) | found((ROOT / name).read_text("utf-8", "replace"))
+    assert words == set()
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_told_is_no_name(name: str) -> None:
+    assert told((ROOT / name).read_text("utf-8")) == set()
