@@ -283,6 +283,31 @@ def test_lone_surrogates(text: str) -> None:
     one["raw"].encode()
 
 
+@pytest.mark.parametrize("character", ["\ufffe", "\uffff"])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_what_sqs_takes_in_no_message_could_not_be_parked_and_is_replaced(
+    character: str, ascii_only: bool
+) -> None:
+    """AWSSimpleQueueService/latest/APIReference/API_SendMessage.html: #xE000 to #xFFFD."""
+    said = conversation("user.start", **{f"note{character}": [{"a": f"ä{character}b"}]})
+    said["id"] = said["source"] = f"{said['source']}{character}"
+    for text in (json.dumps(said, ensure_ascii=ascii_only), f'{{"not JSON{character}'):
+        written = json.dumps(element(text), ensure_ascii=False)
+        assert character not in written
+    one = element(json.dumps(said, ensure_ascii=ascii_only))
+    assert one["body"]["note\ufffd"] == [{"a": "ä\ufffdb"}]
+
+
+def test_what_is_replaced_still_tells_two_events_apart() -> None:
+    of_each = {
+        key(conversation("user.start", participantId=f"p{character}"))
+        for character in ("", "\ufffd", "\ufffe", "\uffff")
+    }
+    assert len(of_each) == 4
+    pk, sk = key(event("v2.users.{id}.presence", presence()["detail"]["eventBody"], "u\ufffe"))
+    assert (pk + sk).isascii()
+
+
 def test_the_same_topic_in_upper_case_is_another_family() -> None:
     upper = event("v2.users.{id}.PRESENCE", presence()["detail"]["eventBody"], USER)
     assert element(upper)["family"] == "user.PRESENCE"

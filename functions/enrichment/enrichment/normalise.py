@@ -3,7 +3,7 @@
 from math import isinf
 from typing import Any
 
-from pydantic_core import ValidationError, to_json
+from pydantic_core import ValidationError, from_json, to_json
 
 from enrichment import topics
 from enrichment.budget import Budget, TooSlowError
@@ -27,6 +27,10 @@ _LONG_CHARS = 4096  # a shorter message cannot make an element's small parts lar
 _LONGEST_PART = 160
 _LONGEST_NAME = 64
 _MOST_IDS = 24
+# U+FFFE and U+FFFF: of what JSON does not escape, all that SQS takes in no message. Its reference
+# of SendMessage said for a while that it puts U+FFFD in their place, and now that it refuses them.
+_NOT_FOR_SQS = ("\ufffe".encode(), "\uffff".encode())
+_REPLACEMENT = "\ufffd".encode()
 
 
 def normalise(record: Any) -> Element:
@@ -40,8 +44,7 @@ def prepare(record: Any, budget: Budget) -> tuple[Element, bytes]:
     try:
         budget.start()
         try:
-            element = _element(message)
-            return element, to_json(element)
+            return _written(_element(message))
         finally:
             budget.end()
     except UnfitError as unfit:
@@ -52,7 +55,20 @@ def prepare(record: Any, budget: Budget) -> tuple[Element, bytes]:
     except Exception as error:  # one bad message must not fail its whole batch
         detail = f"{type(error).__name__} while normalising: keep this message and report it."
         parked = _parked(message, ParkedReason.UNEXPECTED, detail)
-    return parked, to_json(parked)
+    return _written(parked)
+
+
+def _written(element: Element) -> tuple[Element, bytes]:
+    """The element and the same as JSON, in characters with which it can be parked.
+
+    Keys are computed by now, and escape what is replaced here.
+    """
+    text = to_json(element)
+    if text.isascii() or not any(character in text for character in _NOT_FOR_SQS):
+        return element, text
+    for character in _NOT_FOR_SQS:
+        text = text.replace(character, _REPLACEMENT)
+    return from_json(text), text
 
 
 def _element(message: Message) -> Element:
