@@ -194,6 +194,9 @@ KNOWN: Mapping[str, Callable[[Json], Json]] = {
     "true beside 1, false beside 0: equal in Python": (
         lambda value: "x" if isinstance(value, bool) else value
     ),
+    "an index below zero that is no whole number: the library rounds it up, the reference down": (
+        lambda value: round(value) if isinstance(value, float) else value
+    ),
     "a list in a list: the library finds it by its value, the reference never": _without_nesting,
 }
 SEVERAL = "several of these"
