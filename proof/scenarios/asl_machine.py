@@ -16,7 +16,8 @@ from proof.asl.machine import Machine as Interpreter
 from proof.asl.position import TOP, Ended, Execution, Path, Position
 from proof.asl.readings import Readings
 from proof.asl.services import REFUSED, error_name, function_error, function_result, result
-from proof.definition.asl import definition
+from proof.definition.asl import definition, states
+from proof.explorer.mutants import Edit, no_edit
 from proof.explorer.table import Client, RefusedError, changed, key_of
 from proof.scenarios.scenario import Settings
 from proof.scenarios.stage import LambdaError, Stage, Task
@@ -24,16 +25,16 @@ from proof.scenarios.stage import LambdaError, Stage, Task
 Json = Any
 # Evaluations are remembered over all scenarios.
 _LIBRARY = Library()
-_interpreters: dict[tuple[Settings, Readings, int], Interpreter] = {}
+_interpreters: dict[tuple[Settings, Readings, int, Edit], Interpreter] = {}
 
 
 class AslMachine:
     """Implements `stage.Machine`; made by `set_for`."""
 
-    def __init__(self, stage: Stage, engine: Engine, readings: Readings) -> None:
+    def __init__(self, stage: Stage, engine: Engine, readings: Readings, edit: Edit) -> None:
         self._stage = stage
         self._readings = readings
-        self._interpreter = _interpreter(stage.scenario.settings, engine, readings)
+        self._interpreter = _interpreter(stage.scenario.settings, engine, readings, edit)
         self._rows: dict[tuple[str, str], Json] = {}
         self._parked: list[Json] = []
 
@@ -154,17 +155,24 @@ class _Execution:
 
 @contextmanager
 def set_for(
-    stage: Stage, readings: Readings | None = None, engine: Engine = _LIBRARY
+    stage: Stage,
+    readings: Readings | None = None,
+    engine: Engine = _LIBRARY,
+    edit: Edit = no_edit,
 ) -> Iterator[AslMachine]:
-    yield AslMachine(stage, engine, readings or Readings())
+    """`edit` breaks the definition first."""
+    yield AslMachine(stage, engine, readings or Readings(), edit)
 
 
-def _interpreter(settings: Settings, engine: Engine, readings: Readings) -> Interpreter:
-    at = (settings, readings, id(engine))
+def _interpreter(settings: Settings, engine: Engine, readings: Readings, edit: Edit) -> Interpreter:
+    at = (settings, readings, id(engine), edit)
     if at not in _interpreters:
-        machine = _without_task_timeouts(definition(settings.substitutions()))
+        machine = definition(settings.substitutions())
+        edit(states(machine))
         # Full jitter allows any wait up to its length, none too: a retry takes no time here.
-        _interpreters[at] = Interpreter(machine, engine, readings, draw=lambda: 0.0)
+        _interpreters[at] = Interpreter(
+            _without_task_timeouts(machine), engine, readings, draw=lambda: 0.0
+        )
     return _interpreters[at]
 
 

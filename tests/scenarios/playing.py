@@ -1,5 +1,6 @@
 """Scenarios as they went on the interpreters in this process, once each."""
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,3 +29,34 @@ def seen_on_ours(path: Path, readings: Readings) -> dict[str, Any]:
     stage = Stage(load(path), organisation=path.stem)
     with asl_machine.set_for(stage, readings) as machine:
         return stage.play(machine)
+
+
+_DRIFT_MS = 50
+# A return time is in whole seconds, rounded up.
+_RETURN_DRIFT_MS = 1_050
+# Where the built-in retry sends the first call's arguments again, the function cannot count both.
+_COUNTS = {"arguments-once": ("/retry", "/calls")}
+
+
+def apart(one: Any, other: Any, switch: str) -> list[str]:
+    """Where two performances differ by more than the switch makes of itself: a clock that goes on
+    while a state is at work, a count of the retries that is not brought up to date."""
+    drift_ms = _DRIFT_MS if switch.startswith("millis") else 0
+    counts = _COUNTS.get(switch, ("-",))
+    found = _apart(one, other, drift_ms)
+    return [place for place in found if not place.partition(":")[0].endswith(counts)]
+
+
+def _apart(one: Any, other: Any, drift_ms: int, place: str = "") -> Iterator[str]:
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        for name in one:
+            yield from _apart(one[name], other[name], drift_ms, f"{place}/{name}")
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for index, pair in enumerate(zip(one, other, strict=True)):
+            yield from _apart(*pair, drift_ms, f"{place}/{index}")
+    elif type(one) is type(other) is int and abs(one - other) <= (
+        _RETURN_DRIFT_MS if drift_ms and place.endswith("/returnsAtMs") else drift_ms
+    ):
+        return
+    elif one != other:
+        yield f"{place}: {one}, not {other}"
