@@ -54,6 +54,7 @@ check: $(READY) ## Lint and type-check code, template and state machine
 	$(BIN)/mypy
 	$(BIN)/sam validate --lint
 	$(BIN)/python -m proof.definition.lint
+	$(BIN)/python -m proof.aws
 	$(BIN)/python -m proof.definition.diagram --check
 	$(BIN)/python -m schemas --check
 	$(BIN)/python -m bench.numbers --check

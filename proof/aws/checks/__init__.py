@@ -1,0 +1,1 @@
+"""One check a file, named after its service and its rule."""

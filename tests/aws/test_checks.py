@@ -1,0 +1,42 @@
+"""Every check of proof/aws passes on what we deploy, and each of them bites."""
+
+import re
+
+import pytest
+
+from proof.aws import check
+from proof.aws.check import Check
+from proof.aws.deployed import Deployed, ours
+from tests.test_deployments import DEPLOYMENTS
+
+CHECKS = {one.name: one for one in check.every()}
+DEPLOYED = {name: Deployed.of(translated) for name, translated in DEPLOYMENTS.items()} | ours()
+SAMPLES = [(name, sample) for name, one in CHECKS.items() for sample in one.broken]
+
+each_check = pytest.mark.parametrize("one", CHECKS.values(), ids=CHECKS)
+
+
+@each_check
+def test_what_we_deploy_passes(one: Check) -> None:
+    found = {name: list(one.findings(deployed)) for name, deployed in DEPLOYED.items()}
+    assert {name: findings for name, findings in found.items() if findings} == {}
+
+
+@pytest.mark.parametrize(("name", "sample"), SAMPLES)
+def test_a_check_refuses_each_of_its_broken_samples(name: str, sample: str) -> None:
+    one = CHECKS[name]
+    broken = DEPLOYED["with every option"].broken(one.broken[sample])
+    assert list(one.findings(broken))
+
+
+@each_check
+def test_a_check_says_its_rule_whom_it_bites_where_that_is_said_and_what_it_refuses(
+    one: Check,
+) -> None:
+    assert one.rule.endswith(".")
+    assert one.more.endswith(".")
+    assert one.broken
+    assert one.sources
+    for source in one.sources:
+        assert re.fullmatch(r"https://[^\s]+", source.address), source
+        assert source.says, source
