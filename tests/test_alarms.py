@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,15 +10,14 @@ from pacing.returns import LONGEST_SECONDS
 from pacing.times import LONGEST_WAIT_MS, Times
 
 from once.operate import queues
-from proof.asl.jsonata import Clock, Library
-from proof.cloudwatch import DOCUMENTED, Dimensions, Metric, embedded_metrics
+from proof.aws.checks.cloudwatch_alarms_watch_what_is_sent import exists
+from proof.aws.outcome_log import NOW_MS, OPEN, RECORDS, Counted, counted, log_events
 from proof.definition.asl import ROOT, states
 from proof.template import RESOURCES, TEMPLATE, decided, of_type
 
 ALARMS = {name: alarm["Properties"] for name, alarm in of_type("AWS::CloudWatch::Alarm").items()}
 RUNBOOK = (ROOT / "docs/runbook.md").read_text()
 DAY = 86400
-Counted = defaultdict[Metric, list[float]]
 
 
 def slug(alarm: str) -> str:
@@ -35,24 +33,6 @@ def dashboard() -> list[dict[str, Any]]:
 
 STACK = frozenset({"Stack"})
 REASON = frozenset({"Stack", "Reason"})
-NOW_MS = 1_777_888_800_000
-# One of each kind, as the rounds leave them.
-RECORDS: list[dict[str, Any]] = [
-    {"outcome": "PROCESSED", "reason": "ACTED", "ageMs": 1_500, "calls": 1, "durationMs": 40},
-    {"outcome": "PROCESSED", "reason": "ACTED", "ageMs": 300, "calls": 2, "durationMs": 60},
-    {"outcome": "DUPLICATE", "reason": "COLLAPSED", "copyOf": "m0"},
-    {"outcome": "DUPLICATE", "reason": "SAME_KEY"},
-    {"outcome": "RETRY", "reason": "LIMITED"},
-    {"outcome": "STALE", "reason": "NEWER_STATE"},
-    {"outcome": "RETRY", "reason": "SETUP_FAULT"},
-    {"outcome": "PARKED", "reason": "NOT_JSON"},
-    {"outcome": "RETRY", "reason": "NOT_REACHED"},
-    {"outcome": "RETRY", "reason": "PACING_FAILED"},
-    {"outcome": "RETRY", "reason": "COLLAPSED", "copyOf": "m4"},
-    {"outcome": "PARKED", "reason": "GAVE_UP", "calls": 1},
-    {"outcome": "PARKED", "reason": "WAITED_TOO_LONG"},
-]
-OPEN = {"since": NOW_MS - 90_000, "failed": 20, "openUntil": NOW_MS + 10_000}
 
 
 def written_by_the_state_machine(
@@ -60,29 +40,11 @@ def written_by_the_state_machine(
     breaker: Mapping[str, Any] | None = None,
     waited_ms: int = 60_000,
 ) -> Counted:
-    """What CloudWatch counts in the lines of RecordOutcomes, all values of a metric together."""
-    events = states()["RecordOutcomes"]["Arguments"]["LogEvents"][2:-2]
-    named = [{"messageId": f"m{at}", **record} for at, record in enumerate(records)]
-    scope = {
-        "records": named,
-        "batch": [{"messageId": r["messageId"], "sentAtMs": NOW_MS - waited_ms} for r in named],
-        "breaker": dict(breaker or {}),
-        "runId": "run",
-    }
-    counted: Counted = defaultdict(list)
-    for line in Library().evaluate(events, scope, Clock(NOW_MS)):
-        for metric, values in embedded_metrics(line["Message"]).items():
-            counted[metric] += values
-    return counted
+    recorder = states()["RecordOutcomes"]
+    return counted(log_events(recorder, records, breaker or {}, waited_ms))
 
 
 OWN = set(written_by_the_state_machine(RECORDS, OPEN))
-
-
-def exists(namespace: str, metric: str, dimensions: Dimensions) -> bool:
-    if namespace == "GenesysOnce":
-        return (namespace, metric, dimensions) in OWN
-    return dimensions in DOCUMENTED[namespace][metric]
 
 
 def test_the_outcomes_of_a_batch_are_counted_once_each() -> None:
@@ -183,22 +145,12 @@ def metric_rows(rows: list[list[Any]]) -> Iterator[list[str]]:
         yield above
 
 
-@pytest.mark.parametrize("name", ALARMS)
-@pytest.mark.parametrize("bus", ["OnDefaultBus", "CreatesBus"])
-def test_the_metric_of_every_alarm_exists_under_its_dimensions(name: str, bus: str) -> None:
-    alarm = decided(ALARMS[name], true={bus})
-    dimensions = frozenset(dimension["Name"] for dimension in alarm["Dimensions"])
-    assert exists(alarm["Namespace"], alarm["MetricName"], dimensions)
-    on_a_bus_of_its_own = alarm["Namespace"] == "AWS/Events" and bus == "CreatesBus"
-    assert ("EventBusName" in dimensions) == on_a_bus_of_its_own
-
-
 def test_every_metric_on_the_dashboard_exists() -> None:
     seen = 0
     for widget in dashboard():
         for fields in metric_rows(widget["properties"].get("metrics", [])):
             namespace, metric, *pairs = fields
-            assert exists(namespace, metric, frozenset(pairs[::2])), fields
+            assert exists(namespace, metric, frozenset(pairs[::2]), OWN), fields
             seen += 1
     assert seen > 30
 

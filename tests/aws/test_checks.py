@@ -38,5 +38,5 @@ def test_a_check_says_its_rule_whom_it_bites_where_that_is_said_and_what_it_refu
     assert one.broken
     assert one.sources
     for source in one.sources:
-        assert re.fullmatch(r"https://[^\s]+", source.address), source
+        assert re.fullmatch(r"https?://[^\s]+", source.address), source
         assert source.says, source

@@ -16,7 +16,7 @@ import pytest
 from data_action import breaker_row
 
 from once.embedded.pipe import Batch, Ending
-from proof.cloudwatch import embedded_metrics
+from proof.aws.metrics import embedded_metrics
 from proof.embedded import Embedded, deployed
 from proof.events import customer_start
 from tests.e2e.delivery import let_calls_flow

@@ -6,13 +6,15 @@ linters and emulators accept both. SQS refuses the statement, when the stack is 
 
 from collections.abc import Iterator
 
-from proof.aws.check import issue, page
+from proof.aws.check import Source, issue
 from proof.aws.deployed import Deployed
 
 SOURCES = (
-    page(
-        "AWSSimpleQueueService/2011-10-01/SQSDeveloperGuide/AccessPolicyLanguage_SpecialInfo.html",
-        "Each policy must cover only a single queue.",
+    Source(
+        "page",
+        "http://docs.amazonwebservices.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/"
+        "AccessPolicyLanguage_SpecialInfo.html",
+        "Each policy must cover only a single queue (API version 2011-10-01; the page is gone).",
     ),
     issue(
         "remind101/stacker_blueprints/pull/71",

@@ -1,5 +1,8 @@
 """What CloudWatch is told by the services we use, copied by hand from AWS's documentation.
 
+Metric names are case-sensitive, and the pages are not at one about all of them: the table of
+AWS/Events writes Dlq, the page on its dead-letter queues DLQ. Here the tables count.
+
 Only what a template may name: metric, and each set of dimensions that it is found under. The pages:
 
 - AWS/SQS: AWSSimpleQueueService, "Available CloudWatch metrics for Amazon SQS"
