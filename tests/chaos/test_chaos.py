@@ -1,4 +1,6 @@
-"""Three hundred events with every fault on: none is lost, none acts twice."""
+"""Three hundred events with every fault on, poison and hanging calls among them: none is lost, none
+acts twice, and what always fails is given up.
+"""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +14,9 @@ from proof.chaos.play import play
 EVENTS = 300
 SEED = 4
 POISON = 2
+# Poison is given up only while others are answered, so few must do for so few events.
+MAX_TRIES = 2
+HANGING = 30
 
 
 class Quiet:
@@ -22,20 +27,20 @@ class Quiet:
         """Nobody looks."""
 
 
-@pytest.mark.xfail(
-    run=False, reason="poison that is left alone is given up by nobody, and the run never ends"
-)
 @pytest.mark.embedded
 def test_in_chaos_nothing_is_lost_and_nothing_acts_twice(tmp_path: Path) -> None:
     stream = chaos_stream(SEED, EVENTS, poison=POISON)
-    report, verdict = play(stream, tmp_path, Quiet(), max_tries=3, hanging=30)
+    report, verdict = play(
+        stream, tmp_path, Quiet(), max_tries=MAX_TRIES, hanging=HANGING, patience_seconds=60
+    )
     assert verdict.faultless, asdict(verdict)
     assert report.settled
     assert report.received == EVENTS
     assert verdict.acted > EVENTS / 2
     assert verdict.parked, "some are cut off, and some are refused"
-    given_up = [line.line for line in report.events if line.reason == "GAVE_UP"]
-    assert given_up == [1, 2], "the two that always fail, and no other"
+    given_up = {line.line for line in report.events if line.reason == "GAVE_UP"}
+    # Chance may fail another as often, which the judge counts.
+    assert given_up >= {1, 2}, "the two that always fail"
     assert not verdict.dead
     assert verdict.repeated, "some answers were lost, which is the one double there may be"
     assert report.faults is not None
