@@ -1,6 +1,6 @@
-"""Starts ministack with four answers put right, to be what AWS would say: the name of a Lambda's
-error, its throttling, the description of a pipe, and a definition in YAML. And it parses each
-JSONata expression only once.
+"""Starts ministack with what AWS does otherwise put right: the name of a Lambda's error, its
+throttling, the description of a pipe, a definition in YAML, and which rights a request needs. And
+it parses each JSONata expression only once.
 """
 
 import copy
@@ -10,8 +10,13 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 from ministack import app  # type: ignore[import-untyped]
-from ministack.core import lambda_runtime  # type: ignore[import-untyped]
-from ministack.services import lambda_svc, pipes, stepfunctions  # type: ignore[import-untyped]
+from ministack.core import iam_actions, lambda_runtime  # type: ignore[import-untyped]
+from ministack.services import (  # type: ignore[import-untyped]
+    dynamodb,
+    lambda_svc,
+    pipes,
+    stepfunctions,
+)
 from ministack.services.cloudformation import provisioners  # type: ignore[import-untyped]
 
 _Answer = dict[str, Any]
@@ -102,6 +107,32 @@ def _read_definitions_in_yaml() -> None:
     provisioners._sfn_definition = in_json
 
 
+def _ask_for_the_rights_of_aws() -> None:
+    """ministack leaves LeadingKeys out of a request's condition keys, and asks for a right of each
+    batch's own. On AWS a request on items has the values of their partition keys there, and
+    SQS's batch actions need the right to the single one.
+
+    docs.aws.amazon.com: DynamoDB, "Using IAM policy conditions for fine-grained access control";
+    SQS, "Amazon SQS API permissions: Actions and resource reference".
+    """
+    context, action = iam_actions.dynamodb_service_context, iam_actions.extract_iam_action
+
+    def context_with_keys(body: bytes) -> _Answer:
+        known: _Answer = context(body)
+        asked = json.loads(body or b"{}")
+        item = asked.get("Key") or asked.get("Item") or {}
+        table = dynamodb._tables.get(str(asked.get("TableName")).rpartition("/")[2])
+        key = item.get(table["pk_name"]) if table else None
+        return known | ({"dynamodb:LeadingKeys": list(key.values())} if key else {})
+
+    def single_action(service: str, *request: Any) -> str | None:
+        named: str | None = action(service, *request)
+        return named.removesuffix("Batch") if named and service == "sqs" else named
+
+    iam_actions.dynamodb_service_context = context_with_keys
+    iam_actions.extract_iam_action = single_action
+
+
 def _parse_each_expression_once() -> None:
     """Parsing for each evaluation was half of all that an execution cost here."""
     engine = stepfunctions.jsonata.Jsonata
@@ -123,6 +154,7 @@ def put_right() -> None:
     _name_lambda_errors()
     _remember_whole_pipes()
     _read_definitions_in_yaml()
+    _ask_for_the_rights_of_aws()
     _parse_each_expression_once()
 
 

@@ -2,7 +2,7 @@
 
 The embedded AWS enforces the roles of functions and of whoever assumes one, here the pipe's. It
 does not enforce the state machine's, so that is asked of IAM's simulator. It evaluates no key
-policies, and takes DeleteMessageBatch for an action of its own, where AWS asks for DeleteMessage.
+policies.
 """
 
 import json
@@ -148,12 +148,6 @@ class Secured:
         client = self.aws.client_as(service, self._as_pipe)
         if service == "sqs":
             client.get_queue_url = self.aws.client(service).get_queue_url
-
-            def delete_message_batch(QueueUrl: str, Entries: list[dict[str, str]]) -> None:  # noqa: N803
-                for entry in Entries:
-                    client.delete_message(QueueUrl=QueueUrl, ReceiptHandle=entry["ReceiptHandle"])
-
-            client.delete_message_batch = delete_message_batch
         return client
 
 
@@ -310,7 +304,6 @@ def ask_pacing(secured: Secured, *, breaker_unread: bool = False) -> Any:
     return json.loads(answer["Payload"].read())
 
 
-@pytest.mark.xfail(reason="pacing answers nothing where rights are checked: to be judged")
 def test_pacing_sets_return_times_with_its_right_and_not_without(secured: Secured) -> None:
     def returns() -> int | None:
         event = customer_start()
@@ -330,7 +323,6 @@ def test_pacing_sets_return_times_with_its_right_and_not_without(secured: Secure
     restart(secured.aws, "PacingFunction")
 
 
-@pytest.mark.xfail(reason="pacing answers nothing where rights are checked: to be judged")
 def test_pacing_reads_the_breaker_with_its_right_and_not_without(secured: Secured) -> None:
     assert ask_pacing(secured, breaker_unread=True)["allowed"] == ["m"]
     with without(secured.aws, "PacingRole", "dynamodb:GetItem"):
