@@ -426,8 +426,9 @@ def chaos() -> str:
     return (
         f"{run['happenings']:,} happenings in {run['lines']:,} events, seed {run['seed']}, and "
         f"{sum(faults.values()):,} faults of {len(faults)} kinds: {run['acted']:,} acted, "
-        f"{run['stale']} were stale, {run['parked']} parked, and of {run['hopeless']} that the "
-        f"destination never lets in {len(run['deadLetters'])} are dead letters. "
+        f"{run['stale']} were stale and {run['parked']} parked. {run['hangingCalls']} calls hung "
+        f"in a row; {run['givenUp']} events were given up after {run['maxTries']} tries, among "
+        f"them the {run['poison']} that the destination fails each time. "
         f"**Lost {len(run['lost'])}, acted twice {len(run['actedTwice'])}, older after newer "
         f"{len(run['staleOverNewer'])}**; "
         f"{run['askedAgainAfterALostAnswer']} were asked for once more under the same "
