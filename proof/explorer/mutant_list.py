@@ -129,6 +129,11 @@ MUTANTS = [
     Mutant("the expiry is compared with milliseconds", expiry_in_milliseconds, COPIES),
     Mutant("a claim of any status is released", without_guard("ClaimKey", 3, 1), ZOMBIES),
     Mutant("a released claim is taken over unseen", without_guard("ClaimKey", 3, 2), WINDOW),
+    Mutant(
+        "a claim that was released meanwhile is taken over",
+        text("ReadClaim", "$row.status.S = 'FAILED' ? $row.owner.S : 'nobody'", "$row.owner.S"),
+        ZOMBIES,
+    ),
     Mutant("a claim of any status is a dead holder's", without_guard("ClaimKey", 4, 1), ZOMBIES),
     Mutant(
         "a lease that has not ended is taken over",
@@ -152,6 +157,7 @@ MUTANTS = [
         LATE_IN_A_WINDOW,
     ),
     Mutant("my own late put moves the time back", without_guard("ClaimKey", 5, 4), LATE_NEWEST),
+    Mutant("my own late put forgets the tries", without_guard("ClaimKey", 5, 5), LATE),
     Mutant(
         "the same state again, whatever its status", without_guard("ClaimKey", 6, 1), OCCURRENCES
     ),
@@ -241,7 +247,9 @@ MUTANTS = [
         text("ReadClaim", "$ended ? 'FREE' : 'HELD'", "'HELD'"),
         COPIES,
     ),
-    Mutant("what is held is claimed", rule("JudgeClaim", 4, "ClaimKey"), COPIES),
+    Mutant(
+        "what is held is claimed", rule("JudgeClaim", 4, "ClaimKey"), with_faults(COPIES, faults=2)
+    ),
     Mutant(
         "an older occurrence is not stale",
         text("ReadClaim", "$at > $laterMs and $not($sameId) ?", "false ?"),
@@ -536,9 +544,13 @@ MUTANTS = [
 
 # No promise needs these, since another precaution gives the same; each is there in case that fails.
 IMPLIED = {
+    "a claim of any status is released": (
+        "only the owner whose claim was seen as released is succeeded, and it writes no more"
+    ),
     "a lease that has not ended is taken over": (
         "only the owner that was seen is succeeded, and its lease was over when it was seen"
     ),
+    "what is held is claimed": "a put succeeds only whom it saw let go, or at the end of his lease",
     "complete in any status": "until then nobody but its owner changes what a claim says",
     "release in any status": "whoever has completed a claim never releases it",
     "stale in any status": "until then nobody but its owner changes what a claim says",

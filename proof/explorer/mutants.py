@@ -194,7 +194,9 @@ def kept_by_the_put(machine: States) -> None:
     claim["Assign"]["seen"] = f"{{% $merge([$seen, {{'occurrenceMs': {kept}}}]) %}}"
 
 
-blind = condition("ClaimKey", lambda condition: condition.replace(" AND #owner = :seen", ""))
+blind = condition(
+    "ClaimKey", lambda condition: re.sub(r" AND #owner = :(seen|released)", "", condition)
+)
 
 
 def expiry_in_milliseconds(machine: States) -> None:

@@ -98,10 +98,8 @@ class Promises:
 
     @property
     def _keeps_tries(self) -> bool:
-        """Another occurrence has tries of its own. Whoever writes after its time may write between
-        the look of a successor and its claim, and a try more or less is all that comes of it."""
-        late = self._scenario.kinds & {Fault.ZOMBIE, Fault.LATE}
-        return not (late or self._scenario.window_ms or self._scenario.expiries)
+        """Another occurrence has tries of its own."""
+        return not (self._scenario.window_ms or self._scenario.expiries)
 
     def _tries_kept(self, before: Any, after: Any) -> None:
         """Only what is parked begins afresh, for whoever replays it."""
