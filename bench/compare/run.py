@@ -55,7 +55,6 @@ def compare(seed: int, show: Show) -> Result:
             lambda aws: {
                 **destination_parameters(aws, destination),
                 "ActionTarget": "webhook",
-                "MaxReceiveCount": str(MAX_RECEIVES),
             },
             step=show,
             PROBE_STORE_MS=str(STORE_MS),

@@ -1,0 +1,139 @@
+"""What goes wrong, and what becomes of it: overload, waiting, chaos, and every interleaving."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from bench import charts, recorded
+from bench.numbers.tables import table
+from bench.overload import SCENARIOS
+
+MINUTE_MS = 60_000
+
+
+def overload() -> str:
+    """Each trouble as it was before messages waited on the queue, where that was measured, and as
+    it is."""
+    result = recorded.read("overload")
+    before = result["before"]
+    runs = {
+        f"{name}{when}": known[name]
+        for name in SCENARIOS
+        for when, known in ((", before", before), ("", result))
+        if name in known
+    }
+
+    def row(what: str, form: str, name: str) -> list[str]:
+        return [what, *(form.format(run[name]) if run.get(name) else "" for run in runs.values())]
+
+    def count(what: str, name: str) -> list[str]:
+        return [what, *(f"{run[name]:,}" if name in run else "" for run in runs.values())]
+
+    rows = [
+        row("events", "{:,}", "events"),
+        row("a second", "{:,.0f}", "perSecond"),
+        row("limit a minute", "{}", "limitPerMinute"),
+        row("most calls in any minute", "{}", "mostCallsInAnyMinute"),
+        row("of the limit, while any waited", "{:.1%}", "utilisation"),
+        row("out of order for", "{:.0f} s", "faultSeconds"),
+        row("breaker open after", "{:.1f} s", "secondsUntilOpen"),
+        row("failed calls until then", "{}", "callsUntilOpen"),
+        row("calls while open", "{}", "callsWhileOpen"),
+        row("acting again after", "{:.1f} s", "secondsUntilResumed"),
+        row("always failing", "{}", "poison"),
+        row("given up", "{}", "givenUp"),
+        row("p99 from sent to called, of the others", "{:.1f} s", "secondsToActP99"),
+        count("acted twice", "actedTwice"),
+        [
+            "lost",
+            *(f"{run['sent'] - run['acted'] - run.get('poison', 0)}" for run in runs.values()),
+        ],
+        count("dead letters", "deadLetters"),
+    ]
+    return table(["", *runs], rows)
+
+
+def chaos() -> str:
+    run = recorded.read("chaos")
+    faults = run["faults"]["happened"]
+    return (
+        f"{run['happenings']:,} happenings in {run['lines']:,} events, seed {run['seed']}, and "
+        f"{sum(faults.values()):,} faults of {len(faults)} kinds: {run['acted']:,} acted, "
+        f"{run['stale']} were stale and {run['parked']} parked. {run['hangingCalls']} calls hung "
+        f"in a row; {run['givenUp']} events were given up after {run['maxTries']} tries, among "
+        f"them the {run['poison']} that the destination fails each time. "
+        f"**Lost {len(run['lost'])}, acted twice {len(run['actedTwice'])}, older after newer "
+        f"{len(run['staleOverNewer'])}**; "
+        f"{run['askedAgainAfterALostAnswer']} were asked for once more under the same "
+        "Idempotency-Key, since a fault had hidden that they acted.\n"
+    )
+
+
+def explorer() -> str:
+    run = recorded.read("explorer")
+    cut = [f'"{one["name"]}"' for one in run["scenarios"] if not one["complete"]]
+    led = run["walks"]
+    return (
+        f"{run['states']:,} distinct states in {len(run['scenarios'])} scenarios, by "
+        f"{run['moves']:,} moves: **{len(run['broken'])} promises broken**. "
+        + (f"Not walked through to the end: {', '.join(cut)}. " if cut else "")
+        + f"Of {run['mutants']} machines broken on purpose {run['mutantsCaught']} were caught; "
+        f"{run['mutantsImplied']} break no promise, since another precaution gives the same. "
+        f"{led['walks']} random walks of {led['moves']:,} moves were led through the embedded "
+        f"AWS: {len(led['disagreements'])} disagreements.\n"
+    )
+
+
+def waiting() -> str:
+    def said(measured: Mapping[str, Any]) -> str:
+        return ", ".join(
+            f"{name} {value:,.4g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in measured.items()
+        )
+
+    return table(
+        ("scenario", "must", "measured"),
+        [
+            [
+                f"{one['group']}: {one['name']}",
+                ", ".join(f"**not: {m}**" if m in one["broken"] else m for m in one["must"]),
+                said(one["measured"]),
+            ]
+            for one in recorded.read("waiting")["scenarios"]
+        ],
+    ).replace("|---|--:|--:|", "|---|---|---|")
+
+
+WAITING = {
+    "limit": ("Ten times a limit of 300 a minute for five minutes", MINUTE_MS, "minutes"),
+    "outage": ("Down from minute 5 to 9, ten events a second", MINUTE_MS, "minutes"),
+    "hang": ("Hanging from minute 5 to 9, 13 events a second", MINUTE_MS, "minutes"),
+    "poison": ("5 % of 6,000 events fail for good", 60 * MINUTE_MS, "hours"),
+}
+
+
+def waiting_chart(name: str) -> str:
+    title, unit_ms, unit = WAITING[name]
+    samples = recorded.read("waiting")["pictures"][name]
+
+    def at(sample: Mapping[str, Any]) -> float:
+        return float(sample["ms"]) / unit_ms
+
+    def per_minute(field: str) -> list[tuple[float, float]]:
+        return [
+            (at(b), (b[field] - a[field]) / (b["ms"] - a["ms"]) * MINUTE_MS)
+            for a, b in pairwise(samples)
+        ]
+
+    return charts.timeline(
+        title,
+        {
+            "messages on the queue": [(at(one), one["waiting"]) for one in samples],
+            "acts a minute": per_minute("acted"),
+            "calls a minute": per_minute("calls"),
+            "functions at once": [(at(one), one["running"]) for one in samples],
+        },
+        unit,
+        [(at(a), at(b)) for a, b in pairwise(samples) if a["open"]],
+        "breaker open",
+    )
