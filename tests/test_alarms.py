@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 import pytest
@@ -11,9 +13,11 @@ from pacing.times import LONGEST_WAIT_MS, Times
 
 from once.operate import queues
 from proof.aws.checks.cloudwatch_alarms_watch_what_is_sent import exists
+from proof.aws.metrics import MetricMath
 from proof.aws.outcome_log import NOW_MS, OPEN, RECORDS, Counted, counted, log_events
 from proof.definition.asl import ROOT, states
 from proof.template import RESOURCES, TEMPLATE, decided, of_type
+from proof.translated import Translated
 
 ALARMS = {name: alarm["Properties"] for name, alarm in of_type("AWS::CloudWatch::Alarm").items()}
 RUNBOOK = (ROOT / "docs/runbook.md").read_text()
@@ -25,9 +29,30 @@ def slug(alarm: str) -> str:
     return name.removeprefix("${AWS::StackName}-")
 
 
+def metrics_of(alarm: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Each metric that it looks at, as one that looks at nothing else has it, by its id."""
+    if "Metrics" not in alarm:
+        return {"": {name: alarm[name] for name in ("Namespace", "MetricName", "Dimensions")}}
+    return {
+        query["Id"]: query["MetricStat"]["Metric"]
+        for query in alarm["Metrics"]
+        if "MetricStat" in query
+    }
+
+
+def period_of(alarm: Mapping[str, Any]) -> int:
+    if "Metrics" not in alarm:
+        return int(alarm["Period"])
+    (period,) = {q["MetricStat"]["Period"] for q in alarm["Metrics"] if "MetricStat" in q}
+    return int(period)
+
+
 def dashboard() -> list[dict[str, Any]]:
-    text, _ = RESOURCES["Dashboard"]["Properties"]["DashboardBody"]["Sub"]
-    widgets: list[dict[str, Any]] = json.loads(text)["widgets"]
+    text, given = RESOURCES["Dashboard"]["Properties"]["DashboardBody"]["Sub"]
+    _, shown, _ = given["SilenceAlarm"]["If"]
+    widgets: list[dict[str, Any]] = json.loads(text.replace("${SilenceAlarm}", shown["Sub"]))[
+        "widgets"
+    ]
     return widgets
 
 
@@ -119,6 +144,8 @@ def test_a_saturated_limit_raises_no_alarm() -> None:
     looked_at = 0
     for name, deployed in ALARMS.items():
         alarm = decided(deployed)
+        if "Metrics" in alarm:
+            continue  # of silence and of what is not recorded: below
         dimensions = frozenset(dimension["Name"] for dimension in alarm["Dimensions"])
         if alarm["Dimensions"][0]["Value"] == {"GetAtt": "EventQueue.QueueName"}:
             worst = float(queue[alarm["MetricName"]])
@@ -193,9 +220,11 @@ def test_the_dashboard_shows_every_alarm() -> None:
 def test_every_alarm_tells_the_topic_when_it_fires_and_when_it_is_over(name: str) -> None:
     alarm = ALARMS[name]
     assert alarm["AlarmActions"] == alarm["OKActions"] == [{"Ref": "AlarmTopic"}]
-    # Most of these metrics are sent only when there is something to tell.
-    assert alarm["TreatMissingData"] == "notBreaching"
-    assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
+    # Most of these metrics are sent only when there is something to tell. Silence is the other way.
+    silence = name == "EventsSilentAlarm"
+    assert alarm["TreatMissingData"] == ("breaching" if silence else "notBreaching")
+    operator = "LessThanThreshold" if silence else "GreaterThanThreshold"
+    assert alarm["ComparisonOperator"] == operator
 
 
 @pytest.mark.parametrize("name", ALARMS)
@@ -222,7 +251,7 @@ def not_empty_alarms(queue: str) -> dict[int, dict[str, Any]]:
     return {
         alarm["Period"] * alarm["EvaluationPeriods"]: alarm
         for alarm in ALARMS.values()
-        if alarm["MetricName"] == "ApproximateNumberOfMessagesVisible"
+        if alarm.get("MetricName") == "ApproximateNumberOfMessagesVisible"
         and alarm["Dimensions"][0]["Value"] == {"GetAtt": f"{queue}.QueueName"}
         and (alarm["Statistic"], alarm["Threshold"]) == ("Maximum", 0)
     }
@@ -271,7 +300,7 @@ def test_only_what_the_pipe_does_not_take_is_watched_by_the_queues_own_age() -> 
     by_age = {
         name
         for name, alarm in ALARMS.items()
-        if alarm["MetricName"] == "ApproximateAgeOfOldestMessage"
+        if alarm.get("MetricName") == "ApproximateAgeOfOldestMessage"
     }
     assert by_age == {"EventsAgeingAlarm"}
     alarm = ALARMS["EventsAgeingAlarm"]
@@ -294,10 +323,84 @@ def test_an_alarm_on_what_only_deliveries_tell_sees_one_in_each_of_its_periods(n
 @pytest.mark.parametrize("name", ALARMS)
 def test_cloudwatch_looks_back_as_far_as_an_alarm_asks(name: str) -> None:
     """AmazonCloudWatch API, PutMetricAlarm, Period: 7 days, or one for periods below an hour."""
-    period = ALARMS[name]["Period"]
-    assert period * ALARMS[name]["EvaluationPeriods"] <= (7 * DAY if period >= 3600 else DAY)
+    period, periods = period_of(ALARMS[name]), ALARMS[name]["EvaluationPeriods"]
+    if isinstance(periods, dict):
+        periods = TEMPLATE["Parameters"][periods["Ref"]]["MaxValue"]
+    assert period * periods <= (7 * DAY if period >= 3600 else DAY)
 
 
 def test_what_can_be_in_flight_is_approached_before_it_is_reached() -> None:
     """120,000: AWSSimpleQueueService, "Amazon SQS message quotas", standard queues."""
     assert 100_000 <= ALARMS["InFlightNearlyFullAlarm"]["Threshold"] <= 0.9 * 120_000
+
+
+# Silence, and what happens unrecorded: expressions of CloudWatch, evaluated for one minute each.
+
+
+@cache
+def queries(alarm: str, opening_hours: str | None = None) -> list[dict[str, Any]]:
+    given = {} if opening_hours is None else {"OpeningHours": opening_hours}
+    found: list[dict[str, Any]] = Translated(given).resources[alarm]["Properties"]["Metrics"]
+    return found
+
+
+MONDAY_MIDNIGHT = datetime(2026, 5, 4, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("opening_hours", "open_hours"),
+    [
+        ("1-7/0-24", set(range(7 * 24))),
+        ("1-5/7-19", {24 * day + hour for day in range(5) for hour in range(7, 19)}),
+        # From Monday 14:00 to Saturday 2:00, on the west coast of America.
+        ("1-5/14-2", {24 * day + 14 + hour for day in range(5) for hour in range(12)}),
+        # Sunday to Thursday; Sunday's last hour is Monday's first.
+        ("7-4/18-1", {(24 * (day - 1) + 18 + hour) % 168 for day in range(5) for hour in range(7)}),
+    ],
+)
+def test_silence_counts_in_the_opening_hours_and_only_there(
+    opening_hours: str, open_hours: set[int]
+) -> None:
+    threshold = ALARMS["EventsSilentAlarm"]["Threshold"]
+    watched = queries("EventsSilentAlarm", opening_hours)
+    silent = {
+        hour
+        for hour in range(7 * 24)
+        for at in [MONDAY_MIDNIGHT + timedelta(hours=hour, minutes=59)]
+        if MetricMath(at, {"sent": 0}).value_of(watched) < threshold
+    }
+    assert silent == open_hours
+    for hour in range(7 * 24):
+        at = MONDAY_MIDNIGHT + timedelta(hours=hour)
+        assert MetricMath(at, {"sent": 1}).value_of(watched) >= threshold
+
+
+def test_silence_lasts_as_long_as_quiet_minutes_say_and_is_not_watched_at_0() -> None:
+    alarm = Translated({"QuietMinutes": "90"}).resources["EventsSilentAlarm"]["Properties"]
+    assert alarm["EvaluationPeriods"] * period_of(alarm) == 90 * 60
+    assert "DatapointsToAlarm" not in alarm, "each of the minutes"
+    off = Translated({"QuietMinutes": "0"})
+    assert "EventsSilentAlarm" not in off.resources
+    body = off.resources["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"][0]
+    assert "EventsSilentAlarm" not in body
+    assert json.loads(body)["widgets"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "fires"),
+    [
+        ({"settled": 40, "executions": 10, "recorded": 40}, False),
+        ({"settled": 0, "executions": 9, "recorded": 90}, False),
+        ({"settled": 0, "executions": 0, "recorded": 0}, False),
+        ({"settled": 40, "executions": 10, "recorded": 0}, True),
+        # Everything is handed back, and PutLogEvents is refused.
+        ({"settled": 0, "executions": 10, "recorded": 0}, True),
+        # The enrichment answers nothing: the pipe calls nobody and deletes.
+        ({"settled": 40, "executions": 0, "recorded": 0}, True),
+    ],
+)
+def test_what_happens_and_is_not_recorded_raises_an_alarm(
+    numbers: dict[str, float], fires: bool
+) -> None:
+    value = MetricMath(MONDAY_MIDNIGHT, numbers).value_of(queries("OutcomesUnrecordedAlarm"))
+    assert (value > ALARMS["OutcomesUnrecordedAlarm"]["Threshold"]) == fires

@@ -63,6 +63,8 @@ SETS: dict[str, dict[str, str]] = {
         "LogRetentionDays": "365",
         "AlarmEmail": "on-call@example.com",
     },
+    "silence in shifts": {"QuietMinutes": "15", "OpeningHours": "7-4/18-1"},
+    "never silent": {"QuietMinutes": "0"},
     "for trying things": {"Timing": "fast", "LogPayloads": "true", "PythonRuntime": "python3.11"},
 }
 DEPLOYMENTS = {name: Translated(parameters) for name, parameters in SETS.items()}

@@ -1,6 +1,6 @@
 """Starts ministack with what AWS does otherwise put right: the name of a Lambda's error, its
-throttling, the description of a pipe, a definition in YAML, and which rights a request needs. And
-it parses each JSONata expression only once.
+throttling, the description of a pipe, a definition in YAML, which rights a request needs, and an
+alarm on several metrics. And it parses each JSONata expression only once.
 """
 
 import copy
@@ -133,6 +133,26 @@ def _ask_for_the_rights_of_aws() -> None:
     iam_actions.extract_iam_action = single_action
 
 
+def _keep_alarms_on_metric_math() -> None:
+    """ministack refuses a template with one. Here it is kept, and like the others not evaluated."""
+    record = provisioners._cw_metric_alarm_record
+    of_one_metric = ("Namespace", "MetricName", "Dimensions", "Statistic", "Period", "Unit")
+
+    def record_all(name: str, properties: _Answer) -> _Answer:
+        metrics = properties.get("Metrics")
+        if not metrics:
+            kept: _Answer = record(name, properties)
+            return kept
+        rest = {key: part for key, part in properties.items() if key != "Metrics"}
+        alarm = record(name, {**rest, "Namespace": "none", "MetricName": "none"})
+        return {
+            **{key: part for key, part in alarm.items() if key not in of_one_metric},
+            "Metrics": metrics,
+        }
+
+    provisioners._cw_metric_alarm_record = record_all
+
+
 def _parse_each_expression_once() -> None:
     """Parsing for each evaluation was half of all that an execution cost here."""
     engine = stepfunctions.jsonata.Jsonata
@@ -155,6 +175,7 @@ def put_right() -> None:
     _remember_whole_pipes()
     _read_definitions_in_yaml()
     _ask_for_the_rights_of_aws()
+    _keep_alarms_on_metric_math()
     _parse_each_expression_once()
 
 

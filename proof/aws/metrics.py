@@ -17,7 +17,9 @@ Only what a template may name: metric, and each set of dimensions that it is fou
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 Dimensions = frozenset[str]
 
@@ -118,3 +120,31 @@ def embedded_metrics(line: str) -> dict[Metric, list[float]]:
                 assert all(type(number) in (int, float) for number in values), metric
                 found[directive["Namespace"], metric["Name"], frozenset(dimensions)] = values
     return found
+
+
+class MetricMath:
+    """The expressions of an alarm for one point in time, with what its metrics say then.
+
+    Only what the template uses, as in AmazonCloudWatch, "Math expressions with metrics": IF takes
+    any number but 0 for true, and a metric without a value counts as 0.
+    """
+
+    def __init__(self, at: datetime, metrics: Mapping[str, float]) -> None:
+        self._known: dict[str, Any] = {
+            "IF": lambda condition, then, otherwise: then if condition else otherwise,
+            "HOUR": lambda _: at.hour,
+            "DAY": lambda _: at.isoweekday(),
+            **metrics,
+        }
+
+    def value_of(self, queries: Sequence[Mapping[str, Any]]) -> float:
+        """Of the one that the alarm watches; each may name those before it."""
+        watched: list[float] = []
+        for query in queries:
+            if "Expression" in query:
+                text = query["Expression"].replace(" AND ", " and ").replace(" OR ", " or ")
+                self._known[query["Id"]] = eval(text, {}, self._known)  # noqa: S307 - our template's
+            if query["ReturnData"]:
+                watched.append(float(self._known[query["Id"]]))
+        (value,) = watched
+        return value

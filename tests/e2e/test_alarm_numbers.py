@@ -5,18 +5,21 @@ CloudWatch would have it: the queue, the functions' metrics, the pipe. That an a
 metric and fires is CloudWatch's part, and was not tried; that the topic passes it on, was.
 """
 
+import io
 import json
 import statistics
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from data_action import breaker_row
 
 from once.embedded.pipe import Batch, Ending
-from proof.aws.metrics import embedded_metrics
+from proof.aws.metrics import MetricMath, embedded_metrics
 from proof.embedded import Embedded, deployed
 from proof.events import customer_start
 from tests.e2e.delivery import let_calls_flow
@@ -38,6 +41,10 @@ NOT_TRIED = {
 }
 
 
+# What PutEvents takes, by its name in the event that the rule delivers.
+ENTRY = {"Source": "source", "DetailType": "detail-type"}
+
+
 class Watched:
     """A stack whose pipe runs only when alarm, and the numbers behind its alarms."""
 
@@ -56,6 +63,16 @@ class Watched:
         return described
 
     def number(self, alarm: Mapping[str, Any]) -> float:
+        if not alarm.get("Metrics"):
+            return self._metric(alarm)
+        values = {}
+        for query in alarm["Metrics"]:
+            if "MetricStat" in query:
+                stat = query["MetricStat"]
+                values[query["Id"]] = self._metric(stat["Metric"] | {"Statistic": stat["Stat"]})
+        return MetricMath(datetime.now(UTC), values).value_of(alarm["Metrics"])
+
+    def _metric(self, alarm: Mapping[str, Any]) -> float:
         dimensions = {d["Name"]: d["Value"] for d in alarm["Dimensions"]}
         metric = alarm["MetricName"]
         match alarm["Namespace"]:
@@ -65,6 +82,14 @@ class Watched:
                 return float(self._queue(dimensions["QueueName"], metric))
             case "AWS/SQS" if metric == "ApproximateAgeOfOldestMessage":
                 return self._age(dimensions["QueueName"])
+            case "AWS/SQS" if metric == "NumberOfMessagesSent":
+                # Nobody took any: the pipe is stopped, and the queue was emptied.
+                return float(self._queue(dimensions["QueueName"], "ApproximateNumberOfMessages"))
+            case "AWS/SQS" if metric == "NumberOfMessagesDeleted":
+                return sum(len(batch.deleted) for batch in self._batches)
+            case "AWS/States" if metric == "ExecutionsSucceeded":
+                ended_well = (Ending.SUCCEEDED, Ending.PARTIALLY_FAILED)
+                return sum(batch.ending in ended_well for batch in self._batches)
             case "AWS/Lambda":
                 return self._collected(alarm)
             case "GenesysOnce":
@@ -123,7 +148,8 @@ class Watched:
         self.stack.destination.script.add({"match": match, "replies": [], "then": answer})
 
     def forget(self) -> None:
-        """Counts only what is logged from now on."""
+        """Counts only what happens from now on."""
+        self._batches.clear()
         self.since_ms = time.time_ns() // 1_000_000 + 1
         time.sleep(0.002)
 
@@ -194,7 +220,8 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def deployment() -> Iterator[Watched]:
-    with deployed(MaxTries="1") as stack:
+    # EventBridge takes no aws. sources from anybody but AWS and its partners.
+    with deployed(MaxTries="1", SourcePrefix="genesys.example") as stack:
         yield Watched(stack)
 
 
@@ -248,6 +275,59 @@ def test_a_queue_that_is_not_empty_is_over_its_threshold(
     assert not watched.number(alarm) > alarm["Threshold"]
     get_into_it(watched)
     assert watched.number(alarm) > alarm["Threshold"]
+
+
+def test_a_rule_that_is_disabled_leaves_nothing_but_silence(watched: Watched) -> None:
+    alarm = watched.alarm("events-silent")
+    events, outputs = watched.stack.client("events"), watched.stack.outputs
+    rule = {"Name": outputs["EventRuleName"], "EventBusName": outputs["EventBusName"]}
+
+    def publish() -> None:
+        event = customer_start() | {"source": "genesys.example"}
+        entry = {name: event[key] for name, key in ENTRY.items()}
+        entry |= {"Detail": json.dumps(event["detail"]), "EventBusName": rule["EventBusName"]}
+        assert events.put_events(Entries=[entry])["FailedEntryCount"] == 0
+
+    events.disable_rule(**rule)
+    try:
+        publish()
+        assert watched.number(alarm) < alarm["Threshold"]
+    finally:
+        events.enable_rule(**rule)
+    publish()
+    assert watched.number(alarm) >= alarm["Threshold"]
+
+
+def package(folder: Path) -> bytes:
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w") as archive:
+        for path in folder.rglob("*"):
+            archive.write(path, path.relative_to(folder))
+    return zipped.getvalue()
+
+
+def test_an_enrichment_that_answers_nothing_is_seen_by_what_is_not_recorded(
+    watched: Watched, tmp_path: Path
+) -> None:
+    alarm = watched.alarm("outcomes-unrecorded")
+    assert watched.run(customer_start()).ending is Ending.SUCCEEDED
+    assert watched.number(alarm) == 0
+    (tmp_path / "wordless.py").write_text("def handler(*_):\n    return []\n")
+    client = watched.stack.client("lambda")
+    name = watched.stack.outputs["EnrichmentFunctionName"]
+    built = watched.stack.stack.aws.root / "build" / "EnrichmentFunction"
+    works = client.get_function_configuration(FunctionName=name)["Handler"]
+    watched.forget()
+    client.update_function_code(FunctionName=name, ZipFile=package(tmp_path))
+    client.update_function_configuration(FunctionName=name, Handler="wordless.handler")
+    try:
+        assert watched.run(customer_start()).ending is Ending.SKIPPED_TARGET
+    finally:
+        client.update_function_code(FunctionName=name, ZipFile=package(built))
+        client.update_function_configuration(FunctionName=name, Handler=works)
+    assert watched.number(alarm) > alarm["Threshold"]
+    watched.forget()
+    assert watched.run(customer_start()).ending is Ending.SUCCEEDED
 
 
 def test_what_the_pipe_does_not_take_grows_older(watched: Watched) -> None:

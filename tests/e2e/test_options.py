@@ -41,6 +41,8 @@ EVERYTHING = {
     "LogPayloads": "true",
     "LogRetentionDays": "7",
     "AlarmEmail": "on-call@example.com",
+    "QuietMinutes": "90",
+    "OpeningHours": "1-5/14-2",
     "ActionFunctionArn": OWN_ACTION,
 }
 # Set by what the tests run on (once/embedded/deploy.py, once/run/command.py).
