@@ -2,6 +2,7 @@
 under which Idempotency-Key, and what that means."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from pydantic import Field
 
@@ -25,9 +26,16 @@ class Call(Model):
     cause: str | None
     idempotency_key: str | None = Field(description="Known of calls that acted.")
 
+    @property
+    def kind(self) -> tuple[object, ...]:
+        return self.message_id, self.reason, self.status, self.idempotency_key
+
 
 class Asked(Model):
+    """That the destination was asked more than once, and what it means."""
+
     times: int
+    may_have_acted: int = Field(description="Of these, the calls that acted, or may have.")
     calls: list[Call]
     keys: list[str] = Field(description="The Idempotency-Keys that were sent.")
     meaning: str
@@ -50,8 +58,11 @@ def asked(
     keys = list(dict.fromkeys(one.idempotency_key for one in called if one.idempotency_key))
     if not keys and key is not None:
         keys = [key]
+    # Of the calls of one delivery only the last is known to have been refused.
+    refused = sum(one.reason in _REFUSED for one in called)
     return Asked(
         times=times,
+        may_have_acted=times - refused,
         calls=[
             Call(
                 at_ms=one.recorded_at_ms,
@@ -65,33 +76,40 @@ def asked(
             for one in called
         ],
         keys=keys,
-        meaning=_meaning(called, keys, forgotten_at_ms),
+        meaning=_meaning(called, times - refused, keys, forgotten_at_ms),
     )
 
 
-def view(found: Asked) -> Iterator[str]:
-    """One line for the whole, one for each delivery, one for what it means."""
-    yield f"the destination was asked {found.times} times:"
-    for call in found.calls:
-        yield f"  {words.clock(call.at_ms)[:8]} {_said(call)}"
-    if len(found.keys) == 1:
-        yield f"Idempotency-Key {found.keys[0]}, the same each time"
-    for number, key in enumerate(found.keys if len(found.keys) > 1 else ()):
-        yield f"Idempotency-Key of act {number + 1}: {key}"
-    yield found.meaning
+def view(found: Asked) -> Iterator[tuple[int | None, str]]:
+    """What is said, with its time: in one line where no two calls can have acted."""
+    under = f" under Idempotency-Key {found.keys[0]}" if len(found.keys) == 1 else ""
+    said = f"the destination was asked {words.times(found.times)}{under}"
+    if found.may_have_acted < 2:
+        yield None, f"{said}: {found.meaning}"
+        return
+    yield None, f"{said}:"
+    for _, group in groupby(found.calls, key=lambda call: call.kind):
+        together = list(group)
+        yield together[0].at_ms, _said(together, len(found.keys) > 1)
+    yield None, f"So {found.meaning}."
 
 
-def _said(call: Call) -> str:
-    times = f", called {call.calls} times" if call.calls > 1 else ""
-    if call.idempotency_key:
-        return f"it acted{times}"
-    answer = call.cause or (f"HTTP {call.status}" if call.status else "no answer")
-    reason = words.reason(call.reason)
-    return f"{reason}: {answer}{times}" if reason else f"{answer}{times}"
+def _said(together: Sequence[Call], with_key: bool) -> str:
+    last = together[-1]
+    how = f"called {words.times(sum(call.calls for call in together))}"
+    if len(together) > 1:
+        how += f" until {words.clock(last.at_ms)[:8]}"
+    if not last.idempotency_key:
+        return f"{how}: {words.why(last.reason, last.cause, last.status) or 'no answer'}"
+    acted = "the last of them acted" if last.calls > 1 else "it acted"
+    return f"{how}: {acted}" + (f", Idempotency-Key {last.idempotency_key}" if with_key else "")
 
 
 def _meaning(
-    called: Sequence[OutcomeRecord], keys: Sequence[str], forgotten_at_ms: int | None
+    called: Sequence[OutcomeRecord],
+    may_have_acted: int,
+    keys: Sequence[str],
+    forgotten_at_ms: int | None,
 ) -> str:
     acts = [one for one in called if one.outcome is Outcome.PROCESSED]
     if len(keys) > 1:
@@ -102,10 +120,14 @@ def _meaning(
         return (
             f"it acted again, since {lost}: a destination that does not remember keys acted twice"
         )
-    unsure = [one for one in called if one not in acts and one.reason not in _REFUSED]
-    if unsure or any((one.calls or 0) > 1 for one in acts):
+    if may_have_acted < 2:
+        return "what it refused did not act"
+    if not acts:
         return (
-            "if a call that failed acted all the same, a destination that does not remember keys "
-            f"acted {'twice' if acts else 'all the same'}"
+            "none of these calls is known to have acted, and each may have: a destination that "
+            "does not remember keys may have acted already"
         )
-    return "what it refused did not act"
+    return (
+        "a call that failed may have acted all the same: a destination that does not remember "
+        f"keys may have acted {words.times(may_have_acted)}"
+    )

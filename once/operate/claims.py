@@ -40,6 +40,7 @@ class Claim(BaseModel):
     outcome: str | None = None
     done_at: int | None = None
     tries: int = 0
+    failed_at: int = 0
     cause: str = ""
 
     @property

@@ -45,11 +45,8 @@ class Delivery(Model):
     @property
     def why(self) -> str:
         """The reason in words, with what the destination said."""
-        parts = [words.reason(self.reason)]
-        if self.cause:
-            parts.append(self.cause)
-        elif self.status is not None and self.outcome is not Outcome.PROCESSED:
-            parts.append(f"HTTP {self.status}")
+        acted = self.outcome is Outcome.PROCESSED
+        parts = [words.why(self.reason, self.cause, None if acted else self.status)]
         if self.unmarked:
             parts.append("the end of its claim could not be written")
         return ": ".join(part for part in parts if part)
@@ -96,5 +93,5 @@ def _line(together: Sequence[Delivery], is_last: bool) -> str:
     else:
         said = f"handed back: {newest.why}"
     if newest.tries:
-        said += f"; {newest.tries} {'try' if newest.tries == 1 else 'tries'} so far"
+        said += f"; {words.tries(newest.tries)} so far"
     return f"{said}; {comes_back(newest.returns_at_ms)}" if is_last else said

@@ -69,6 +69,9 @@ def explain(
     unfolded: Annotated[
         bool, typer.Option("--all", help="Show each delivery, equal ones too.")
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show whole ids, keys (for once forget), executions.")
+    ] = False,
 ) -> None:
     """Tell what was decided about a conversation, user, queue or message, and because of what."""
     if not thing.strip("/ "):
@@ -84,7 +87,7 @@ def explain(
             f"Nothing is known of {thing}: neither a claim nor a record of the last {days} days.\n"
             f"{queued if waiting else 'L'}ook further back with --days."
         )
-    at.answer(explanation, _view(explanation, unfolded))
+    at.answer(explanation, _view(explanation, unfolded, verbose))
 
 
 def of(stack: Stack, thing: str, days: int) -> Explanation:
@@ -163,7 +166,7 @@ def _ids(message: Message) -> set[str | None]:
     return {message.message_id, message.envelope_id}
 
 
-def _view(explanation: Explanation, unfolded: bool) -> Iterator[str]:
+def _view(explanation: Explanation, unfolded: bool, verbose: bool) -> Iterator[str]:
     for subject in explanation.subjects:
         yield ""
         yield _title(subject)
@@ -176,7 +179,12 @@ def _view(explanation: Explanation, unfolded: bool) -> Iterator[str]:
             if moment[:10] != day:
                 day = moment[:10]
                 yield f"[dim]{day} (UTC)[/]"
-            yield from _event(event, moment, explanation.executions, unfolded)
+            for line in _event(event, moment, unfolded):
+                yield line if verbose else words.short(line)
+            if verbose:
+                yield from _ids_of(event, explanation.executions)
+    if not verbose:
+        yield "[dim]Keys, executions and whole ids: --verbose[/]"
     if explanation.waiting:
         yield f"[dim]Not in this: {words.events(explanation.waiting)} still on the queue.[/]"
     if explanation.only_observes:
@@ -193,18 +201,23 @@ def _title(subject: Subject) -> str:
     return f"[bold]{escape(kind)} {escape(name)}[/]{of}"
 
 
-def _event(event: Event, moment: str, links: dict[str, str], unfolded: bool) -> Iterator[str]:
+def _event(event: Event, moment: str, unfolded: bool) -> Iterator[str]:
+    def clock(at_ms: int | None) -> str:
+        """An event of yesterday may be decided today."""
+        at = words.moment(at_ms) if at_ms is not None else ""
+        return at[11:] if at[:10] == moment[:10] else at[:19]
+
     mark = _MARKS[event.outcome] if event.outcome else " "
     yield f"{moment[11:]:12}  {mark} [bold]{escape(event.text)}[/] — {escape(event.verdict)}"
     for message in event.messages:
         for at_ms, text in lines(message.deliveries, unfolded, _settled_as(message)):
-            at = words.moment(at_ms)
-            # An event of yesterday may be decided today.
-            clock = at[11:] if at[:10] == moment[:10] else at[:19]
-            yield escape(f"{clock:12}    {message.message_id} {text}")
+            yield escape(f"{clock(at_ms):12}    {message.message_id} {text}")
     if event.asked is not None:
-        for line in asked.view(event.asked):
-            yield f"{_INDENT}{escape(line)}"
+        for asked_at_ms, said in asked.view(event.asked):
+            yield escape(f"{clock(asked_at_ms):12}    {'  ' if asked_at_ms else ''}{said}")
+
+
+def _ids_of(event: Event, links: dict[str, str]) -> Iterator[str]:
     if event.key:
         yield f"{_INDENT}[dim]{escape(event.key)}[/]"
     if event.execution:

@@ -27,7 +27,9 @@ def register(app: typer.Typer) -> None:
 
 def forget(
     at: Operation,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="As `once explain` shows it.")],
+    key: Annotated[
+        str, typer.Argument(metavar="KEY", help="As `once explain --verbose` shows it.")
+    ],
     yes: Yes = False,
 ) -> None:
     """Let the next copy of an event act again, as a new occurrence with a new Idempotency-Key."""
@@ -53,7 +55,7 @@ def _find(stack: Stack, key: str) -> tuple[Claim, list[Latest]]:
     if len(parts) < 4 or not parts[3]:
         raise OnceError(
             f"{key} is not a key: it has organisation, subject type, subject and what follows, "
-            "parted by /.\nCopy it from: once explain ID"
+            "parted by /.\nCopy it from: once explain ID --verbose"
         )
     pk, sk = "/".join(parts[:3]), parts[3]
     rows, latest = claims.of_subject(stack, pk)
@@ -61,7 +63,7 @@ def _find(stack: Stack, key: str) -> tuple[Claim, list[Latest]]:
     if claim is None:
         raise OnceError(
             f"There is no claim {key}: nothing of it is remembered, so its next copy acts anyway.\n"
-            "See what is known with: once explain " + parts[2]
+            f"See what is known with: once explain {parts[2]} --verbose"
         )
     return claim, latest
 

@@ -34,6 +34,7 @@ _FAMILIES = {
     "user.station": "station",
 }
 _WORD = re.compile(r"[A-Za-z][A-Za-z_ ]*")
+_LONG = re.compile(r"\b([0-9a-f]{8})(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{56})\b")
 _SILENT = {"source=PURECLOUD", "primary=True"}  # of nearly every event, so it says nothing
 _OTHERS = {"userId": "agent", "user.id": "agent", "queueId": "queue"}
 
@@ -49,8 +50,8 @@ REASONS = {
     "CALL_FAILED": "the destination failed it",
     "RATE_LIMITED": "the destination answered 429, too many calls",
     "LIMITED": "MaxActionsPerMinute was used up",
-    "BREAKER_OPEN": "the destination was down, or its calls were held",
-    "THROTTLED": "more calls at once than MaxConcurrentActions allows",
+    "BREAKER_OPEN": "calls paused: the destination was down or limited them, or a person held them",
+    "THROTTLED": "Lambda refused to run the call's function: too many at once",
     "TOO_LATE": "no time was left for a call",
     "SETUP_FAULT": "credentials, address or mapping of the destination are wrong",
     "HELD": "another execution worked on it",
@@ -85,6 +86,9 @@ REASONS = {
     "INVALID_REPLAY": "it is not an element of ours to replay",
 }
 
+# What the destination or its set-up said is the whole reason; of the others it is a detail.
+_SAID_BY_CAUSE = {"CALL_FAILED", "RATE_LIMITED", "SETUP_FAULT", "REJECTED"}
+
 OBSERVED = "Nobody is called (ActionTarget is none): what acted was only observed."
 
 
@@ -105,8 +109,29 @@ def reason(code: str | None) -> str:
     return REASONS.get(code, code.replace("_", " ").lower())
 
 
+def why(code: str | None, cause: str | None, status: int | None) -> str:
+    """The reason, with what the destination said of it."""
+    if cause and code in _SAID_BY_CAUSE:
+        return cause
+    said = cause or (f"HTTP {status}" if status is not None else None)
+    return ": ".join(part for part in (reason(code), said) if part)
+
+
 def events(count: int) -> str:
     return "1 event" if count == 1 else f"{count:,} events"
+
+
+def times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
+def tries(count: int) -> str:
+    return "1 try" if count == 1 else f"{count:,} tries"
+
+
+def short(text: str) -> str:
+    """Of every long id in it the beginning, which is enough to tell it from others."""
+    return _LONG.sub(r"\1", text)
 
 
 def moment(at_ms: int) -> str:

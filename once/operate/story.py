@@ -138,6 +138,8 @@ def _event(
     acts = _acts(record for root in happening for record in histories.get(root, ()))
     newest = max(finals, key=lambda final: final.recorded_at_ms, default=None)
     lead = acts[-1] if acts else newest
+    if lead is not newest and newest is not None and _opened_again(newest, lead, claim):
+        lead = newest
     any_of = lead or next((_final(histories[message_id]) for message_id in ids), None)
     key = claim.key if claim else None
     if key is None and any_of and any_of.sk:
@@ -149,53 +151,84 @@ def _event(
     if outcome is None and claim is not None and claim.outcome is not None:
         outcome = Outcome(claim.outcome)
     occurred = next((f.occurred_at_ms for f in finals if f.occurred_at_ms), None)
+    calls = asked(
+        (record for message_id in ids for record in histories[message_id]),
+        _sent_key(key, any_of, claim) if key else None,
+        claim.forgotten_at_ms if claim else None,
+    )
     return Event(
         key=key,
         text=words.event(family or "", key) if key else "a message that holds no event",
         occurred_at_ms=occurred or (claim.event_time if claim else None),
         outcome=outcome,
-        verdict=_verdict(lead, len(acts), outcome, claim, histories, now_ms),
+        verdict=_verdict(lead, acts, calls, outcome, claim, histories, now_ms),
         execution=claim.owner.partition("#")[0] if claim else lead.run if lead else None,
         done_at_ms=claim.done_at if claim else None,
-        asked=asked(
-            (record for message_id in ids for record in histories[message_id]),
-            _sent_key(key, any_of, claim) if key else None,
-            claim.forgotten_at_ms if claim else None,
-        ),
+        asked=calls,
         messages=[_message(message_id, histories) for message_id in ids],
+    )
+
+
+def _opened_again(newest: OutcomeRecord, act: OutcomeRecord | None, claim: Claim | None) -> bool:
+    """Whether it is no longer settled by its act: forgotten on purpose, or its mark was lost."""
+    return (
+        act is not None
+        and newest.recorded_at_ms > act.recorded_at_ms
+        and newest.outcome in (Outcome.RETRY, Outcome.PARKED)
+        and claim is not None
+        and claim.status is not Status.DONE
     )
 
 
 def _verdict(
     lead: OutcomeRecord | None,
-    acts: int,
+    acts: Sequence[OutcomeRecord],
+    calls: Asked | None,
     outcome: Outcome | None,
     claim: Claim | None,
     histories: Histories,
     now_ms: int,
 ) -> str:
-    if claim is not None and claim.forgotten:
-        when = words.moment(claim.forgotten_at_ms or 0)[:19]
-        return f"forgotten on purpose on {when} UTC: its next copy acts again"
+    before = _acted(acts) if acts and outcome is not Outcome.PROCESSED else ""
+    then = f"{before}, and then " if before else ""
     if claim is not None and claim.status is Status.IN_PROGRESS:
         if not claim.held(now_ms):
             return "its holder died; the next delivery takes it over"
         seconds = (claim.lease_until - now_ms) // 1000 + 1
         return f"being worked on; should its holder have died, it is free in {seconds} s"
+    forgotten_at_ms = claim.forgotten_at_ms if claim else None
+    if forgotten_at_ms and claim and claim.forgotten and _is_old(lead, forgotten_at_ms):
+        when = words.moment(forgotten_at_ms)[:19]
+        acted = f"{_acted(acts)}, then " if acts else ""
+        return f"{acted}forgotten on purpose on {when} UTC: its next copy acts again"
     why = Delivery.of(lead).why if lead else ""
     match outcome:
         case Outcome.PROCESSED:
-            times = f"acted {acts} times" if acts > 1 else "acted once"
+            said = _acted(acts) + _latency(lead)
+            if calls is not None and calls.may_have_acted > max(1, len(acts)):
+                said += f"; the destination was asked {words.times(calls.times)}"
             if lead is not None and lead.unmarked:
                 why = "its mark was lost, so a copy may ask again with the same Idempotency-Key"
-            return times + _latency(lead) + (f"; {why}" if why else "")
+            if len(acts) > 1 and forgotten_at_ms:
+                when = words.moment(forgotten_at_ms)[:19]
+                why = f"somebody opened it on purpose on {when} UTC"
+            return said + (f"; {why}" if why else "")
         case Outcome.STALE:
             return "skipped, " + _newer(lead, histories)
         case Outcome.PARKED:
-            return (f"parked: {why}" if why else "parked") + _failing_since(lead)
+            return then + (f"parked: {why}" if why else "parked") + _failing_since(lead)
         case Outcome.RETRY:
-            return _waits(lead, why, claim, now_ms)
+            return then + _waits(lead, why, claim, now_ms)
     return "skipped; what acted in its place is no longer in the log"
+
+
+def _acted(acts: Sequence[OutcomeRecord]) -> str:
+    return f"acted {words.times(max(1, len(acts)))}"
+
+
+def _is_old(lead: OutcomeRecord | None, forgotten_at_ms: int) -> bool:
+    """Whether nothing is recorded of it since it was forgotten."""
+    return lead is None or lead.recorded_at_ms <= forgotten_at_ms
 
 
 def _acts(records: Iterable[OutcomeRecord]) -> list[OutcomeRecord]:
@@ -220,24 +253,27 @@ def _sent_key(key: str, any_of: OutcomeRecord | None, claim: Claim | None) -> st
 def _failing_since(parked: OutcomeRecord | None) -> str:
     if parked is None or not parked.failed_at_ms or parked.reason == "REJECTED":
         return ""
-    tries = f"{parked.tries} tries, " if parked.tries else ""
+    tries = f"{words.tries(parked.tries)}, " if parked.tries else ""
     return f"; {tries}last called on {words.moment(parked.failed_at_ms)[:19]} UTC"
 
 
 def _waits(lead: OutcomeRecord | None, why: str, claim: Claim | None, now_ms: int) -> str:
     """Of what was handed back: why, and when it comes back."""
     if lead is None:
-        said = claim.cause if claim else ""
-        return f"not settled yet: {said}" if said else "not settled yet"
+        # A batch is recorded at its end, and the claim knows it before.
+        if claim is None or not claim.cause:
+            return "not settled yet"
+        at = f" at {words.clock(claim.failed_at)[:8]}" if claim.failed_at else ""
+        return f"not settled yet: called{at}: {claim.cause}"
     tries = f"; {lead.tries} of its tries are spent" if (lead.tries or 0) > 1 else ""
     due_ms = lead.returns_at_ms or lead.recorded_at_ms + _QUEUE_MS
     if now_ms < due_ms:
         return f"not settled yet: {why}{tries}; {comes_back(lead.returns_at_ms)}"
     if now_ms < due_ms + _SILENT_MS:
-        return f"not settled yet: {why}{tries}; it is due"
+        return f"not settled yet: {why}{tries}; it is due now"
     return (
         f"not settled, and not tried for {words.age(now_ms - lead.recorded_at_ms)}: {why}; "
-        f"is it dead? once dead-letters list {lead.message_id}"
+        "is it dead? once dead-letters list"
     )
 
 

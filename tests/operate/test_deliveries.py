@@ -25,8 +25,8 @@ def test_equal_hand_backs_are_one_line_with_how_often_and_from_when_to_when() ->
     assert list(lines([*WAITED, ACTED], unfolded=False, settled_as="PROCESSED")) == [
         (
             START,
-            "waited 7 times, 11:06:40 to 11:08:40: the destination was down, or its calls were "
-            "held",
+            "waited 7 times, 11:06:40 to 11:08:40: calls paused: the destination was down or "
+            "limited them, or a person held them",
         ),
         (START + 140_000, "PROCESSED"),
     ]
@@ -35,7 +35,9 @@ def test_equal_hand_backs_are_one_line_with_how_often_and_from_when_to_when() ->
 def test_all_of_them_are_shown_when_asked_for() -> None:
     shown = list(lines([*WAITED, ACTED], unfolded=True, settled_as="PROCESSED"))
     assert [at_ms for at_ms, _ in shown] == [START + at * 1000 for at in range(0, 160, 20)]
-    assert shown[0][1] == "handed back: the destination was down, or its calls were held"
+    assert shown[0][1] == (
+        "handed back: calls paused: the destination was down or limited them, or a person held them"
+    )
 
 
 def test_a_correlation_id_that_is_another_each_time_keeps_nothing_apart() -> None:
@@ -80,10 +82,11 @@ def test_a_delivery_after_the_end_has_a_line_of_its_own() -> None:
     ]
 
 
-def test_what_the_destination_said_stands_behind_the_reason() -> None:
+def test_what_the_destination_said_is_the_reason_and_of_what_is_given_up_a_detail() -> None:
     cause = "the Genesys login answered 401 (bad.credentials)"
-    one = delivery(0, "RETRY", "SETUP_FAULT", status=401, cause=cause)
-    assert one.why == f"credentials, address or mapping of the destination are wrong: {cause}"
+    assert delivery(0, "RETRY", "SETUP_FAULT", status=401, cause=cause).why == cause
+    waited = delivery(0, "PARKED", "WAITED_TOO_LONG", status=401, cause=cause)
+    assert waited.why == f"it waited for 10 days: {cause}"
 
 
 def test_explain_gives_every_line_its_time_and_its_day_where_it_is_another() -> None:
@@ -105,7 +108,7 @@ def test_explain_gives_every_line_its_time_and_its_day_where_it_is_another() -> 
         START + 86_400_000,
     )
     folded, unfolded = (
-        [line for event in events for line in _event(event, moment(START), {}, unfolded=all_)]
+        [line for event in events for line in _event(event, moment(START), unfolded=all_)]
         for all_ in (False, True)
     )
     assert folded[0].startswith("11:06:40.000  [green]✓[/] [bold]customer arrives[/] — acted once")

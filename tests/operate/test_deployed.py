@@ -269,7 +269,7 @@ def test_a_poison_among_good_events_is_named_and_never_called_an_outage() -> Non
     found = status.of(whole(Metrics(PROCESSED=[500.0]), visible=0, records=[poison]), NOW_MS)
     (finding,) = found.findings[:1]
     assert finding.what == (
-        "conversation.acd.start fails, 1 event, 7 tries at most: the destination failed it: "
+        "conversation.acd.start fails, 1 event, 7 tries at most: "
         "the destination answered HTTP 502; others act"
     )
     assert finding.helps == "once explain c1"

@@ -90,7 +90,7 @@ def test_held_calls_are_said_first_and_flow_again_when_resumed(operated: Embedde
     assert "Calls are held until" in answer.out.splitlines()[1]
     assert "repairs" in answer.out
     operated.send(customer_start("s-held"))
-    until(lambda: (verdict("s-held") or "").startswith("not settled yet: the destination was down"))
+    until(lambda: (verdict("s-held") or "").startswith("not settled yet: calls paused"))
     assert keys_asked(operated, "s-held") == []
     assert once("resume", "--json").json["wasHeld"] in ("repairs", None)
     until(lambda: verdict("s-held") == "acted once")

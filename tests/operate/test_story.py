@@ -86,7 +86,7 @@ def test_what_was_not_tried_for_long_may_be_dead() -> None:
     assert only(tell([failed], [], 60_000)).verdict.startswith("not settled yet: credentials")
     verdict = only(tell([failed], [], 8 * 3_600_000)).verdict
     assert verdict.startswith("not settled, and not tried for 7 h: credentials, address")
-    assert verdict.endswith("once dead-letters list m1")
+    assert verdict.endswith("is it dead? once dead-letters list")
 
 
 def test_what_was_parked_and_replayed_is_one_event() -> None:
@@ -112,7 +112,7 @@ def test_acting_twice_is_said() -> None:
             NOW,
         )
     )
-    assert event.verdict == "acted 2 times"
+    assert event.verdict == "acted twice"
 
 
 def test_how_late_it_acted_is_said_unless_it_is_a_replay_of_old_times() -> None:
@@ -199,7 +199,7 @@ def test_what_waits_says_why_and_when_it_comes_back() -> None:
         "not settled yet: the destination failed it: HTTP 502; 3 of its tries are spent; "
         "comes back at 00:17:40"
     )
-    assert only(tell([failed], [], NOW + 61_000)).verdict.endswith("it is due")
+    assert only(tell([failed], [], NOW + 61_000)).verdict.endswith("it is due now")
 
 
 def test_what_was_given_up_says_the_last_answer_and_when() -> None:
@@ -228,13 +228,30 @@ def test_a_destination_asked_again_after_a_failure_is_told_under_one_key() -> No
     event = only(tell([failed, acted("m1", 62_000)], [claim()], NOW))
     assert event.asked is not None
     assert list(view(event.asked)) == [
-        "the destination was asked 3 times:",
-        "  00:00:01 the destination failed it: no answer in 8 s, called 2 times",
-        "  00:01:02 it acted",
-        f"Idempotency-Key {KEY}, the same each time",
-        "if a call that failed acted all the same, a destination that does not remember keys acted "
-        "twice",
+        (None, f"the destination was asked 3 times under Idempotency-Key {KEY}:"),
+        (1_000, "called twice: no answer in 8 s"),
+        (62_000, "called once: it acted"),
+        (
+            None,
+            "So a call that failed may have acted all the same: a destination that does not "
+            "remember keys may have acted 3 times.",
+        ),
     ]
+    assert event.verdict == "acted once; the destination was asked 3 times"
+
+
+def test_equal_calls_that_follow_each_other_are_one_line() -> None:
+    failed = [
+        record("m1", "RETRY", "CALL_FAILED", at, calls=2, status=503) for at in (1_000, 9_000)
+    ]
+    event = only(tell(failed, [], NOW))
+    assert event.asked is not None
+    (_, (at_ms, said), (_, so)) = view(event.asked)
+    assert (at_ms, said) == (
+        1_000,
+        "called 4 times until 00:00:09: the destination failed it: HTTP 503",
+    )
+    assert "none of these calls is known to have acted, and each may have" in so
 
 
 def test_the_key_is_known_before_anything_acted() -> None:
@@ -248,12 +265,15 @@ def test_what_a_limit_refused_did_not_act() -> None:
     refused = record("m1", "RETRY", "RATE_LIMITED", 1_000, calls=1, status=429)
     asked = only(tell([refused, acted("m1", 2_000)], [claim()], NOW)).asked
     assert asked is not None
-    assert asked.meaning == "what it refused did not act"
+    ((_, said),) = view(asked)
+    assert said == (
+        f"the destination was asked twice under Idempotency-Key {KEY}: what it refused did not act"
+    )
 
 
 def test_a_lost_mark_is_named_as_the_cause_of_a_second_act() -> None:
     event = only(tell([acted("m1", 1_000, unmarked=True), acted("m1", 900_000)], [claim()], NOW))
-    assert event.verdict == "acted 2 times"
+    assert event.verdict == "acted twice"
     assert event.asked is not None
     assert "the mark of the first was lost" in event.asked.meaning
     assert "does not remember keys acted twice" in event.asked.meaning
@@ -275,6 +295,36 @@ def test_what_was_opened_on_purpose_shows_when_and_both_keys() -> None:
         "somebody opened it on purpose on 1970-01-01 00:08:20 UTC (once forget): it acted again, "
         "as a new one"
     )
+
+
+def test_both_acts_of_what_was_opened_on_purpose_have_their_time_and_key() -> None:
+    again = claim("run#m2", occurrence=-500_000)
+    event = only(tell([acted("m1", 1_000), acted("m2", 600_000, f"{KEY}.500000")], [again], NOW))
+    assert event.verdict == "acted twice; somebody opened it on purpose on 1970-01-01 00:08:20 UTC"
+    assert event.asked is not None
+    assert list(view(event.asked))[1:3] == [
+        (1_000, f"called once: it acted, Idempotency-Key {KEY}"),
+        (600_000, f"called once: it acted, Idempotency-Key {KEY}.500000"),
+    ]
+
+
+def test_what_fails_after_it_was_forgotten_is_not_settled_though_it_had_acted() -> None:
+    opened = claim("run#m2", "FAILED", occurrence=-500_000, outcome="RETRY")
+    failed = record(
+        "m2", "RETRY", "CALL_FAILED", 600_000, calls=2, cause="no answer", returnsAtMs=NOW + 5_000
+    )
+    event = only(tell([acted("m1", 1_000), failed], [opened], NOW))
+    assert event.outcome == "RETRY"
+    assert event.verdict == (
+        "acted once, and then not settled yet: no answer; comes back at 00:16:45"
+    )
+
+
+def test_a_failed_call_is_known_before_its_batch_is_recorded() -> None:
+    failed = claim(status="FAILED", outcome="RETRY", failed_at=62_000, cause="no answer in 8 s")
+    event = only(tell([], [failed], NOW))
+    assert (event.text, event.outcome) == ("customer arrives", "RETRY")
+    assert event.verdict == "not settled yet: called at 00:01:02: no answer in 8 s"
 
 
 def test_a_copy_collapsed_into_a_parked_event_is_no_event_of_its_own() -> None:

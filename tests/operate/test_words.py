@@ -79,6 +79,13 @@ def test_a_reason_in_words(code: str | None, said: str) -> None:
     assert words.reason(code) == said
 
 
+def test_a_long_id_is_shown_by_its_beginning() -> None:
+    key = "020b01597575c23795cebb5967030a270d0a6366f913c29728b82acb03230de6"
+    message = "56153b35-99d6-447a-b368-593a7ccc1be4"
+    assert words.short(f"{message} acted, key {key}.17") == "56153b35 acted, key 020b0159.17"
+    assert words.short("lost-0 at 2026-11-18") == "lost-0 at 2026-11-18"
+
+
 QUOTED = re.compile(r"""['"]([A-Z]+(?:_[A-Z]+)*)['"]""")
 # Words of the definition that are no reasons: of DynamoDB and Step Functions, outcomes, statuses
 # and verdicts of a claim.
