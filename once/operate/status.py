@@ -1,8 +1,7 @@
 """`once status`: how calls flow, what waits until when, what is stuck, and what helps."""
 
-import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +10,7 @@ import typer
 from pydantic import Field
 from rich.console import RenderableType
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from once.operate import log, pace, waiting
 from once.operate import phrases as words
@@ -21,7 +20,8 @@ from once.operate.pace import Breaker, Limit, State
 from once.operate.queues import Depth, depth
 from once.operate.stack import Stack
 from once.operate.waiting import Failing, Waits
-from once.run.report import Outcome
+from once.records import OutcomeRecord
+from once.run.report import SETTLED, Outcome
 
 QUEUES = {
     "queue": "EventQueueUrl",
@@ -34,7 +34,6 @@ _DAY_MS = 24 * _HOUR_MS
 _RECENT_MS = 900_000
 _OLD_SECONDS = 1800
 _NAMESPACE = "GenesysOnce"
-_METRICS = {Outcome.RETRY: "HANDED_BACK"}
 
 
 class Queue(Depth):
@@ -58,9 +57,12 @@ class Status(Model):
         description="Null where nothing arrived for a day; on an embedded stack, for an hour."
     )
     outcomes: dict[Outcome, int] = Field(
-        description="Of the last hour, by message; RETRY counts deliveries that were handed back."
+        description="Messages that were settled in the last hour; what waits is in `waiting`."
     )
-    waiting: list[Waits] = Field(description="What was handed back and has not come back yet.")
+    hidden: int = Field(
+        description="Messages of the queue that wait for their return time; copies wait, too."
+    )
+    waiting: list[Waits] = Field(description="What was handed back and is not settled.")
     failing: list[Failing] = Field(description="Of these, the kinds of event whose calls fail.")
     pipe: str
     pipe_reason: str | None
@@ -73,11 +75,20 @@ class Status(Model):
     findings: list[Finding]
 
 
+_RUNBOOK = "docs/runbook.md#"
 # What a person can do about what waits; the rest passes by itself.
 _HELPS = {
-    "SETUP_FAULT": "put the secret or the mapping right; the queue brings the events again",
-    "PACING_FAILED": "docs/runbook.md#pacing-failing",
-    "ROUND_FAILED": "docs/runbook.md#machine-failing",
+    "SETUP_FAULT": f"{_RUNBOOK}setup-fault; put right, the queue brings the events again",
+    "THROTTLED": f"{_RUNBOOK}calls-are-throttled",
+    "PACING_FAILED": f"{_RUNBOOK}pacing-unanswered",
+    "ROUND_FAILED": f"{_RUNBOOK}machine-failing",
+    "CLAIM_UNANSWERED": f"{_RUNBOOK}mostly-handed-back",
+    "CLAIM_UNREADABLE": f"{_RUNBOOK}mostly-handed-back",
+    "ORDER_UNKNOWN": f"{_RUNBOOK}mostly-handed-back",
+    "PARKING_FAILED": f"{_RUNBOOK}mostly-handed-back",
+    "OVERFLOW_FAILED": f"{_RUNBOOK}mostly-handed-back",
+    "OVERFLOW_NOT_CONFIGURED": f"{_RUNBOOK}mostly-handed-back",
+    "BATCH_TOO_LARGE": f"{_RUNBOOK}mostly-handed-back",
 }
 
 
@@ -96,8 +107,9 @@ def status(at: Operation) -> None:
 
 def of(stack: Stack, now_ms: int) -> Status:
     queues = _queues(stack, now_ms)
-    waits = waiting.read(stack, now_ms)
-    counted = _in_log(stack, now_ms) if stack.embedded else _in_metrics(stack, now_ms)
+    waits = waiting.read(stack, now_ms, queues[0].total)
+    breaker = pace.breaker(stack, now_ms)
+    counted = _in_log(stack, waits, now_ms) if stack.embedded else _in_metrics(stack, now_ms)
     pipe = stack.client("pipes").describe_pipe(Name=stack.outputs["PipeName"])
     machine = stack.client("stepfunctions").describe_state_machine(
         stateMachineArn=stack.outputs["StateMachineArn"]
@@ -109,14 +121,15 @@ def of(stack: Stack, now_ms: int) -> Status:
         queues=queues,
         last_arrival_ms=counted.last_arrival_ms,
         outcomes=counted.outcomes,
-        waiting=waiting.by_reason(waits),
+        hidden=sum(waiting.returns_at_ms(one) > now_ms for one in waits),
+        waiting=waiting.by_reason(waits, breaker),
         failing=waiting.failing(waits),
         pipe=pipe["CurrentState"],
         pipe_reason=pipe.get("StateReason") or None,
         machine=machine["status"],
         embedded=stack.embedded,
         only_observes=stack.only_observes,
-        breaker=pace.breaker(stack, now_ms),
+        breaker=breaker,
         limit=pace.limit(stack, queues[0].total),
         alarms=sorted(alarm["AlarmName"].removeprefix(f"{stack.name}-") for alarm in alarms),
         findings=[],
@@ -145,35 +158,44 @@ class _Counted:
 
 
 def _in_metrics(stack: Stack, now_ms: int) -> _Counted:
-    metrics = {
-        outcome.lower(): (_NAMESPACE, _METRICS.get(outcome, outcome.value), {"Stack": stack.name})
+    wanted = {
+        outcome.lower(): (_NAMESPACE, outcome.value, {"Stack": stack.name}, "Sum")
         for outcome in Outcome
+        if outcome in SETTLED
     }
-    wanted = {name: (*metric, "Sum") for name, metric in metrics.items()}
     found = _metrics(stack, wanted, now_ms - _HOUR_MS, now_ms, 60)
     name = stack.outputs["EventQueueUrl"].rpartition("/")[2]
     sent = ("AWS/SQS", "NumberOfMessagesSent", {"QueueName": name}, "Sum")
     arrivals = _metrics(stack, {"sent": sent}, now_ms - _DAY_MS, now_ms, 60)["sent"]
     return _Counted(
-        {outcome: round(sum(v for _, v in found[outcome.lower()])) for outcome in Outcome},
+        {
+            outcome: round(sum(value for _, value in found[outcome.lower()]))
+            for outcome in Outcome
+            if outcome in SETTLED
+        },
         max((at_ms for at_ms, value in arrivals if value), default=None),
     )
 
 
-def _in_log(stack: Stack, now_ms: int) -> _Counted:
-    """The embedded AWS makes no metrics of what is logged, so we count it here."""
+def _in_log(stack: Stack, waits: Sequence[OutcomeRecord], now_ms: int) -> _Counted:
+    """The embedded AWS makes no metrics of what is logged or sent, so we count it here."""
     group = stack.outputs["OutcomeLogGroupName"]
-    counted: Counter[Outcome] = Counter(dict.fromkeys(Outcome, 0))
-    newest_ms = None
-    for at_ms, line in log.insights(stack, group, now_ms - _HOUR_MS, "RECEIVED"):
-        metrics = json.loads(line)
-        if "RECEIVED" not in metrics:
-            continue
-        newest_ms = at_ms
-        for outcome in Outcome:
-            value = metrics.get(_METRICS.get(outcome, outcome.value), 0)
-            counted[outcome] += sum(value) if isinstance(value, list) else value
-    return _Counted(dict(counted), newest_ms)
+    since_ms = now_ms - _HOUR_MS
+    ends: dict[str, Outcome] = {}
+    first_ms: dict[str, int] = {}
+    for at_ms, line in log.insights(stack, group, since_ms, '"messageId"'):
+        record = OutcomeRecord.read(line, at_ms)
+        if record is not None:
+            first_ms.setdefault(record.message_id, at_ms)
+            if record.outcome in SETTLED:
+                ends.setdefault(record.message_id, record.outcome)
+    counted = Counter(ends.values())
+    for old in waits:
+        first_ms.setdefault(old.message_id, old.recorded_at_ms)
+    return _Counted(
+        {outcome: counted[outcome] for outcome in Outcome if outcome in SETTLED},
+        max((at_ms for at_ms in first_ms.values() if at_ms >= since_ms), default=None),
+    )
 
 
 def _metrics(
@@ -216,7 +238,6 @@ def _metrics(
 
 def _findings(found: Status, now_ms: int) -> Iterator[Finding]:
     queue, parked, dead, undelivered = found.queues
-    acted = found.outcomes[Outcome.PROCESSED]
     if found.breaker.held is not None:
         yield Finding(what=_sentence(found.breaker.text(now_ms)), helps="once resume")
     if found.pipe != "RUNNING":
@@ -235,36 +256,57 @@ def _findings(found: Status, now_ms: int) -> Iterator[Finding]:
     if undelivered.total:
         what = f"Not delivered by the rule: {words.events(undelivered.total)}"
         yield Finding(what=what, helps="once dead-letters list --from rule, then replay")
-    if found.breaker.state is not State.CLOSED and found.breaker.held is None:
-        yield Finding(
-            what=_sentence(found.breaker.text(now_ms)),
-            helps="look at the destination; events wait and spend no try. "
-            "While it is repaired: once hold",
-        )
-    elif found.breaker.held is None:
-        for kind in found.failing:
-            others = (
-                "others act"
-                if acted
-                else "nothing else was answered in the last hour, so it may be an outage"
-            )
-            yield Finding(
-                what=f"{kind.text()}; {others}", helps=f"once explain {kind.example.split('/')[2]}"
-            )
+    yield from _failures(found, now_ms)
     for waits in found.waiting:
         if waits.reason in _HELPS:
             yield Finding(
-                what=_sentence(f"{words.reason(waits.reason)}: {words.events(waits.events)}")
-                + " handed back",
+                what=f"{_sentence(waits.said)}: {words.events(waits.events)} handed back",
                 helps=_HELPS[waits.reason],
             )
     if (queue.oldest_seconds or 0) > _OLD_SECONDS and found.limit is None:
         yield Finding(
             what=f"The oldest event waits for {words.age((queue.oldest_seconds or 0) * 1000)}",
-            helps="docs/runbook.md#events-waiting",
+            helps=f"{_RUNBOOK}events-waiting",
         )
     for alarm in found.alarms:
-        yield Finding(what=f"Alarm {alarm}", helps=f"docs/runbook.md#{alarm}")
+        yield Finding(what=f"Alarm {alarm}", helps=f"{_RUNBOOK}{alarm}")
+
+
+def _failures(found: Status, now_ms: int) -> Iterator[Finding]:
+    """Calls that fail: of everybody, or of one kind while others act."""
+    breaker = found.breaker
+    if breaker.held is not None:
+        return
+    if breaker.state is not State.CLOSED:
+        what = _sentence(breaker.text(now_ms))
+        if breaker.rate_limited:
+            yield Finding(what=what, helps=f"{_RUNBOOK}the-destination-answers-429")
+            return
+        said = f": {found.failing[0].said}" if found.failing else ""
+        yield Finding(
+            what=what + said,
+            helps=f"{_RUNBOOK}breaker-open; events wait and spend no try. To repair it in peace: "
+            "once hold",
+        )
+        return
+    if breaker.failed and not found.failing:
+        yield Finding(what=_sentence(breaker.text(now_ms)), helps=f"{_RUNBOOK}data-action-failing")
+    for kind in found.failing:
+        yield Finding(
+            what=f"{kind.text()}; {_others(found, kind)}",
+            helps=f"once explain {kind.example.split('/')[2]}, {_RUNBOOK}data-action-failing",
+        )
+
+
+def _others(found: Status, kind: Failing) -> str:
+    """A second try counts only where somebody was answered after the first."""
+    since_ms = found.breaker.since_ms
+    if since_ms is not None and kind.most_tries < 2:
+        since = words.clock(since_ms)[:8]
+        return f"nobody was answered since {since}, so it may be an outage"
+    if found.outcomes[Outcome.PROCESSED]:
+        return "others act"
+    return "nothing else was answered in the last hour, so it may be an outage"
 
 
 def _sentence(text: str) -> str:
@@ -278,24 +320,10 @@ def _view(found: Status, now_ms: int) -> Iterator[RenderableType]:
         yield _sentence(found.limit.text)
     if found.only_observes:
         yield words.OBSERVED
-    table = Table("", "visible", "worked on, or wait", "delayed", "oldest", box=None)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for queue in found.queues:
-        oldest = "" if queue.oldest_seconds is None else words.age(queue.oldest_seconds * 1000)
-        numbers = [f"{n:,}" for n in (queue.visible, queue.in_flight, queue.delayed)]
-        table.add_row(queue.name, *numbers, oldest)
-    yield table
-    counts = ", ".join(
-        f"{count:,} {outcome}"
-        for outcome, count in found.outcomes.items()
-        if count and outcome is not Outcome.RETRY
-    )
-    yield f"last hour: {counts or 'nothing settled'}"
-    for waits in found.waiting:
-        yield f"waits: {escape(waits.text())}"
-    for kind in found.failing:
-        yield f"fails: {escape(kind.text())}"
+    yield _lies(found)
+    yield from _waits(found, now_ms)
+    counts = ", ".join(f"{count:,} {outcome}" for outcome, count in found.outcomes.items() if count)
+    yield f"settled in the last hour: {counts or 'nothing'}"
     if found.last_arrival_ms is None:
         yield f"no event arrived in the last {'hour' if found.embedded else 'day'}"
     else:
@@ -305,3 +333,34 @@ def _view(found: Status, now_ms: int) -> Iterator[RenderableType]:
         yield "[green]Nothing is stuck.[/]"
     for finding in found.findings:
         yield f"[red]![/] {escape(finding.what)} → [bold]{escape(finding.helps)}[/]"
+
+
+def _lies(found: Status) -> Table:
+    """How much is where. In a dead end whoever looks hides some of it, so only its sum counts."""
+    columns = (Column(name, justify="right") for name in ("events", "worked on", "wait", "oldest"))
+    table = Table("", *columns, box=None)
+    queue, *dead_ends = found.queues
+    hidden = min(found.hidden, queue.in_flight)
+    oldest = "" if queue.oldest_seconds is None else words.age(queue.oldest_seconds * 1000)
+    numbers = (queue.total, queue.in_flight - hidden, hidden)
+    table.add_row(queue.name, *(f"{number:,}" for number in numbers), oldest)
+    for dead_end in dead_ends:
+        table.add_row(dead_end.name, f"{dead_end.total:,}")
+    return table
+
+
+def _waits(found: Status, now_ms: int) -> Iterator[str]:
+    """Aligned by hand: a table would break sentences where the terminal ends."""
+    rows = [
+        (
+            words.events(one.events),
+            f"for {one.awaits}",
+            f"next try {one.returns(now_ms)}",
+            f"{one.reason}: {one.said}",
+        )
+        for one in found.waiting
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:3]
+    for row in rows:
+        aligned = "  ".join(cell.ljust(width) for cell, width in zip(row[:3], widths, strict=True))
+        yield escape(words.short(f"waits: {aligned}  {row[3]}"))

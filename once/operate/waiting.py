@@ -1,10 +1,10 @@
-"""What was handed back and has not come back yet: why, until when, and which kinds of event fail.
+"""What was handed back and is not settled: for whom it waits, until when, and what fails.
 
-A record of the outcome log says when its message is seen again. Until then nothing can settle it,
-so what is due already is not counted: it acts, or is recorded once more.
+A record of the outcome log says when its message is seen again. What is due is being tried, or is
+about to be; until it is recorded once more it waits for the same.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from pydantic import Field
 
@@ -12,31 +12,37 @@ from once.operate import log
 from once.operate import phrases as words
 from once.operate.deliveries import Delivery
 from once.operate.model import Model
+from once.operate.pace import Breaker
 from once.operate.stack import Stack
 from once.records import OutcomeRecord
-from once.run.report import Outcome
+from once.run.report import SETTLED, Outcome
 
 # The longest that a message can be hidden.
 _LONGEST_MS = 12 * 3_600_000
-# The queue's own visibility, where no return time was set.
+# The queue's own visibility, where no return time was set; a try takes no longer.
 _QUEUE_MS = 480_000
+_NAMED = 50  # ids that fit into one search
 _FAILED = "CALL_FAILED"
+_SETTLED = f'"outcome":"({"|".join(sorted(SETTLED))})"'
 
 
 class Waits(Model):
     """Events that were handed back for the same reason."""
 
     reason: str
+    awaits: str = Field(description="Whom they wait for: the limit, the breaker, a person, …")
     events: int
     first_returns_at_ms: int
     last_returns_at_ms: int
+    said: str = Field(description="The reason in words, with what the newest call ended in.")
 
-    def text(self) -> str:
+    def returns(self, now_ms: int) -> str:
+        """When they are tried again."""
         first, last = (
-            words.clock(at)[:8] for at in (self.first_returns_at_ms, self.last_returns_at_ms)
+            "now" if at <= now_ms else words.clock(at)[:8]
+            for at in (self.first_returns_at_ms, self.last_returns_at_ms)
         )
-        back = f"back at {first}" if first == last else f"back from {first} to {last}"
-        return f"{words.events(self.events)}, {back}: {words.reason(self.reason)} ({self.reason})"
+        return first if first == last else f"{first} to {last}"
 
 
 class Failing(Model):
@@ -49,40 +55,74 @@ class Failing(Model):
     example: str = Field(description="The key of one of them.")
 
     def text(self) -> str:
-        tries = f", {self.most_tries} tries at most" if self.most_tries else ""
+        tries = f", {words.tries(self.most_tries)}" if self.most_tries else ""
+        if tries and self.events > 1:
+            tries += " at most"
         return f"{self.family} fails, {words.events(self.events)}{tries}: {self.said}"
 
 
-def read(stack: Stack, now_ms: int) -> list[OutcomeRecord]:
-    """The newest record of each message that is not due yet."""
-    return still_waiting(log.search(stack, Outcome.RETRY.value, now_ms - _LONGEST_MS), now_ms)
+def read(stack: Stack, now_ms: int, queued: int) -> list[OutcomeRecord]:
+    """The newest record of each message that is not settled; `queued` are on the queue."""
+    newest = newest_of(log.search(stack, Outcome.RETRY.value, now_ms - _LONGEST_MS))
+    hidden = [one for one in newest if returns_at_ms(one) > now_ms]
+    due = [one for one in newest if now_ms - _QUEUE_MS < returns_at_ms(one) <= now_ms]
+    if due and queued:
+        settled = _settled(stack, due)
+        hidden += [one for one in due if one.message_id not in settled]
+    return hidden
 
 
-def still_waiting(records: Iterable[OutcomeRecord], now_ms: int) -> list[OutcomeRecord]:
-    """Of records of hand-backs, oldest first."""
-    newest = {one.message_id: one for one in records if one.outcome is Outcome.RETRY}
-    return [one for one in newest.values() if returns_at_ms(one) > now_ms]
+def newest_of(records: Iterable[OutcomeRecord]) -> list[OutcomeRecord]:
+    """Of records of hand-backs, oldest first, the newest of each message."""
+    return list({one.message_id: one for one in records if one.outcome is Outcome.RETRY}.values())
+
+
+def _settled(stack: Stack, due: Collection[OutcomeRecord]) -> set[str]:
+    pattern = _SETTLED if len(due) > _NAMED else "|".join(one.message_id for one in due)
+    since_ms = min(one.recorded_at_ms for one in due)
+    lines = log.insights(stack, stack.outputs["OutcomeLogGroupName"], since_ms, pattern)
+    records = (OutcomeRecord.read(line, at_ms) for at_ms, line in lines)
+    return {one.message_id for one in records if one and one.outcome in SETTLED}
 
 
 def returns_at_ms(record: OutcomeRecord) -> int:
     return record.returns_at_ms or record.recorded_at_ms + _QUEUE_MS
 
 
-def by_reason(waiting: Iterable[OutcomeRecord]) -> list[Waits]:
+def by_reason(waiting: Iterable[OutcomeRecord], breaker: Breaker) -> list[Waits]:
     """The largest first; copies wait with their event and are not counted."""
-    times: dict[str, list[int]] = {}
+    found: dict[str, list[OutcomeRecord]] = {}
     for record in _events(waiting):
-        times.setdefault(record.reason or "RETRY", []).append(returns_at_ms(record))
+        found.setdefault(record.reason or "RETRY", []).append(record)
     made = [
         Waits(
             reason=reason,
-            events=len(at_ms),
-            first_returns_at_ms=min(at_ms),
-            last_returns_at_ms=max(at_ms),
+            awaits=_awaits(reason, breaker),
+            events=len(records),
+            first_returns_at_ms=min(map(returns_at_ms, records)),
+            last_returns_at_ms=max(map(returns_at_ms, records)),
+            said=Delivery.of(max(records, key=lambda one: one.recorded_at_ms)).why,
         )
-        for reason, at_ms in times.items()
+        for reason, records in found.items()
     ]
     return sorted(made, key=lambda one: (-one.events, one.reason))
+
+
+def _awaits(reason: str, breaker: Breaker) -> str:
+    match reason:
+        case "LIMITED":
+            return "the limit"
+        case "SETUP_FAULT":
+            return "a person"
+        case "BREAKER_OPEN" if breaker.held is not None:
+            return "a person"
+        case "BREAKER_OPEN":
+            return "the breaker"
+        case "RATE_LIMITED":
+            return "the destination"
+        case "HELD":
+            return "another execution"
+    return "the next try"
 
 
 def failing(waiting: Iterable[OutcomeRecord]) -> list[Failing]:
@@ -91,16 +131,18 @@ def failing(waiting: Iterable[OutcomeRecord]) -> list[Failing]:
     for record in _events(waiting):
         if record.reason == _FAILED and record.family:
             found.setdefault(record.family, []).append(record)
-    made = [
-        Failing(
-            family=family,
-            events=len(records),
-            most_tries=max(record.tries or 0 for record in records),
-            said=Delivery.of(records[-1]).why,
-            example=f"{records[-1].pk}/{records[-1].sk}",
+    made = []
+    for family, records in found.items():
+        newest = max(records, key=lambda one: one.recorded_at_ms)
+        made.append(
+            Failing(
+                family=family,
+                events=len(records),
+                most_tries=max(record.tries or 0 for record in records),
+                said=Delivery.of(newest).why,
+                example=f"{newest.pk}/{newest.sk}",
+            )
         )
-        for family, records in found.items()
-    ]
     return sorted(made, key=lambda one: (-one.events, one.family))
 
 

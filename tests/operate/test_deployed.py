@@ -1,6 +1,7 @@
 """What only a deployed stack has: metrics of what was logged, and executions to link to."""
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from once.operate import executions, status
 from once.operate import phrases as words
 from once.operate.pace import Limit
 from once.operate.stack import Stack
+from once.project import ROOT
 from once.run.report import Outcome
 
 REGION = "eu-west-1"
@@ -250,11 +252,94 @@ def test_what_waits_is_counted_by_reason_with_the_time_it_comes_back() -> None:
     found = status.of(stack, NOW_MS)
     (waits,) = found.waiting
     assert (waits.reason, waits.events) == ("LIMITED", 2), "what is due is not said to wait"
-    assert waits.text().startswith("2 events, back from 17:41:00 to 17:41:30: MaxActionsPerMinute")
+    line = "waits: 2 events  for the limit  next try 17:41:00 to 17:41:30  LIMITED: MaxActionsPer"
+    assert line in shown(found)
     assert [finding.what for finding in found.findings] == ["Alarm events-waiting"], (
         "what waits for its turn needs nobody"
     )
-    assert waits.text() in shown(found)
+
+
+def test_what_is_due_still_waits_until_its_end_is_recorded() -> None:
+    """Else status would say that all is well each time that the events are tried once more."""
+    due = handed_back("m1", "SETUP_FAULT", returnsAtMs=NOW_MS - 1)
+    acted = {**due, "outcome": "PROCESSED", "reason": "ACTED"}
+    found = status.of(whole(Metrics(), visible=1, records=[due]), NOW_MS)
+    assert [(one.awaits, one.returns(NOW_MS)) for one in found.waiting] == [("a person", "now")]
+    assert any("docs/runbook.md#setup-fault" in finding.helps for finding in found.findings)
+    assert status.of(whole(Metrics(), visible=1, records=[acted, due]), NOW_MS).waiting == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "row", "awaits"),
+    [
+        ("LIMITED", {}, "the limit"),
+        ("BREAKER_OPEN", {"open_until": NOW_MS + 5_000}, "the breaker"),
+        ("BREAKER_OPEN", {"not_before": NOW_MS + 5_000, "held": "repairs"}, "a person"),
+        ("SETUP_FAULT", {}, "a person"),
+        ("RATE_LIMITED", {"not_before": NOW_MS + 5_000}, "the destination"),
+        ("HELD", {}, "another execution"),
+        ("CALL_FAILED", {}, "the next try"),
+    ],
+)
+def test_for_whom_it_waits_is_said(reason: str, row: dict[str, Any], awaits: str) -> None:
+    record = handed_back("m1", reason, returnsAtMs=NOW_MS + 60_000)
+    stack = whole(Metrics(), visible=0, records=[record], row=breaker_row(**row) if row else None)
+    assert [one.awaits for one in status.of(stack, NOW_MS).waiting] == [awaits]
+
+
+def test_reasons_stand_under_each_other_with_their_causes() -> None:
+    records = [
+        handed_back("m1", "BREAKER_OPEN", returnsAtMs=NOW_MS + 60_000),
+        *[
+            handed_back(f"n{at}", "CALL_FAILED", returnsAtMs=NOW_MS + at, cause="no answer in 8 s")
+            for at in range(1_000, 12_000, 1_000)
+        ],
+    ]
+    said = shown(status.of(whole(Metrics(), visible=0, records=records), NOW_MS)).splitlines()
+    many, one = (line for line in said if line.startswith("waits: "))
+    assert many.startswith("waits: 11 events  for the next try  next try 17:40:01 to 17:40:11  ")
+    assert many.endswith("CALL_FAILED: no answer in 8 s")
+    assert one.index("BREAKER_OPEN: ") == many.index("CALL_FAILED: ")
+
+
+def test_what_is_worked_on_is_told_from_what_waits() -> None:
+    record = handed_back("m1", "LIMITED", returnsAtMs=NOW_MS + 60_000)
+    stack = whole(Metrics(), visible=3, records=[record])
+    stack.client("sqs").get_queue_attributes()["Attributes"][
+        "ApproximateNumberOfMessagesNotVisible"
+    ] = "5"
+    found = status.of(stack, NOW_MS)
+    assert (found.hidden, found.queues[0].in_flight) == (1, 5)
+    lines = [part for part in status._view(found, NOW_MS) if not isinstance(part, str)]
+    cells = [next(iter(column.cells)) for column in lines[0].columns]  # type: ignore[union-attr]
+    assert cells == ["queue", "8", "4", "1", ""]
+
+
+def test_failures_of_a_batch_that_is_not_recorded_yet_are_a_finding() -> None:
+    found = status.of(whole(Metrics(), visible=0, row=breaker_row()), NOW_MS)
+    assert found.findings[0].what == (
+        "Breaker CLOSED: 20 events failed since 2026-11-18 17:39:00 UTC, nobody was answered in "
+        "between"
+    )
+    assert found.findings[0].helps == "docs/runbook.md#data-action-failing"
+
+
+def test_first_failures_may_be_an_outage_though_others_acted_before_it() -> None:
+    first = handed_back("m1", "CALL_FAILED", returnsAtMs=NOW_MS + 60_000, tries=1)
+    stack = whole(Metrics(PROCESSED=[500.0]), visible=0, records=[first], row=breaker_row())
+    (finding, *_) = status.of(stack, NOW_MS).findings
+    assert finding.what.endswith("nobody was answered since 17:39:00, so it may be an outage")
+
+
+@pytest.mark.parametrize("reason", sorted(status._HELPS))
+def test_what_a_person_can_do_about_is_a_finding_that_names_a_page(reason: str) -> None:
+    record = handed_back("m1", reason, returnsAtMs=NOW_MS + 60_000)
+    found = status.of(whole(Metrics(), visible=0, records=[record]), NOW_MS)
+    (finding, *_) = found.findings
+    assert finding.what.endswith(": 1 event handed back")
+    anchor = finding.helps.partition("#")[2].partition(";")[0]
+    headings = re.findall(r"^### (.+)$", (ROOT / "docs/runbook.md").read_text(), re.MULTILINE)
+    assert anchor in [heading.lower().replace(" ", "-") for heading in headings]
 
 
 def test_a_poison_among_good_events_is_named_and_never_called_an_outage() -> None:
@@ -269,10 +354,10 @@ def test_a_poison_among_good_events_is_named_and_never_called_an_outage() -> Non
     found = status.of(whole(Metrics(PROCESSED=[500.0]), visible=0, records=[poison]), NOW_MS)
     (finding,) = found.findings[:1]
     assert finding.what == (
-        "conversation.acd.start fails, 1 event, 7 tries at most: "
+        "conversation.acd.start fails, 1 event, 7 tries: "
         "the destination answered HTTP 502; others act"
     )
-    assert finding.helps == "once explain c1"
+    assert finding.helps.startswith("once explain c1, ")
     assert "down" not in shown(found)
 
 
