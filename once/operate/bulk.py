@@ -104,6 +104,8 @@ def report(at: Operation, done: Done, word: str) -> None:
     if done.left is not None:
         again = " The same command goes on with the rest." if word == "replayed" else ""
         said.append(f"Interrupted: {done.left} left.{again}")
+    if done.done and word == "replayed":
+        said.append("What becomes of them: once status, or once explain with the id of one.")
     at.answer(done, said)
     if done.left is not None:
         raise typer.Exit(INTERRUPTED)

@@ -8,7 +8,6 @@ import typer
 from enrichment.contract import FIRST_SENT
 from enrichment.normalise import normalise
 from pydantic import Field
-from rich.console import RenderableType
 from rich.markup import escape
 
 from once.operate import log
@@ -17,13 +16,17 @@ from once.operate.bulk import PACE, Done, Rate, report, resend, work_through
 from once.operate.command import Operation, Yes, command
 from once.operate.groups import (
     LISTED,
+    Chosen,
+    Family,
     Group,
+    Reason,
+    Source,
     counts,
     groups,
     refuse,
     source_of,
     strangers,
-    table,
+    view,
 )
 from once.operate.model import Model
 from once.operate.queues import Letter, Reading
@@ -60,13 +63,15 @@ class DeadLetter(Model):
     text: str
     reason: str | None = Field(description="Of its last try, as the outcome log has it.")
     cause: str | None = Field(description="Of that try, what was wrong, in a sentence.")
+    status: int | None = Field(description="Of that try, the destination's HTTP status.")
     error: str | None = Field(description="Why the rule could not deliver it.")
     sent_at_ms: int
     body: str = Field(exclude=True)
 
     @property
     def why(self) -> tuple[str, str | None]:
-        return self.reason or ("NOT_DELIVERED" if self.error else "NOT_RECORDED"), self.error
+        reason = self.reason or ("NOT_DELIVERED" if self.error else "NOT_RECORDED")
+        return reason, self.error or (f"HTTP {self.status}" if self.status else None)
 
     @property
     def since_ms(self) -> int:
@@ -88,18 +93,28 @@ def register(app: typer.Typer) -> None:
     app.add_typer(dead, name="dead-letters")
 
 
-def list_dead(at: Operation, ids: _Ids = None, dead_end: _From = None) -> None:
+def list_dead(
+    at: Operation,
+    ids: _Ids = None,
+    dead_end: _From = None,
+    reason: Reason = None,
+    family: Family = None,
+    source: Source = None,
+) -> None:
     """List what lies in the dead letter queues of the queue and of the rule."""
-    found = _chosen(_read(at.stack, dead_end), ids)
-    nothing = "There is no dead letter that fits." if ids else "There are no dead letters."
+    chosen = Chosen(ids, reason, family, source)
+    found = chosen.of(_read(at.stack, dead_end))
     listed = DeadLetters(groups=groups(found), dead_letters=found)
-    at.answer(listed, _view(listed) if found else [nothing])
+    at.answer(listed, _view(listed) if found else [_nothing(chosen)])
 
 
 def replay(
     at: Operation,
     ids: _Ids = None,
     dead_end: _From = None,
+    reason: Reason = None,
+    family: Family = None,
+    source: Source = None,
     rate: Rate = PACE,
     yes: Yes = False,
 ) -> None:
@@ -109,9 +124,11 @@ def replay(
     # Some may be gone: typed again after an interruption, it goes on with the rest.
     if ids and len(unknown) == len(ids):
         refuse(unknown, "dead-letters")
-    found = _chosen(everything, ids)
+    chosen = Chosen(ids, reason, family, source)
+    chosen.refuse_reason(everything)
+    found = chosen.of(everything)
     if not found:
-        at.answer(Done(), ["There are no dead letters."])
+        at.answer(Done(), [_nothing(chosen)])
         return
     facts = [*counts(found), "They go into the queue once more, and act unless a copy has acted."]
     at.confirm(f"Replay {words.events(len(found))}?", yes, facts)
@@ -145,12 +162,12 @@ def _read(stack: Stack, dead_end: DeadEnd | None) -> list[DeadLetter]:
     for dead in found:
         last = tries.get(dead.message_id)
         if last is not None:
-            dead.reason, dead.cause = last.reason, last.cause
+            dead.reason, dead.cause, dead.status = last.reason, last.cause, last.status
     return sorted(found, key=lambda dead: dead.sent_at_ms)
 
 
-def _chosen(found: list[DeadLetter], ids: list[str] | None) -> list[DeadLetter]:
-    return [dead for dead in found if not ids or any(dead.is_called(name) for name in ids)]
+def _nothing(chosen: Chosen) -> str:
+    return "There is no dead letter that fits." if chosen else "There are no dead letters."
 
 
 def _last_tries(stack: Stack, ids: list[str]) -> dict[str, OutcomeRecord]:
@@ -191,24 +208,27 @@ def _dead(letter: Letter, place: DeadEnd) -> DeadLetter:
         text=text,
         reason=None,
         cause=None,
+        status=None,
         error=": ".join(part for part in said if part) or None,
         sent_at_ms=letter.sent_ms,
         body=letter.body,
     )
 
 
-def _view(listed: DeadLetters) -> Iterator[RenderableType]:
+def _view(listed: DeadLetters) -> Iterator[str]:
     now_ms = log.now_ms()
-    yield table(listed.groups, now_ms)
+    yield from view(listed.groups, now_ms)
     if len(listed.dead_letters) > LISTED:
-        yield f"More than {LISTED}, so not one by one: give an id, or --json."
+        yield f"More than {LISTED}, so not one by one: give an id or --reason, or --json."
     else:
         yield ""
         for dead in listed.dead_letters:
             age = words.age(now_ms - dead.sent_at_ms)
-            why = dead.error or ": ".join(
-                part for part in (words.reason(dead.why[0]), dead.cause) if part
+            reason, _ = dead.why
+            said = dead.error or words.why(reason, dead.cause, dead.status)
+            yield (
+                f"{age:>6}  {escape(dead.message_id)} {dead.dead_end}: "
+                f"{escape(words.short(f'{reason}: {said}'))}"
             )
-            yield f"{age:>6}  {escape(dead.message_id)} {dead.dead_end}: {escape(why)}"
             yield f"{'':8}{escape(dead.text)} [dim]{escape(dead.key or '')}[/]"
-    yield "Who failed: once explain KEY. When that is put right: once dead-letters replay"
+    yield "Its story: once explain KEY. When the cause is put right: once dead-letters replay"

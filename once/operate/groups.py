@@ -2,16 +2,22 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Annotated, Protocol, TypeVar
 
+import typer
+from pydantic import Field
 from rich.markup import escape
-from rich.table import Column, Table
 
 from once.errors import OnceError
 from once.operate import phrases as words
 from once.operate.model import Model
 
 LISTED = 20  # more are shown as groups alone
+
+Reason = Annotated[str | None, typer.Option(help="Only those with this reason.")]
+Family = Annotated[str | None, typer.Option(help="Only events of this family.")]
+Source = Annotated[str | None, typer.Option(help="Only what this integration sent.")]
 
 
 class Group(Model):
@@ -24,6 +30,7 @@ class Group(Model):
     count: int
     first_ms: int
     last_ms: int
+    said: str | None = Field(description="What the newest call of them ended in, in a sentence.")
 
 
 class Lying(Protocol):
@@ -43,43 +50,82 @@ class Lying(Protocol):
     @property
     def since_ms(self) -> int: ...
 
+    @property
+    def cause(self) -> str | None: ...
+
     def is_called(self, name: str) -> bool: ...
+
+
+One = TypeVar("One", bound=Lying)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which of them a command is about: those that fit all that was named."""
+
+    ids: list[str] | None
+    reason: str | None
+    family: str | None
+    source: str | None
+
+    def __bool__(self) -> bool:
+        return any((self.ids, self.reason, self.family, self.source))
+
+    def of(self, found: Collection[One]) -> list[One]:
+        return [
+            one
+            for one in found
+            if (not self.ids or any(one.is_called(name) for name in self.ids))
+            and (self.reason is None or one.why[0] == self.reason.upper())
+            and (self.family is None or one.family == self.family)
+            and (self.source is None or one.source == self.source)
+        ]
+
+    def refuse_reason(self, found: Collection[Lying]) -> None:
+        """Where nothing can ever lie there for it."""
+        there = sorted({one.why[0] for one in found})
+        if self.reason is not None and self.reason.upper() not in {*words.REASONS, *there}:
+            raise OnceError(
+                f"{self.reason} is no reason why an event lies here. "
+                f"There {'is ' + ', '.join(there) if there else 'is nothing'}."
+            )
 
 
 def groups(found: Collection[Lying]) -> list[Group]:
     """The largest first."""
-    times: dict[tuple[str, str | None, str | None, str | None], list[int]] = {}
+    alike: dict[tuple[str, str | None, str | None, str | None], list[Lying]] = {}
     for one in found:
-        times.setdefault((*one.why, one.family, one.source), []).append(one.since_ms)
+        alike.setdefault((*one.why, one.family, one.source), []).append(one)
     made = [
         Group(
             reason=reason,
             detail=detail,
             family=family,
             source=source,
-            count=len(at_ms),
-            first_ms=min(at_ms),
-            last_ms=max(at_ms),
+            count=len(together),
+            first_ms=min(one.since_ms for one in together),
+            last_ms=max(one.since_ms for one in together),
+            said=max(together, key=lambda one: one.since_ms).cause,
         )
-        for (reason, detail, family, source), at_ms in times.items()
+        for (reason, detail, family, source), together in alike.items()
     ]
     return sorted(made, key=lambda group: (-group.count, group.first_ms))
 
 
-def table(made: Collection[Group], now_ms: int) -> Table:
-    shown = Table(
-        Column("events", justify="right"), "reason", "family", "source", "first", "last", box=None
-    )
+def view(made: Collection[Group], now_ms: int) -> Iterator[str]:
+    """No table: it would break sentences where the terminal ends."""
+    width = max(len(f"{group.count:,}") for group in made)
     for group in made:
-        shown.add_row(
-            f"{group.count:,}",
-            escape(f"{group.reason}: {group.detail}" if group.detail else group.reason),
-            escape(group.family or ""),
-            escape(group.source or ""),
-            words.age(now_ms - group.first_ms),
-            words.age(now_ms - group.last_ms),
+        why = f"{group.reason}: {group.detail}" if group.detail else group.reason
+        what = " ".join(
+            part for part in (group.family, f"from {group.source}" if group.source else "") if part
         )
-    return shown
+        first, last = (words.age(now_ms - at) for at in (group.first_ms, group.last_ms))
+        ages = f"{last} ago" if first == last else f"{first} to {last} ago"
+        line = (f"{group.count:>{width},}  {why}", what, ages)
+        yield escape(", ".join(part for part in line if part))
+        if group.said:
+            yield escape(f"{'':{width}}  {words.short(group.said)}")
 
 
 def counts(found: Collection[Lying]) -> Iterator[str]:

@@ -7,9 +7,7 @@ from typing import Annotated, Any
 import typer
 from botocore.exceptions import ClientError
 from pydantic import Field
-from rich.console import RenderableType
 from rich.markup import escape
-from rich.table import Column, Table
 
 from once.errors import OnceError
 from once.operate import claims, log
@@ -18,13 +16,17 @@ from once.operate.bulk import PACE, Done, Rate, report, resend, work_through
 from once.operate.command import Operation, Yes, command
 from once.operate.groups import (
     LISTED,
+    Chosen,
+    Family,
     Group,
+    Reason,
+    Source,
     counts,
     groups,
     refuse,
     source_of,
     strangers,
-    table,
+    view,
 )
 from once.operate.model import Model
 from once.operate.queues import Letter, Reading
@@ -37,7 +39,6 @@ _Ids = Annotated[
     list[str] | None,
     typer.Argument(metavar="[ID]...", help="Messages, conversations, users, queues; none for all."),
 ]
-_Reason = Annotated[str | None, typer.Option(help="Only those with this reason.")]
 
 
 class Parked(Model):
@@ -85,20 +86,27 @@ def register(app: typer.Typer) -> None:
     app.add_typer(parked, name="parked")
 
 
-def list_parked(at: Operation, ids: _Ids = None, reason: _Reason = None) -> None:
+def list_parked(
+    at: Operation,
+    ids: _Ids = None,
+    reason: Reason = None,
+    family: Family = None,
+    source: Source = None,
+) -> None:
     """List what is parked, by reason, detail, family and source."""
-    found = _chosen(_read(at.stack), ids, reason)
+    chosen = Chosen(ids, reason, family, source)
+    found = chosen.of(_read(at.stack))
     for parked in found:
         parked.element = None
     listed = ParkedList(groups=groups(found), parked=found)
-    at.answer(listed, _tables(listed) if found else [_nothing(ids, reason)])
+    at.answer(listed, _view(listed) if found else [_nothing(chosen)])
 
 
 def show(at: Operation, ids: Annotated[list[str], typer.Argument(metavar="ID...")]) -> None:
     """Show parked events whole. They may hold phone numbers."""
     everything = _read(at.stack)
     refuse(strangers(ids, everything), "parked")
-    found = _chosen(everything, ids, None)
+    found = Chosen(ids, None, None, None).of(everything)
     at.answer(
         ParkedList(groups=groups(found), parked=found),
         (line for parked in found for line in _whole(parked)),
@@ -108,7 +116,9 @@ def show(at: Operation, ids: Annotated[list[str], typer.Argument(metavar="ID..."
 def replay(
     at: Operation,
     ids: _Ids = None,
-    reason: _Reason = None,
+    reason: Reason = None,
+    family: Family = None,
+    source: Source = None,
     rate: Rate = PACE,
     yes: Yes = False,
 ) -> None:
@@ -118,10 +128,11 @@ def replay(
     # Some may be gone: typed again after an interruption, it goes on with the rest.
     if ids and len(unknown) == len(ids):
         refuse(unknown, "parked")
-    _refuse_reason(reason, everything)
-    found = _chosen(everything, ids, reason)
+    chosen = Chosen(ids, reason, family, source)
+    chosen.refuse_reason(everything)
+    found = chosen.of(everything)
     if not found:
-        at.answer(Done(), [_nothing(ids, reason)])
+        at.answer(Done(), [_nothing(chosen)])
         return
     uncertain = sum(parked.reason == _UNCERTAIN for parked in found)
     question = f"Replay {words.events(len(found))}?"
@@ -142,16 +153,24 @@ def replay(
     _work(at, found, each, rate, "replayed")
 
 
-def drop(at: Operation, ids: _Ids = None, reason: _Reason = None, yes: Yes = False) -> None:
+def drop(
+    at: Operation,
+    ids: _Ids = None,
+    reason: Reason = None,
+    family: Family = None,
+    source: Source = None,
+    yes: Yes = False,
+) -> None:
     """Delete parked events that shall never act."""
-    if not ids and not reason:
+    chosen = Chosen(ids, reason, family, source)
+    if not chosen:
         raise OnceError("Name what to delete: ids, or --reason CODE. See: once parked list")
     everything = _read(at.stack)
     refuse(strangers(ids, everything), "parked")
-    _refuse_reason(reason, everything)
-    found = _chosen(everything, ids, reason)
+    chosen.refuse_reason(everything)
+    found = chosen.of(everything)
     if not found:
-        at.answer(Done(), [_nothing(ids, reason)])
+        at.answer(Done(), [_nothing(chosen)])
         return
     facts = [*counts(found), "Nobody can bring them back, and they never act."]
     at.confirm(f"Delete {words.events(len(found))} for good?", yes, facts)
@@ -169,25 +188,6 @@ def _read(stack: Stack) -> list[Parked]:
     with Reading(stack, _OUTPUT) as reading:
         found = [_parked(letter) for letters in reading.batches() for letter in letters]
     return sorted(found, key=lambda parked: parked.parked_at_ms)
-
-
-def _chosen(found: list[Parked], ids: list[str] | None, reason: str | None) -> list[Parked]:
-    return [
-        parked
-        for parked in found
-        if (reason is None or parked.reason == reason.upper())
-        and (not ids or any(parked.is_called(name) for name in ids))
-    ]
-
-
-def _refuse_reason(reason: str | None, everything: list[Parked]) -> None:
-    """Where nothing can ever be parked for it."""
-    there = sorted({parked.reason for parked in everything})
-    if reason is not None and reason.upper() not in {*words.REASONS, *there}:
-        raise OnceError(
-            f"{reason} is no reason to park an event. "
-            f"There {'is ' + ', '.join(there) if there else 'is nothing parked'}."
-        )
 
 
 def _parked(letter: Letter) -> Parked:
@@ -260,41 +260,38 @@ def _reset(stack: Stack, parked: Parked) -> None:
             raise
 
 
-def _tables(listed: ParkedList) -> Iterator[RenderableType]:
+def _view(listed: ParkedList) -> Iterator[str]:
     now_ms = log.now_ms()
-    yield table(listed.groups, now_ms)
+    yield from view(listed.groups, now_ms)
     if len(listed.parked) > LISTED:
         yield f"More than {LISTED}, so not one by one: give an id or --reason, or --json."
     else:
-        entries = Table("age", "reason", Column("message", no_wrap=True), "what", box=None)
+        yield ""
         for parked in listed.parked:
             age = words.age(now_ms - parked.parked_at_ms)
-            entries.add_row(
-                age, escape(parked.reason), escape(parked.message_id), escape(_what(parked))
-            )
-        yield ""
-        yield entries
+            yield f"{age:>6}  {escape(parked.message_id)} {escape(_why(parked))}"
+            if parked.key is not None:
+                kind, subject = parked.key.split("/")[1:3]
+                what = words.event(parked.family or "", parked.key)
+                yield f"{'':8}{escape(what)} [dim]({escape(kind)} {escape(subject)})[/]"
     yield "One whole: once parked show ID. Put right: once parked replay. Never: once parked drop"
 
 
-def _nothing(ids: list[str] | None, reason: str | None) -> str:
-    return "Nothing is parked that fits." if ids or reason else "Nothing is parked."
+def _nothing(chosen: Chosen) -> str:
+    return "Nothing is parked that fits." if chosen else "Nothing is parked."
 
 
-def _what(parked: Parked) -> str:
-    if parked.key is None:
-        return parked.detail or ""
-    kind, subject = parked.key.split("/")[1:3]
-    what = f"{words.event(parked.family or '', parked.key)} ({kind} {subject})"
-    return f"{what}: {parked.cause}" if parked.cause else what
+def _why(parked: Parked) -> str:
+    """What is known of why it is parked."""
+    said = words.why(parked.reason, parked.detail or parked.cause, parked.status)
+    if parked.tries:
+        said += f"; {words.tries(parked.tries)}"
+    if parked.failed_at_ms:
+        said += f"; last called on {words.moment(parked.failed_at_ms)[:19]} UTC"
+    return words.short(f"{parked.reason}: {said}")
 
 
 def _whole(parked: Parked) -> Iterator[str]:
-    said = [words.reason(parked.reason), parked.detail, parked.cause]
-    if parked.failed_at_ms:
-        said.append(f"last called on {words.moment(parked.failed_at_ms)[:19]} UTC")
-    if parked.tries:
-        said.append(f"{parked.tries} tries")
-    yield escape(f"{parked.message_id}: {'; '.join(part for part in said if part)}")
+    yield escape(f"{parked.message_id} {_why(parked)}")
     for line in json.dumps(parked.element, indent=2, ensure_ascii=False).split("\n"):
         yield escape(line)

@@ -87,7 +87,7 @@ REASONS = {
 }
 
 # What the destination or its set-up said is the whole reason; of the others it is a detail.
-_SAID_BY_CAUSE = {"CALL_FAILED", "RATE_LIMITED", "SETUP_FAULT", "REJECTED"}
+_SAID_BY_CAUSE = {"CALL_FAILED", "RATE_LIMITED", "SETUP_FAULT", "TOO_LATE"}
 
 OBSERVED = "Nobody is called (ActionTarget is none): what acted was only observed."
 

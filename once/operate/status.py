@@ -54,7 +54,8 @@ class Finding(Model):
 class Status(Model):
     queues: list[Queue]
     last_arrival_ms: int | None = Field(
-        description="Null where nothing arrived for a day; on an embedded stack, for an hour."
+        description="Null where nothing arrived for a day; on an embedded stack, for an hour, and "
+        "there it is when the newest message was first recorded."
     )
     outcomes: dict[Outcome, int] = Field(
         description="Messages that were settled in the last hour; what waits is in `waiting`."
@@ -324,10 +325,11 @@ def _view(found: Status, now_ms: int) -> Iterator[RenderableType]:
     yield from _waits(found, now_ms)
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in found.outcomes.items() if count)
     yield f"settled in the last hour: {counts or 'nothing'}"
+    arrived = "was first recorded" if found.embedded else "arrived"
     if found.last_arrival_ms is None:
         yield f"no event arrived in the last {'hour' if found.embedded else 'day'}"
     else:
-        yield f"the last event arrived {words.age(now_ms - found.last_arrival_ms)} ago"
+        yield f"the last event {arrived} {words.age(now_ms - found.last_arrival_ms)} ago"
     yield f"pipe {found.pipe}, state machine {found.machine}"
     if not found.findings:
         yield "[green]Nothing is stuck.[/]"

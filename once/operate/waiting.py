@@ -122,7 +122,7 @@ def _awaits(reason: str, breaker: Breaker) -> str:
             return "the destination"
         case "HELD":
             return "another execution"
-    return "the next try"
+    return "a retry"
 
 
 def failing(waiting: Iterable[OutcomeRecord]) -> list[Failing]:

@@ -148,7 +148,7 @@ def test_the_reason_of_the_last_try_stands_beside_a_dead_letter(operated: Embedd
     assert letter["reason"] == "CALL_FAILED"
     listed = once("dead-letters", "list", "d-reason")
     assert listed.code == 0, listed.err
-    assert "queue: the destination failed it" in listed.out
+    assert "queue: CALL_FAILED: the destination failed it" in listed.out
     assert once("dead-letters", "replay", "d-reason", "--yes").code == 0
 
 

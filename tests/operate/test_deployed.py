@@ -278,7 +278,7 @@ def test_what_is_due_still_waits_until_its_end_is_recorded() -> None:
         ("SETUP_FAULT", {}, "a person"),
         ("RATE_LIMITED", {"not_before": NOW_MS + 5_000}, "the destination"),
         ("HELD", {}, "another execution"),
-        ("CALL_FAILED", {}, "the next try"),
+        ("CALL_FAILED", {}, "a retry"),
     ],
 )
 def test_for_whom_it_waits_is_said(reason: str, row: dict[str, Any], awaits: str) -> None:
@@ -297,7 +297,7 @@ def test_reasons_stand_under_each_other_with_their_causes() -> None:
     ]
     said = shown(status.of(whole(Metrics(), visible=0, records=records), NOW_MS)).splitlines()
     many, one = (line for line in said if line.startswith("waits: "))
-    assert many.startswith("waits: 11 events  for the next try  next try 17:40:01 to 17:40:11  ")
+    assert many.startswith("waits: 11 events  for a retry      next try 17:40:01 to 17:40:11  ")
     assert many.endswith("CALL_FAILED: no answer in 8 s")
     assert one.index("BREAKER_OPEN: ") == many.index("CALL_FAILED: ")
 

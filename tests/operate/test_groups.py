@@ -1,13 +1,11 @@
 """What lies in a dead end, by why it is there."""
 
-import io
 from dataclasses import dataclass
 
 import pytest
 
 from once.errors import OnceError
-from once.operate.groups import counts, groups, refuse, source_of, strangers, table
-from once.screen import put, screen
+from once.operate.groups import Chosen, counts, groups, refuse, source_of, strangers, view
 
 
 @dataclass
@@ -17,6 +15,7 @@ class Lying:
     detail: str | None = "answered 422"
     family: str | None = "user.presence"
     source: str | None = "sales"
+    cause: str | None = None
 
     @property
     def why(self) -> tuple[str, str | None]:
@@ -43,16 +42,37 @@ def test_the_largest_group_comes_first_and_of_equal_ones_the_oldest() -> None:
     assert [group.reason for group in groups(found)] == ["C", "B", "A"]
 
 
-def test_a_table_of_groups_shows_how_many_why_of_what_and_since_when() -> None:
-    many = [Lying(0), *[Lying(7_200_000)] * 1_233]
+def test_groups_show_how_many_why_of_what_and_since_when() -> None:
+    many = [Lying(0), *[Lying(7_200_000, cause="it refuses this event")] * 1_233]
     bare = Lying(10_790_000, "NOT_JSON", None, None, None)
-    console = screen()
-    console.file, console.width = io.StringIO(), 120
-    put(console, table(groups([*many, bare]), 10_800_000))
-    head, first, second = console.file.getvalue().splitlines()
-    assert head.split() == ["events", "reason", "family", "source", "first", "last"]
-    assert " ".join(first.split()) == "1,234 REJECTED: answered 422 user.presence sales 3 h 60 min"
-    assert " ".join(second.split()) == "1 NOT_JSON 10 s 10 s"
+    assert list(view(groups([*many, bare]), 10_800_000)) == [
+        "1,234  REJECTED: answered 422, user.presence from sales, 3 h to 60 min ago",
+        "       it refuses this event",
+        "    1  NOT_JSON, 10 s ago",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "since"),
+    [
+        (Chosen(None, None, None, None), [1, 2, 3]),
+        (Chosen(["2", "3"], None, None, None), [2, 3]),
+        (Chosen(None, "gave_up", None, None), [2]),
+        (Chosen(None, None, "user.presence", None), [1, 3]),
+        (Chosen(None, None, None, "wallboard"), [3]),
+        (Chosen(["1"], "GAVE_UP", None, None), []),
+    ],
+)
+def test_a_group_is_chosen_by_what_it_has_in_common(chosen: Chosen, since: list[int]) -> None:
+    found = [Lying(1), Lying(2, "GAVE_UP", family="other"), Lying(3, source="wallboard")]
+    assert [one.since_ms for one in chosen.of(found)] == since
+    assert bool(chosen) is (len(since) < 3)
+
+
+def test_a_reason_that_is_none_is_refused_with_those_that_are_there() -> None:
+    with pytest.raises(OnceError, match=r"TYPO is no reason .* There is GAVE_UP, REJECTED"):
+        Chosen(None, "TYPO", None, None).refuse_reason([Lying(1), Lying(2, "GAVE_UP")])
+    Chosen(None, "rejected", None, None).refuse_reason([])
 
 
 def test_before_an_act_each_reason_is_counted_and_put_in_words() -> None:

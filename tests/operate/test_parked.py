@@ -99,7 +99,7 @@ def test_a_replay_that_died_before_its_delete_acts_once(operated: Embedded) -> N
     (event,) = until(
         lambda: [e for e in explained("p-crash") if len(e["messages"]) == 3 and e["outcome"]]
     )
-    assert event["verdict"] == "acted once"
+    assert event["verdict"] == "acted once; the destination was asked twice"
     assert [m["outcome"] for m in event["messages"]] == ["PARKED", "PROCESSED", "DUPLICATE"]
     assert len(keys_asked(operated, "p-crash")) == 2
 
