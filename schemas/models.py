@@ -336,5 +336,5 @@ class OutcomeRecord(records.OutcomeRecord):
     """What became of a message in one execution; one that was handed back has several."""
 
     wait_seconds: int | None = Field(
-        None, description="Of RATE_LIMITED only: how long the destination asked to wait."
+        None, description="No longer written: `retryAfterSeconds` says what a 429 asked for."
     )

@@ -49,7 +49,7 @@ class Explanation(Model):
     subjects: list[Subject]
     executions: dict[str, str] = Field(description="Links to the executions named in the events.")
     only_observes: bool = Field(description="Whether the stack calls nobody, as it is now.")
-    waiting: int = Field(description="Messages on the queue, of which nothing is known yet.")
+    waiting: int = Field(description="Messages on the queue, of this and of others.")
     complete: bool = Field(description="False where the log held more than one search can answer.")
 
 
@@ -186,7 +186,7 @@ def _view(explanation: Explanation, unfolded: bool, verbose: bool) -> Iterator[s
     if not verbose:
         yield "[dim]Keys, executions and whole ids: --verbose[/]"
     if explanation.waiting:
-        yield f"[dim]Not in this: {words.events(explanation.waiting)} still on the queue.[/]"
+        yield f"[dim]On the queue, of whatever it is: {words.events(explanation.waiting)}.[/]"
     if explanation.only_observes:
         yield words.OBSERVED
     if not explanation.complete:

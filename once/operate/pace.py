@@ -45,8 +45,11 @@ class Breaker(Model):
     held: str | None = Field(
         default=None, description="Why a person holds all calls, while one does."
     )
+    hold_ended: bool = Field(
+        default=False, description="HALF_OPEN only since a person's hold has ended."
+    )
     rate_limited: bool = Field(
-        default=False, description="Open only since the destination answered 429."
+        default=False, description="Not CLOSED only since the destination answered 429."
     )
     failed: int = Field(
         default=0, description="Events whose first call failed since one was answered."
@@ -65,6 +68,10 @@ class Breaker(Model):
             return f"breaker OPEN: the destination answered 429; the next call at {until}"
         if self.state is State.OPEN:
             return f"breaker OPEN: no call was answered since {since}; one probes at {until}"
+        if self.hold_ended:
+            return "breaker HALF_OPEN: the hold has ended; the next event probes"
+        if self.state is State.HALF_OPEN and self.rate_limited:
+            return "breaker HALF_OPEN: the destination answered 429; the next event probes"
         if self.state is State.HALF_OPEN:
             return f"breaker HALF_OPEN: no call was answered since {since}; the next event probes"
         if self.failed:
@@ -98,10 +105,14 @@ def read(row: Mapping[str, Any] | None, now_ms: int) -> Breaker:
     if until_ms:
         state = State.OPEN if now_ms < until_ms else State.HALF_OPEN
     is_open = state is State.OPEN
+    # An outage that is over counts no more than a 429 or a hold that began later.
+    paused = number("open_until") <= now_ms if is_open else not number("open_until")
+    is_held = "held" in row and now_ms < number("not_before")
     return Breaker(
         state=state,
-        held=row["held"]["S"] if "held" in row and now_ms < number("not_before") else None,
-        rate_limited=is_open and number("open_until") <= now_ms,
+        held=row["held"]["S"] if is_held else None,
+        hold_ended=state is State.HALF_OPEN and paused and "held" in row,
+        rate_limited=state is not State.CLOSED and paused and "held" not in row,
         failed=len(row["failed"]["SS"]) if "failed" in row else 0,
         since_ms=number("since") or None,
         until_ms=until_ms if is_open else None,

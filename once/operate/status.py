@@ -250,18 +250,19 @@ def _findings(found: Status, now_ms: int) -> Iterator[Finding]:
         what = (
             f"Parked, since unreadable, refused for good or given up: {words.events(parked.total)}"
         )
-        yield Finding(what=what, helps="once parked list, then replay or drop")
+        yield Finding(what=what, helps=f"once parked list, {_RUNBOOK}events-parked")
     if dead.total:
         what = f"Their batch failed each time: {words.events(dead.total)}"
-        yield Finding(what=what, helps="once dead-letters list, then once dead-letters replay")
+        yield Finding(what=what, helps=f"once dead-letters list, {_RUNBOOK}dead-letters")
     if undelivered.total:
         what = f"Not delivered by the rule: {words.events(undelivered.total)}"
-        yield Finding(what=what, helps="once dead-letters list --from rule, then replay")
+        helps = f"once dead-letters list --from rule, {_RUNBOOK}rule-dead-letters"
+        yield Finding(what=what, helps=helps)
     yield from _failures(found, now_ms)
     for waits in found.waiting:
         if waits.reason in _HELPS:
             yield Finding(
-                what=f"{_sentence(waits.said)}: {words.events(waits.events)} handed back",
+                what=f"{words.events(waits.events)} handed back: {waits.said}",
                 helps=_HELPS[waits.reason],
             )
     if (queue.oldest_seconds or 0) > _OLD_SECONDS and found.limit is None:
@@ -276,7 +277,8 @@ def _findings(found: Status, now_ms: int) -> Iterator[Finding]:
 def _failures(found: Status, now_ms: int) -> Iterator[Finding]:
     """Calls that fail: of everybody, or of one kind while others act."""
     breaker = found.breaker
-    if breaker.held is not None:
+    # Where nothing waits any more, its row only waits for the next event to be answered.
+    if breaker.held is not None or not (found.queues[0].total or found.failing):
         return
     if breaker.state is not State.CLOSED:
         what = _sentence(breaker.text(now_ms))
@@ -321,7 +323,7 @@ def _view(found: Status, now_ms: int) -> Iterator[RenderableType]:
         yield _sentence(found.limit.text)
     if found.only_observes:
         yield words.OBSERVED
-    yield _lies(found)
+    yield _places(found)
     yield from _waits(found, now_ms)
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in found.outcomes.items() if count)
     yield f"settled in the last hour: {counts or 'nothing'}"
@@ -334,10 +336,11 @@ def _view(found: Status, now_ms: int) -> Iterator[RenderableType]:
     if not found.findings:
         yield "[green]Nothing is stuck.[/]"
     for finding in found.findings:
-        yield f"[red]![/] {escape(finding.what)} → [bold]{escape(finding.helps)}[/]"
+        what = escape(words.short(finding.what))
+        yield f"[red]![/] {what} → [bold]{escape(finding.helps)}[/]"
 
 
-def _lies(found: Status) -> Table:
+def _places(found: Status) -> Table:
     """How much is where. In a dead end whoever looks hides some of it, so only its sum counts."""
     columns = (Column(name, justify="right") for name in ("events", "worked on", "wait", "oldest"))
     table = Table("", *columns, box=None)

@@ -23,7 +23,7 @@ _LONGEST_MS = 12 * 3_600_000
 _QUEUE_MS = 480_000
 _NAMED = 50  # ids that fit into one search
 _FAILED = "CALL_FAILED"
-_SETTLED = f'"outcome":"({"|".join(sorted(SETTLED))})"'
+_SETTLED = f'"outcome": ?"({"|".join(sorted(SETTLED))})"'
 
 
 class Waits(Model):

@@ -60,7 +60,7 @@ def test_an_execution_that_dies_leaves_a_dead_letter_that_a_replay_settles(
     assert (letter["deadEnd"], letter["text"]) == ("queue", "customer arrives")
     status = once("status")
     assert status.code == 3
-    assert "once dead-letters replay" in status.out
+    assert "once dead-letters list, docs" in status.out
     (row,) = operated.rows(pk_of("d-crashed")).values()
     assert row["status"] == "IN_PROGRESS"
     assert "died" in (verdict(letter["key"]) or "")

@@ -316,12 +316,18 @@ def test_what_is_worked_on_is_told_from_what_waits() -> None:
 
 
 def test_failures_of_a_batch_that_is_not_recorded_yet_are_a_finding() -> None:
-    found = status.of(whole(Metrics(), visible=0, row=breaker_row()), NOW_MS)
-    assert found.findings[0].what == (
+    finding = status.of(whole(Metrics(), row=breaker_row()), NOW_MS).findings[-2]
+    assert finding.what == (
         "Breaker CLOSED: 20 events failed since 2026-11-18 17:39:00 UTC, nobody was answered in "
         "between"
     )
-    assert found.findings[0].helps == "docs/runbook.md#data-action-failing"
+    assert finding.helps == "docs/runbook.md#data-action-failing"
+
+
+@pytest.mark.parametrize("fields", [{}, {"open_until": NOW_MS - 1}, {"not_before": NOW_MS - 1}])
+def test_a_breaker_whose_events_are_all_settled_is_no_finding(fields: dict[str, int]) -> None:
+    found = status.of(whole(Metrics(), visible=0, row=breaker_row(**fields)), NOW_MS)
+    assert [finding.what for finding in found.findings] == ["Alarm events-waiting"]
 
 
 def test_first_failures_may_be_an_outage_though_others_acted_before_it() -> None:
@@ -336,7 +342,7 @@ def test_what_a_person_can_do_about_is_a_finding_that_names_a_page(reason: str) 
     record = handed_back("m1", reason, returnsAtMs=NOW_MS + 60_000)
     found = status.of(whole(Metrics(), visible=0, records=[record]), NOW_MS)
     (finding, *_) = found.findings
-    assert finding.what.endswith(": 1 event handed back")
+    assert finding.what.startswith("1 event handed back: ")
     anchor = finding.helps.partition("#")[2].partition(";")[0]
     headings = re.findall(r"^### (.+)$", (ROOT / "docs/runbook.md").read_text(), re.MULTILINE)
     assert anchor in [heading.lower().replace(" ", "-") for heading in headings]
@@ -381,7 +387,7 @@ def test_a_hold_is_the_first_that_is_said() -> None:
 
 def test_an_open_breaker_is_a_finding_with_its_countdown() -> None:
     row = breaker_row(open_until=NOW_MS + 12_000)
-    (finding, *_) = status.of(whole(Metrics(), visible=0, row=row), NOW_MS).findings
+    finding = status.of(whole(Metrics(), row=row), NOW_MS).findings[-2]
     assert finding.what == (
         "Breaker OPEN: no call was answered since 2026-11-18 17:39:00 UTC; one probes at 17:40:12 "
         "UTC, in 12 s"
@@ -394,7 +400,7 @@ def test_a_fault_of_the_set_up_cries_only_while_events_wait_for_it() -> None:
     over = handed_back("m1", "SETUP_FAULT", returnsAtMs=NOW_MS - 1)
     for record, cries in ((waits, True), (over, False)):
         found = status.of(whole(Metrics(), visible=0, records=[record]), NOW_MS)
-        assert any("Credentials" in finding.what for finding in found.findings) is cries
+        assert any("credentials" in finding.what for finding in found.findings) is cries
 
 
 def test_when_the_last_event_arrived_is_said() -> None:

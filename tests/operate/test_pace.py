@@ -55,7 +55,17 @@ def row(**fields: Any) -> dict[str, Any]:
         (
             row(since=NOW - 9_000, not_before=NOW - 1, held="repairs"),
             State.HALF_OPEN,
-            "breaker HALF_OPEN: no call was answered since 2026-11-18 11:06:31 UTC; the next event "
+            "breaker HALF_OPEN: the hold has ended; the next event probes",
+        ),
+        (
+            row(since=NOW - 9_000, not_before=NOW - 1),
+            State.HALF_OPEN,
+            "breaker HALF_OPEN: the destination answered 429; the next event probes",
+        ),
+        (
+            row(since=NOW - 60_000, open_until=NOW - 9, not_before=NOW - 1, held="repairs"),
+            State.HALF_OPEN,
+            "breaker HALF_OPEN: no call was answered since 2026-11-18 11:05:40 UTC; the next event "
             "probes",
         ),
     ],

@@ -54,7 +54,7 @@ def test_what_is_parked_is_counted_and_the_command_named(operated: Embedded) -> 
     parked = status()["queues"][1]["visible"]
     operated.settle("broken on purpose, to be counted")
     found = until(lambda: (now := status())["queues"][1]["visible"] == parked + 1 and now)
-    assert "once parked list, then replay or drop" in helps(found)
+    assert "once parked list, docs/runbook.md#events-parked" in helps(found)
     ids = [
         entry["messageId"]
         for entry in once("parked", "list", "--json").json["parked"]
@@ -74,7 +74,7 @@ def test_a_fault_of_the_set_up_is_named(operated: Embedded) -> None:
             found = until(lambda: (now := status())["waiting"] and now)
         finally:
             secrets.put_secret_value(SecretId=arn, SecretString=kept)
-        assert any("put the secret or the mapping right" in help_ for help_ in helps(found))
+        assert any("docs/runbook.md#setup-fault" in help_ for help_ in helps(found))
         assert "SETUP_FAULT" in once("status").out
         (report,) = operated.wait([line])
         assert report.outcome == "PROCESSED", "with the secret put right it acts by itself"

@@ -133,7 +133,7 @@ def test_the_credentials_are_refused(broken: Embedded, folder: Path) -> None:
     broken.destination.client_secret = "renewed"
     broken.destination.expire_tokens()
     send(folder, "refused-1", "refused-2")
-    said = status_says("2 events handed back", "the Genesys login answered 401", "for a person")
+    said = status_says("2 events handed back: the Genesys login answered 401", "for a person")
     assert "docs/runbook.md#setup-fault" in said
     page = Page("setup-fault")
     assert "the Genesys login answered 401" in page.follow("explain", "refused-1").out
@@ -148,7 +148,7 @@ def test_it_refuses_events_for_good(folder: Path) -> None:
     once("destination", "422")
     send(folder, "unfit-1", "unfit-2", "unfit-3")
     said = status_says("Parked, since unreadable, refused for good or given up: 3 events")
-    assert "→ once parked list, then replay or drop" in said
+    assert "→ once parked list, docs/runbook.md#events-parked" in said
     explain_says("unfit-1", "parked: the destination refused it for good", "answered 422")
     page = Page("events-parked")
     listed = page.follow("parked", "list").out
