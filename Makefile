@@ -17,7 +17,7 @@ PIN := uv pip compile --quiet --universal --python-version 3.11 --generate-hashe
 	--no-annotate --no-header --no-emit-index-url $(if $(UPGRADE),--upgrade)
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup jsonata run test test-fast schemas publish-schemas check scan format lock wheel release build deploy bench compare overload waiting chaos explore differential mutate clean
+.PHONY: help setup jsonata run test test-fast schemas asked publish-schemas check scan format lock wheel release build deploy bench compare overload waiting chaos explore differential mutate clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -44,6 +44,9 @@ test-fast: $(READY) ## Run the tests that need no embedded AWS (under 2 minutes)
 schemas: $(READY) ## Write what follows from the models: schemas, examples, docs/families.md
 	$(BIN)/python -m schemas
 
+asked: $(READY) ## Write what `once prove` asks AWS, from the scenarios and the template
+	$(BIN)/python -m proof.asked
+
 publish-schemas: $(READY) ## Record the contracts as published; refuses what breaks others
 	$(BIN)/python -m schemas --publish
 
@@ -57,6 +60,7 @@ check: $(READY) ## Lint and type-check code, template and state machine
 	$(BIN)/python -m proof.aws
 	$(BIN)/python -m proof.definition.diagram --check
 	$(BIN)/python -m schemas --check
+	$(BIN)/python -m proof.asked --check
 	$(BIN)/python -m bench.numbers --check
 
 scan: $(SCANNER) ## Look for what checkov, a scanner of templates, finds unsafe

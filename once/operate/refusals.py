@@ -22,6 +22,15 @@ _NO_RIGHT = {
 _LOG_IN = "Log in (for SSO: aws sso login), or name another profile with --profile."
 
 
+def is_about_credentials(error: aws.ClientError) -> bool:
+    """Nothing more can be asked with these."""
+    return _code(error) in _UNKNOWN_CREDENTIALS | _OLD_CREDENTIALS
+
+
+def is_about_rights(error: aws.ClientError) -> bool:
+    return _code(error) in _NO_RIGHT
+
+
 def plain(error: aws.BotoCoreError | aws.ClientError, embedded: bool) -> OnceError:
     """`error` as the person at the terminal needs it."""
     if isinstance(error, aws.ClientError):
@@ -33,8 +42,12 @@ def plain(error: aws.BotoCoreError | aws.ClientError, embedded: bool) -> OnceErr
     return OnceError(_unreached(error))
 
 
+def _code(error: aws.ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
 def _refused(error: aws.ClientError) -> str:
-    code = error.response.get("Error", {}).get("Code", "")
+    code = _code(error)
     said = error.response.get("Error", {}).get("Message", str(error))
     if code in _UNKNOWN_CREDENTIALS:
         return f"AWS does not know these credentials ({code}).\n{_LOG_IN}"

@@ -28,7 +28,7 @@ def leaves(command: Any, path: str) -> Iterator[tuple[str, Any]]:
 COMMANDS = dict(leaf for name in ENTRIES for leaf in leaves(load(name), f"once {name}"))
 # These start something of their own, or need no stack.
 WITHOUT_STACK = {
-    *("run", "up", "down", "genesys", "normalise", "cost", "capacity", "template"),
+    *("run", "up", "down", "genesys", "normalise", "cost", "capacity", "template", "prove"),
     "mapping check",
 }
 

@@ -1,0 +1,198 @@
+"""`once prove`: makes AWS itself the judge of what the project takes it to be."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import boto3
+import typer
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from typer.core import TyperCommand
+
+from once.embedded.aws import ACCOUNT, REGION, EmbeddedAws
+from once.errors import OnceError
+from once.operate.command import ATTENTION, INTERRUPTED, Yes
+from once.operate.refusals import plain
+from once.prove import ledger, report, run
+from once.prove.ledger import Ledger
+from once.prove.question import Verdict
+from once.prove.site import Place, Site, new_run
+from once.screen import put, screen, showable
+
+_ALL = "all"
+_MOST_DOLLARS = "0.05"
+
+
+class _Command(TyperCommand):
+    """`--clean` alone means all runs."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "--clean" in args:
+            at = args.index("--clean") + 1
+            if at == len(args) or args[at].startswith("-"):
+                args = [*args[:at], _ALL, *args[at:]]
+        return super().parse_args(ctx, args)
+
+
+def register(app: typer.Typer) -> None:
+    app.command("prove", cls=_Command, epilog="Example: once prove --region eu-central-1")(prove)
+
+
+class OnAws:
+    """An account, by the credentials of a profile."""
+
+    embedded = False
+
+    def __init__(self, profile: str | None, region: str | None) -> None:
+        region = region or os.environ.get("AWS_REGION")
+        self._session: Any = boto3.session.Session(profile_name=profile, region_name=region)
+        self._clients: dict[str, Any] = {}
+        self.account = str(self.client("sts").get_caller_identity()["Account"])
+        self.region = str(self.client("sts").meta.region_name)
+
+    def client(self, service: str) -> Any:
+        if service not in self._clients:
+            # Nobody waits long to hear that there is no network; later, quotas are waited for.
+            attempts = 2 if service == "sts" else 8
+            config = Config(
+                retries={"mode": "standard", "total_max_attempts": attempts}, connect_timeout=5
+            )
+            self._clients[service] = self._session.client(service, config=config)
+        return self._clients[service]
+
+
+class OnEmbedded:
+    embedded, region, account = True, REGION, ACCOUNT
+
+    def __init__(self, aws: EmbeddedAws) -> None:
+        self.client = aws.client
+
+
+def prove(
+    profile: Annotated[str | None, typer.Option(help="AWS profile to call with.")] = None,
+    region: Annotated[str | None, typer.Option(help="AWS region to ask in.")] = None,
+    embedded: Annotated[
+        bool, typer.Option("--embedded", help="Ask the embedded AWS, to see how it goes.")
+    ] = False,
+    clean: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[NAME]", help="Delete what a run left that could not end: its name, or all."
+        ),
+    ] = None,
+    json_to: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE|-", help="Write the report for machines, too."),
+    ] = None,
+    yes: Yes = False,
+) -> None:
+    """Ask AWS whether it is as this project takes it to be, without deploying anything."""
+    try:
+        if clean is not None:
+            _clean(clean, profile, region)
+            return
+        with _place(profile, region, embedded) as place:
+            _prove(place, profile, json_to, yes)
+    except (BotoCoreError, ClientError) as error:
+        raise _with_what_is_left(plain(error, embedded)) from error
+
+
+@contextmanager
+def _place(profile: str | None, region: str | None, embedded: bool) -> Iterator[Any]:
+    if not embedded:
+        yield OnAws(profile, region)
+        return
+    if profile or region:
+        raise OnceError("The embedded AWS is in no region and no profile: leave them out.")
+    with EmbeddedAws.start() as aws:
+        yield OnEmbedded(aws)
+
+
+def _prove(place: Any, profile: str | None, json_to: Path | None, yes: bool) -> None:
+    name = new_run()
+    asked = run.questions()
+    _agree(place, name, len(asked), yes)
+    errors = screen(stderr=True)
+    where = {"profile": profile, "region": place.region, "account": place.account}
+    with errors.status("") as status:
+        site = Site(place, Ledger.open(name, where), lambda what: status.update(f"{what} …"))
+        found = run.run(site, asked)
+    _answer(found, json_to)
+    if found.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if found.counts[Verdict.DIFFERS]:
+        raise typer.Exit(ATTENTION)
+
+
+def _agree(place: Place, name: str, number: int, yes: bool) -> None:
+    if yes or place.embedded:
+        return
+    errors = screen(stderr=True)
+    put(errors, f"The run {name} puts {number} questions to AWS in {place.region}, each twice.")
+    put(errors, f"It creates a bucket and a role of that name, {name}, and two stacks that are")
+    put(errors, "never run; it deletes them at the end, and deploys nothing.")
+    try:
+        question = f"It costs {_MOST_DOLLARS} US dollars at most. Go on?"
+        typer.confirm(showable(question), abort=True, err=True)
+    except typer.Abort:
+        raise OnceError("Nothing was asked. In a script, agree with --yes.") from None
+
+
+def _answer(found: report.Report, json_to: Path | None) -> None:
+    text = json.dumps(found.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False)
+    if json_to == Path("-"):
+        typer.echo(text)
+        return
+    console = screen()
+    for part in report.view(found):
+        put(console, part)
+    if json_to is not None:
+        try:
+            json_to.write_text(f"{text}\n", "utf-8")
+        except OSError as error:
+            raise OnceError(f"Cannot write to {json_to}: {error.strerror}.") from error
+
+
+def _clean(name: str, profile: str | None, region: str | None) -> None:
+    found = ledger.kept()
+    if name != _ALL:
+        runs = [one.run for one in found]
+        found = [one for one in found if one.run == name]
+        if not found:
+            raise OnceError(
+                f"No run {name} left anything in this folder. "
+                + (f"These did: {', '.join(runs)}." if runs else "None did.")
+            )
+    console = screen()
+    for one in found:
+        place = _place_of(one, profile, region)
+        if place is not None:
+            Site(place, one, lambda what: put(console, f"{what} …")).clean()
+        else:  # it ended with its process, and all that was in it
+            one.close()
+        put(console, f"Nothing is left of {one.run}.")
+    if not found:
+        put(console, "No run left anything in this folder.")
+
+
+def _place_of(one: Ledger, profile: str | None, region: str | None) -> OnAws | None:
+    if one.where["account"] == ACCOUNT:
+        return None
+    place = OnAws(profile or one.where["profile"], region or one.where["region"])
+    if place.account != one.where["account"]:
+        raise OnceError(
+            f"The run {one.run} was in another account than these credentials are for.\n"
+            "Name the profile that it ran with: once prove --clean --profile NAME"
+        )
+    return place
+
+
+def _with_what_is_left(error: OnceError) -> OnceError:
+    left = [one.run for one in ledger.kept()]
+    if not left:
+        return error
+    return OnceError(f"{error}\nThings may be left of {', '.join(left)}: once prove --clean")

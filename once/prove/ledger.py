@@ -1,0 +1,90 @@
+"""What a run has created, written down before it is created: so nothing is left behind that
+`once prove --clean` could not find, whenever and however the run ended."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from once.errors import OnceError
+from once.operate.running import FOLDER
+
+_SUFFIX = ".ledger"
+
+
+class Thing(NamedTuple):
+    kind: str
+    name: str
+
+
+class Ledger:
+    """One run's: the first line says where it is, each further one what came or went."""
+
+    def __init__(self, path: Path, where: dict[str, Any]) -> None:
+        self._path = path
+        self.run = path.stem
+        self.where = where
+
+    @classmethod
+    def open(cls, run: str, where: dict[str, Any], folder: Path | None = None) -> "Ledger":
+        ledger = cls(_folder(folder) / f"{run}{_SUFFIX}", where)
+        ledger._path.parent.mkdir(parents=True, exist_ok=True)
+        ledger._write({"where": where})
+        return ledger
+
+    def creating(self, kind: str, name: str) -> None:
+        if Thing(kind, name) not in self.left():
+            self._write({"creating": [kind, name]})
+
+    def gone(self, thing: Thing) -> None:
+        self._write({"gone": list(thing)})
+
+    def left(self) -> list[Thing]:
+        """What may be there still, the youngest first."""
+        left: dict[Thing, None] = {}
+        for line in self._lines():
+            if "creating" in line:
+                left[Thing(*line["creating"])] = None
+            elif "gone" in line:
+                left.pop(Thing(*line["gone"]), None)
+        return list(reversed(left))
+
+    def close(self) -> None:
+        """Nothing is left, so there is nothing to remember."""
+        self._path.unlink(missing_ok=True)
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        for line in self._path.read_text("utf-8").splitlines():
+            try:
+                yield json.loads(line)
+            except ValueError:
+                continue  # it was cut off, so what it names was not yet created
+
+    def _write(self, line: dict[str, Any]) -> None:
+        with self._path.open("a", encoding="utf-8") as file:
+            # Whatever was cut off before it ends here.
+            file.write("\n" + json.dumps(line))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def kept(folder: Path | None = None) -> list[Ledger]:
+    """The ledgers of runs that left something, the oldest first."""
+    paths = _folder(folder).glob(f"*{_SUFFIX}")
+    ledgers = []
+    for path in sorted(paths, key=lambda path: path.stat().st_mtime):
+        ledger = Ledger(path, {})
+        first = next(ledger._lines(), None)
+        if first is None:
+            path.unlink()  # the run ended before it could create anything
+        elif "where" not in first:
+            raise OnceError(f"{path} is no ledger of `once prove`. Move it away.")
+        else:
+            ledger.where = first["where"]
+            ledgers.append(ledger)
+    return ledgers
+
+
+def _folder(folder: Path | None) -> Path:
+    return (folder or FOLDER) / "prove"

@@ -1,0 +1,174 @@
+"""Where a run asks: an account and its region, or the embedded AWS; and what it creates there."""
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from botocore.exceptions import ClientError
+
+from once.prove.ledger import Ledger, Thing
+
+_POLL_SECONDS = 2.0
+_ROLE_SECONDS = 15
+_TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {
+            "Effect": "Allow",
+            "Principal": {"Service": "states.amazonaws.com"},
+            "Action": "sts:AssumeRole",
+        }
+    ],
+}
+_GONE = {
+    "NoSuchBucket",
+    "NoSuchEntity",
+    "ResourceNotFoundException",
+    "404",
+}
+Step = Callable[[str], None]
+
+
+class Place(Protocol):
+    """An AWS to ask."""
+
+    region: str
+    embedded: bool
+
+    def client(self, service: str) -> Any: ...
+
+
+class Site:
+    """What the questions of one run share. What it creates is in the ledger first."""
+
+    def __init__(self, place: Place, ledger: Ledger, step: Step = lambda _: None) -> None:
+        self.place = place
+        self.run = ledger.run
+        self.ledger = ledger
+        self.step = step
+        self._bucket: str | None = None
+        self._role: str | None = None
+
+    def client(self, service: str) -> Any:
+        return self.place.client(service)
+
+    def bucket(self) -> str:
+        """For what AWS takes only from S3. Empty again, and gone, at the end of the run."""
+        if self._bucket is None:
+            self.ledger.creating("bucket", self.run)
+            region = self.place.region
+            # us-east-1 is the one that must not be named.
+            where: Mapping[str, Any] = (
+                {}
+                if region == "us-east-1"
+                else {"CreateBucketConfiguration": {"LocationConstraint": region}}
+            )
+            self.client("s3").create_bucket(Bucket=self.run, **where)
+            self._bucket = self.run
+        return self._bucket
+
+    def role(self) -> str:
+        """One without a single right: TestState wants one wherever nothing is mocked."""
+        if self._role is None:
+            self.ledger.creating("role", self.run)
+            created = self.client("iam").create_role(
+                RoleName=self.run,
+                AssumeRolePolicyDocument=json.dumps(_TRUST),
+                Description="once prove: has no rights, and is deleted when the run ends.",
+            )
+            self.wait(_ROLE_SECONDS)  # until all of IAM knows it
+            self._role = str(created["Role"]["Arn"])
+        return self._role
+
+    def wait(self, seconds: float) -> None:
+        """The embedded AWS is done with everything at once."""
+        time.sleep(min(seconds, 0.02) if self.place.embedded else seconds)
+
+    def clean(self) -> None:
+        """Deletes all that is in the ledger, the youngest first, and then the ledger."""
+        while left := self.ledger.left():
+            thing = left[0]
+            self.step(f"deleting the {thing.kind} {thing.name}")
+            _REMOVE[thing.kind](self, thing)
+            self.ledger.gone(thing)
+        self.ledger.close()
+
+
+def new_run() -> str:
+    """A name that is free in every account: buckets share theirs with the whole world."""
+    return f"once-prove-{secrets.token_hex(5)}"
+
+
+def _remove_bucket(site: Site, thing: Thing) -> None:
+    s3 = site.client("s3")
+    try:
+        for page in s3.get_paginator("list_objects_v2").paginate(Bucket=thing.name):
+            for found in page.get("Contents", []):
+                s3.delete_object(Bucket=thing.name, Key=found["Key"])
+        s3.delete_bucket(Bucket=thing.name)
+    except ClientError as error:
+        _unless_gone(error)
+
+
+def _remove_role(site: Site, thing: Thing) -> None:
+    try:
+        site.client("iam").delete_role(RoleName=thing.name)
+    except ClientError as error:
+        _unless_gone(error)
+
+
+def _remove_stack(site: Site, thing: Thing) -> None:
+    """What CloudFormation would leave standing goes into the ledger first."""
+    cloudformation = site.client("cloudformation")
+    stack = _stack(cloudformation, thing.name)
+    if stack is None:
+        return
+    for kind, name in _retained(cloudformation, thing.name):
+        site.ledger.creating(kind, name)
+    cloudformation.delete_stack(StackName=thing.name)
+    while (stack := _stack(cloudformation, thing.name)) is not None:
+        if stack["StackStatus"] == "DELETE_FAILED":
+            cloudformation.delete_stack(StackName=thing.name)
+        site.wait(_POLL_SECONDS)
+
+
+def _stack(cloudformation: Any, name: str) -> Any:
+    try:
+        stack = cloudformation.describe_stacks(StackName=name)["Stacks"][0]
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ValidationError":
+            return None
+        raise
+    return None if stack["StackStatus"] == "DELETE_COMPLETE" else stack
+
+
+def _retained(cloudformation: Any, name: str) -> list[tuple[str, str]]:
+    kinds = {"AWS::DynamoDB::Table": "table", "AWS::S3::Bucket": "bucket"}
+    found = []
+    for page in cloudformation.get_paginator("list_stack_resources").paginate(StackName=name):
+        for resource in page["StackResourceSummaries"]:
+            if resource["ResourceType"] in kinds and resource.get("PhysicalResourceId"):
+                found.append((kinds[resource["ResourceType"]], resource["PhysicalResourceId"]))
+    return found
+
+
+def _remove_table(site: Site, thing: Thing) -> None:
+    try:
+        site.client("dynamodb").delete_table(TableName=thing.name)
+    except ClientError as error:
+        _unless_gone(error)
+
+
+def _unless_gone(error: ClientError) -> None:
+    if error.response["Error"]["Code"] not in _GONE:
+        raise error
+
+
+_REMOVE: dict[str, Callable[[Site, Thing], None]] = {
+    "bucket": _remove_bucket,
+    "role": _remove_role,
+    "stack": _remove_stack,
+    "table": _remove_table,
+}

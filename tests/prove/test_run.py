@@ -1,0 +1,124 @@
+"""A whole run on the embedded AWS, one that is broken off anywhere, and what is left of it."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from once.embedded.aws import EmbeddedAws
+from once.prove import ledger, run
+from once.prove.ledger import Ledger
+from once.prove.question import Question, Verdict
+from once.prove.report import Report
+from once.prove.site import Site, new_run
+from tests.prove.aws import BrokenOff, Embedded
+
+pytestmark = pytest.mark.embedded
+# One of each kind: with a role, with a bucket, with stacks.
+FEW = [
+    question
+    for question in run.questions()
+    if question.name.startswith(("change set", "state ReportBatch", "policy PipeRole sqs"))
+]
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[EmbeddedAws]:
+    with EmbeddedAws.start() as running:
+        yield running
+
+
+def made(place: Embedded, folder: Path, questions: Sequence[Question]) -> Report:
+    return run.run(Site(place, Ledger.open(new_run(), {}, folder)), questions)
+
+
+def all_that_is_there(place: Embedded) -> dict[str, list[Any]]:
+    stacks = place.client("cloudformation").describe_stacks()["Stacks"]
+    return {
+        "buckets": place.client("s3").list_buckets().get("Buckets", []),
+        "roles": place.client("iam").list_roles()["Roles"],
+        "stacks": [stack["StackName"] for stack in stacks],
+    }
+
+
+NOTHING: dict[str, list[Any]] = {"buckets": [], "roles": [], "stacks": []}
+
+
+@pytest.fixture(scope="module")
+def report(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    return made(Embedded(aws), tmp_path_factory.mktemp("run"), run.questions())
+
+
+def test_every_question_is_put_and_nothing_differs(report: Report) -> None:
+    assert len(report.answers) == len(run.questions())
+    assert report.counts[Verdict.DIFFERS] == 0
+
+
+def verdicts(report: Report, beginning: str) -> set[Verdict]:
+    return {answer.verdict for answer in report.answers if answer.question.startswith(beginning)}
+
+
+def test_what_the_embedded_aws_takes_anything_for_is_never_confirmed(report: Report) -> None:
+    assert verdicts(report, "definition") == {Verdict.NOT_ANSWERED}
+    assert verdicts(report, "state ClaimKey") == {Verdict.NOT_ANSWERED}
+    assert verdicts(report, "policy PacingRole table/ClaimTable with") == {Verdict.NOT_ANSWERED}
+
+
+def test_what_it_does_look_at_is_confirmed(report: Report) -> None:
+    assert verdicts(report, "rule ") == {Verdict.CONFIRMED}
+    assert verdicts(report, "policy PipeRole") == {Verdict.CONFIRMED}
+
+
+def test_a_whole_run_leaves_nothing(aws: EmbeddedAws, report: Report, tmp_path: Path) -> None:
+    assert report.answers
+    assert all_that_is_there(Embedded(aws)) == NOTHING
+    assert ledger.kept(tmp_path) == []
+
+
+def calls_of_a_run(aws: EmbeddedAws, folder: Path) -> int:
+    place = BrokenOff(aws, at=0, answered=False)
+    made(place, folder, FEW)
+    return place.made
+
+
+@pytest.mark.parametrize("tenth", range(1, 11))
+@pytest.mark.parametrize("answered", [False, True], ids=["before it arrives", "after it acted"])
+def test_a_run_that_is_interrupted_leaves_nothing(
+    aws: EmbeddedAws, tmp_path: Path, tenth: int, answered: bool
+) -> None:
+    at = max(1, calls_of_a_run(aws, tmp_path) * tenth // 10)
+    place = BrokenOff(aws, at, answered)
+    try:
+        interrupted = made(place, tmp_path, FEW).interrupted
+    except KeyboardInterrupt:  # while it was deleting
+        interrupted = True
+    assert interrupted
+    for left in ledger.kept(tmp_path):
+        Site(Embedded(aws), left).clean()
+    assert all_that_is_there(Embedded(aws)) == NOTHING
+    assert ledger.kept(tmp_path) == []
+
+
+def test_a_run_that_was_killed_is_cleaned_by_the_next_process(
+    aws: EmbeddedAws, tmp_path: Path
+) -> None:
+    killed = Site(Embedded(aws), Ledger.open(new_run(), {}, tmp_path))
+    for question in FEW:
+        question.ask(killed, False)
+    assert all_that_is_there(Embedded(aws)) != NOTHING
+    (left,) = ledger.kept(tmp_path)
+    Site(Embedded(aws), left).clean()
+    assert all_that_is_there(Embedded(aws)) == NOTHING
+
+
+def test_cleaning_twice_is_no_fault(aws: EmbeddedAws, tmp_path: Path) -> None:
+    one = Site(Embedded(aws), Ledger.open("once-prove-again", {}, tmp_path))
+    one.bucket()
+    one.role()
+    again = Ledger.open("once-prove-again-too", {}, tmp_path)
+    for thing in reversed(one.ledger.left()):
+        again.creating(*thing)
+    one.clean()
+    Site(Embedded(aws), again).clean()
+    assert ledger.kept(tmp_path) == []
