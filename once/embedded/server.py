@@ -1,6 +1,7 @@
 """Starts ministack with what AWS does otherwise put right: the name of a Lambda's error, its
 throttling, the description of a pipe, a definition in YAML, which rights a request needs, and an
-alarm on several metrics. And it parses each JSONata expression only once.
+alarm on several metrics. And it logs the states that an execution enters, and parses each JSONata
+expression only once.
 """
 
 import copy
@@ -18,6 +19,8 @@ from ministack.services import (  # type: ignore[import-untyped]
     stepfunctions,
 )
 from ministack.services.cloudformation import provisioners  # type: ignore[import-untyped]
+
+from once.embedded import execution_log
 
 _Answer = dict[str, Any]
 _RAISED = "__raised__"
@@ -177,6 +180,7 @@ def put_right() -> None:
     _ask_for_the_rights_of_aws()
     _keep_alarms_on_metric_math()
     _parse_each_expression_once()
+    execution_log.write_what_is_entered()
 
 
 if __name__ == "__main__":

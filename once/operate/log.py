@@ -27,14 +27,16 @@ def search(stack: Stack, text: str, since_ms: int) -> list[OutcomeRecord]:
     return [record for record in records if record is not None]
 
 
-def insights(stack: Stack, group: str, since_ms: int, *patterns: str) -> list[tuple[int, str]]:
+def insights(
+    stack: Stack, group: str, since_ms: int, *patterns: str, until_ms: int | None = None
+) -> list[tuple[int, str]]:
     """Lines of a log group that match all, with when they were logged, oldest first."""
     logs = stack.client("logs")
     filters = [f"filter @message like /{pattern.replace('/', '[/]')}/" for pattern in patterns]
     query = logs.start_query(
         logGroupName=group,
         startTime=since_ms // 1000,
-        endTime=now_ms() // 1000 + 1,
+        endTime=(until_ms or now_ms()) // 1000 + 1,
         queryString=" | ".join(
             ["fields @timestamp, @message", *filters, "sort @timestamp desc", f"limit {MOST}"]
         ),

@@ -4,7 +4,8 @@ Markers are planted in events, in secrets and in all that the destination says. 
 for in every log, in what executions answered and failed with, in claims, metrics and the reasons of
 what was parked, and in what the commands show to somebody who does not ask for an event itself.
 Ids and times, which make the key, are written; whatever else an event carries is not.
-The embedded AWS writes no logs of pipe and state machine; for those, the template is asked.
+The embedded AWS writes no log of the pipe, and of the state machine which states were entered; for
+the rest, the template is asked.
 """
 
 import base64
