@@ -71,7 +71,7 @@ format: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .
 
 lock: ## Pin what pyproject.toml names, with hashes (needs uv); UPGRADE=1 takes the newest
-	$(PIN) pyproject.toml --extra local --group dev -o requirements.lock
+	$(PIN) pyproject.toml --extra local --extra console --group dev -o requirements.lock
 	$(PIN) --group scan -o requirements-scan.lock
 	$(PIN) --group release -o requirements-release.lock
 	$(PIN) --group enrichment -c requirements.lock -o functions/enrichment/requirements.txt

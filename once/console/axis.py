@@ -1,0 +1,197 @@
+"""One time axis for an event and whatever it met: a lane for each message, a mark for each moment.
+
+The axis is not to scale: a gap is as wide as the logarithm of its length, since what happened
+within milliseconds and what happened hours later matter alike.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import groupby, pairwise
+
+from once.operate import phrases as words
+from once.operate.deliveries import Delivery
+from once.operate.destination import Call
+from once.operate.model import Model
+from once.operate.story import Event, Message
+from once.operate.way import Way
+from once.run.report import Outcome
+
+_LEFT, _RIGHT = 4.0, 95.0
+_APART, _LEVELS = 7.0, 3  # percent of the axis that a label takes, and lines for labels
+# What of the states an operator wants to see at what time.
+_STEPS = {
+    "OpenBatch": "taken",
+    "ClaimKey": "claimed",
+    "ReadClaim": "refused",
+    "RunAction": "calls",
+    "ParkEvent": "parks",
+}
+_ENDS = {
+    Outcome.PROCESSED: "done",
+    Outcome.DUPLICATE: "copy",
+    Outcome.STALE: "stale",
+    Outcome.PARKED: "parked",
+    Outcome.RETRY: "waits",
+}
+
+
+class Mark(Model):
+    at_ms: int
+    label: str
+    title: str
+    kind: str
+    x: float = 0
+    level: int = 0
+    until_ms: int | None = None
+    until_x: float | None = None
+    delivery: int | None = None
+
+
+class Lane(Model):
+    message_id: str
+    event: str
+    is_other: bool
+    outcome: Outcome
+    text: str
+    marks: list[Mark]
+
+
+class Tick(Model):
+    x: float
+    level: int = 0
+    label: str
+    title: str
+
+
+class Axis(Model):
+    ticks: list[Tick]
+    lanes: list[Lane]
+
+
+def axis(
+    event: Event, others: Iterable[Event], way: Way | None, calls: Sequence[Call], now_ms: int
+) -> Axis:
+    """`way` details the lane of its message, and `calls` are what the destination says it got."""
+    lanes = []
+    for one in (event, *others):
+        for message in one.messages:
+            marks = _marks(message, now_ms)
+            if way is not None and way.message_id == message.message_id:
+                marks += _steps(way, bool(calls))
+            if message.deliveries and message.deliveries[-1].calls and one is event:
+                marks += _calls(calls)
+            if message.occurred_at_ms and message.outcome is not Outcome.DUPLICATE:
+                marks.append(_mark(message.occurred_at_ms, "happened", "happened", "happened"))
+            lanes.append(
+                Lane(
+                    message_id=message.message_id,
+                    event=one.text,
+                    is_other=one is not event,
+                    outcome=message.outcome,
+                    text=message.text,
+                    marks=sorted(marks, key=lambda mark: mark.at_ms),
+                )
+            )
+    return Axis(ticks=_placed(lanes), lanes=lanes)
+
+
+def _marks(message: Message, now_ms: int) -> list[Mark]:
+    """What is recorded of it; equal hand-backs that follow each other are one mark."""
+
+    def kind(pair: tuple[int, Delivery]) -> tuple[object, ...]:
+        number, one = pair
+        return (one.reason, one.status) if one.outcome is Outcome.RETRY else (number,)
+
+    found = []
+    for _, group in groupby(enumerate(message.deliveries), key=kind):
+        together = list(group)
+        (first, begun), (last, newest) = together[0], together[-1]
+        mark = _mark(begun.at_ms, _ENDS[begun.outcome], begun.why, str(begun.outcome).lower())
+        mark.delivery = last
+        if begun.outcome is Outcome.RETRY:
+            mark.label = f"waits {len(together)} times" if len(together) > 1 else "waits"
+            following = message.deliveries[last + 1 :]
+            mark.until_ms = following[0].at_ms if following else newest.returns_at_ms
+            if mark.until_ms and not following and mark.until_ms > now_ms:
+                mark.title += f"; back at {words.clock(mark.until_ms)[:8]} UTC"
+        elif first > 0 and message.deliveries[0].outcome is not Outcome.RETRY:
+            mark.label = "again"
+        found.append(mark)
+    return found
+
+
+def _steps(way: Way, called: bool) -> list[Mark]:
+    """When the execution log says that it got somewhere."""
+    found = []
+    for step, following in pairwise([*way.steps, None]):
+        if step is None or not step.at_ms or step.state not in _STEPS:
+            continue
+        refused = step.state == "ClaimKey" and following and following.state == "ReadClaim"
+        if not refused and not (called and step.state == "RunAction"):
+            found.append(_mark(step.at_ms, _STEPS[step.state], step.state, "step"))
+    return found
+
+
+def _calls(calls: Sequence[Call]) -> list[Mark]:
+    return [
+        _mark(
+            call.at_ms,
+            "hung up" if call.status is None else str(call.status),
+            f"attempt {number}: "
+            + ("no answer" if call.status is None else f"HTTP {call.status}")
+            + (", acted" if call.acted else ""),
+            "call good" if call.acted else "call bad",
+        )
+        for number, call in enumerate(calls, 1)
+    ]
+
+
+def _mark(at_ms: int, label: str, title: str, kind: str) -> Mark:
+    return Mark(at_ms=at_ms, label=label, title=f"{words.moment(at_ms)}: {title}", kind=kind)
+
+
+def _placed(lanes: Sequence[Lane]) -> list[Tick]:
+    """Gives each mark its place, and answers the ticks of the axis."""
+    marks = [mark for lane in lanes for mark in lane.marks]
+    ends = (mark.until_ms for mark in marks if mark.until_ms)
+    moments = sorted({*(mark.at_ms for mark in marks), *ends})
+    gaps = [later - at for at, later in pairwise(moments)]
+    widths = [1 + math.log10(1 + gap / 20) / 2 for gap in gaps]
+    scale = (_RIGHT - _LEFT) / max(sum(widths), 1e-9)
+    places = {}
+    at = _LEFT
+    for moment, width in zip(moments, [*widths, 0.0], strict=False):
+        places[moment] = round(at, 2)
+        at += width * scale
+    for mark in marks:
+        mark.x = places[mark.at_ms]
+        mark.until_x = places[mark.until_ms] if mark.until_ms else None
+    for lane in lanes:
+        _staggered(lane.marks)
+    ticks = [
+        Tick(
+            x=places[moment],
+            label=f"+{_length(moment - moments[number - 1])}" if number else words.clock(moment),
+            title=words.moment(moment),
+        )
+        for number, moment in enumerate(moments)
+    ]
+    _staggered(ticks)
+    return ticks
+
+
+def _staggered(labelled: Sequence[Mark] | Sequence[Tick]) -> None:
+    """Labels that would run into each other stand on lines of their own."""
+    ends = [-_APART] * _LEVELS
+    for one in labelled:
+        free = (level for level in range(_LEVELS) if one.x - ends[level] >= _APART)
+        one.level = next(free, _LEVELS - 1)
+        ends[one.level] = one.x
+
+
+def _length(milliseconds: int) -> str:
+    if milliseconds < 1_000:
+        return f"{milliseconds} ms"
+    if milliseconds < 10_000:
+        return f"{milliseconds / 1000:.1f} s"
+    return words.age(milliseconds)

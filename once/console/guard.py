@@ -1,0 +1,81 @@
+"""Who may ask: only the browser that was given the token, on this machine, from our own page."""
+
+import secrets
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_STRANGER = "Open this with the address that `once console` printed: it holds this start's token.\n"
+
+
+class Guard:
+    """Each console has a token and a port of its own; a cookie carries the token after the start.
+
+    A name that leads to 127.0.0.1 fails at Host, a page of another origin at Origin and at the
+    cookie's SameSite, and whoever else is on this machine at the token.
+    """
+
+    def __init__(self, app: ASGIApp, port: int, token: str) -> None:
+        self._app = app
+        self._token = token
+        self._cookie = f"once_console_{port}"
+        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        refused = self._refusal(Request(scope)) if scope["type"] == "http" else None
+        await (refused or self._app)(scope, receive, send_with_headers)
+
+    def _refusal(self, request: Request) -> Response | None:
+        headers = request.headers
+        host = headers.get("host", "")
+        if host not in self._hosts:
+            return PlainTextResponse("This console answers on 127.0.0.1 alone.\n", 421)
+        if request.method not in ("GET", "HEAD") and headers.get("origin") != f"http://{host}":
+            return PlainTextResponse("Only the console's own page may act.\n", 403)
+        if headers.get("origin", f"http://{host}") != f"http://{host}":
+            return PlainTextResponse("Only the console's own page may ask.\n", 403)
+        given = request.query_params.get("token")
+        if given is not None and self._is_ours(given):
+            return self._welcome(request)
+        if not self._is_ours(self._carried(headers)):
+            return PlainTextResponse(_STRANGER, 401)
+        return None
+
+    def _welcome(self, request: Request) -> Response:
+        """To the same page without the token, which stays out of the history that way."""
+        answer = RedirectResponse(str(request.url.remove_query_params("token")), 303)
+        answer.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
+        return answer
+
+    def _carried(self, headers: Headers) -> str:
+        bearer = headers.get("authorization", "")
+        if bearer.startswith("Bearer "):
+            return bearer.removeprefix("Bearer ")
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+        except CookieError:
+            return ""
+        return cookie.value if cookie else ""
+
+    def _is_ours(self, token: str) -> bool:
+        return secrets.compare_digest(token.encode(), self._token.encode())

@@ -1,0 +1,107 @@
+"""A row of the table: one event with all its messages, as `once explain` would say it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from once.operate.model import Model
+from once.operate.story import Event, Message
+from once.run.report import Outcome
+
+_MARKS = {
+    Outcome.PROCESSED: "✓",
+    Outcome.DUPLICATE: "=",
+    Outcome.STALE: "<",
+    Outcome.PARKED: "!",
+    Outcome.RETRY: "…",
+}
+SHOWN = 500
+
+
+class Row(Model):
+    id: str
+    at_ms: int
+    key: str | None
+    subject_type: str
+    subject: str
+    family: str
+    text: str
+    outcome: Outcome | None
+    why: str
+    copies: str
+    reasons: list[str]
+    outcomes: list[Outcome]
+    ids: list[str]
+    marks: str
+    messages: int
+    calls: int
+
+
+class Filter(Model):
+    outcome: str = ""
+    reason: str = ""
+    family: str = ""
+    id: str = ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> "Filter":
+        return cls.model_validate({k: given.get(k, "").strip() for k in cls.model_fields})
+
+    def takes(self, row: Row) -> bool:
+        return (
+            (not self.outcome or self.outcome in row.outcomes)
+            and (not self.reason or self.reason in row.reasons)
+            and (not self.family or self.family == row.family)
+            and (not self.id or self.id in row.ids or any(self.id in one for one in row.ids))
+        )
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        return {name: value for name, value in self.model_dump().items() if value}
+
+
+def row(event: Event) -> Row:
+    """Of one event that `tell` told."""
+    _, kind, subject, *rest = (event.key or "///").split("/")
+    messages = event.messages
+    outcomes = [event.outcome] if event.outcome else []
+    outcomes += [message.outcome for message in messages]
+    deliveries = [one for message in messages for one in message.deliveries]
+    return Row(
+        id=messages[0].message_id if messages else event.key or "",
+        at_ms=max((one.at_ms for one in deliveries), default=event.done_at_ms or 0),
+        key=event.key,
+        subject_type=kind,
+        subject=subject,
+        family=rest[1] if len(rest) > 1 else "",
+        text=event.text,
+        outcome=event.outcome,
+        why=event.verdict,
+        copies=copies(event),
+        reasons=sorted({one.reason for one in deliveries if one.reason}),
+        outcomes=sorted(set(outcomes)),
+        ids=_ids(event),
+        marks="".join(_MARKS[message.outcome] for message in messages),
+        messages=len(messages),
+        calls=sum(one.calls for one in deliveries),
+    )
+
+
+def copies(event: Event) -> str:
+    """Of the messages that did not act by themselves: how many, and why."""
+    told: dict[str, int] = {}
+    for message in event.messages:
+        if message.outcome is Outcome.DUPLICATE:
+            told[_phrase(message)] = told.get(_phrase(message), 0) + 1
+    counted = (f"{n} skipped: {why}" if n > 1 else f"skipped: {why}" for why, n in told.items())
+    return " · ".join(counted)
+
+
+def _phrase(message: Message) -> str:
+    """Without when it was decided: that tells copies of one kind apart for nothing."""
+    return message.text.partition("; decided")[0].partition("; delivered")[0]
+
+
+def _ids(event: Event) -> list[str]:
+    found: Iterable[str | None] = [event.key, *(event.key or "").split("/")[2:3]]
+    of_messages = ((one.message_id, one.envelope_id) for one in event.messages)
+    return list(dict.fromkeys(i for i in [*found, *(j for ids in of_messages for j in ids)] if i))

@@ -1,0 +1,157 @@
+// Keeps the table and the strip up to date, and makes the page quick to use by keyboard.
+
+const MOST = 500;
+const table = document.querySelector("[data-stream]");
+
+function element(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html; // rendered and escaped by the server; the page's policy runs no script in it
+  return template.content.firstElementChild;
+}
+
+function live() {
+  const body = document.getElementById("rows");
+  const strip = document.getElementById("strip");
+  const said = document.getElementById("live");
+  const pause = document.getElementById("pause");
+  const waiting = [];
+  let source;
+
+  function put([id, html, onTop]) {
+    const row = element(html);
+    const before = document.getElementById(`row-${id}`);
+    if (before && !onTop) {
+      before.replaceWith(row);
+      return;
+    }
+    if (before?.innerHTML === row.innerHTML) return;
+    const focused = before?.contains(document.activeElement);
+    before?.remove();
+    row.classList.add("fresh");
+    body.prepend(row);
+    if (focused) row.querySelector("a")?.focus({ preventScroll: true });
+  }
+
+  // One message a frame, so that no task keeps the page from answering.
+  function draw() {
+    if (waiting.length && pause.ariaPressed !== "true") {
+      for (const row of waiting.shift()) put(row);
+      while (body.rows.length > MOST) body.lastElementChild.remove();
+    }
+    if (waiting.length && pause.ariaPressed !== "true") requestAnimationFrame(draw);
+    else if (waiting.length) said.textContent = `paused, ${count()} changed`;
+  }
+
+  const count = () => waiting.reduce((sum, rows) => sum + rows.length, 0);
+
+  function open() {
+    source = new EventSource(table.dataset.stream);
+    source.onopen = () => (said.textContent = "live");
+    source.onerror = () => (said.textContent = "not connected; trying again");
+    source.addEventListener("rows", (event) => {
+      const rows = JSON.parse(event.data);
+      for (let at = 0; at < rows.length; at += 25) waiting.push(rows.slice(at, at + 25));
+      requestAnimationFrame(draw);
+    });
+    source.addEventListener("gone", (event) => {
+      for (const id of JSON.parse(event.data)) document.getElementById(`row-${id}`)?.remove();
+    });
+    source.addEventListener("strip", (event) => {
+      strip.innerHTML = JSON.parse(event.data);
+      clocks();
+    });
+  }
+
+  pause.addEventListener("click", () => {
+    const paused = pause.ariaPressed !== "true";
+    pause.ariaPressed = paused;
+    pause.textContent = paused ? "Go on" : "Pause";
+    said.textContent = paused ? "paused" : "live";
+    requestAnimationFrame(draw);
+  });
+  // A page that nobody sees asks for nothing.
+  document.addEventListener("visibilitychange", () => {
+    source.close();
+    if (!document.hidden) open();
+  });
+  open();
+}
+
+function length(seconds) {
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 172800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86400)} d`;
+}
+
+function clocks() {
+  const now = Date.now();
+  for (const one of document.querySelectorAll("[data-ago]"))
+    one.textContent = `${length(Math.max(0, Math.round((now - one.dataset.ago) / 1000)))} ago`;
+  for (const one of document.querySelectorAll("[data-until]"))
+    one.textContent = `for ${length(Math.max(0, Math.ceil((one.dataset.until - now) / 1000)))}`;
+}
+
+function rows(step) {
+  const links = [...document.querySelectorAll("td.what a")];
+  const at = links.indexOf(document.activeElement);
+  links[Math.max(0, Math.min(links.length - 1, at + step))]?.focus();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.matches("input, textarea, select")) return;
+  const keys = {
+    "/": () => document.getElementById("search").focus(),
+    j: () => rows(1),
+    k: () => rows(-1),
+    p: () => document.getElementById("pause")?.click(),
+  };
+  if (!keys[event.key]) return;
+  event.preventDefault();
+  keys[event.key]();
+});
+
+document.addEventListener("click", async (event) => {
+  const copy = event.target.closest("[data-copy]");
+  if (copy) {
+    await navigator.clipboard.writeText(copy.dataset.copy);
+    copy.textContent = "Copied";
+    return;
+  }
+  const into = event.target.closest("[data-into]");
+  if (!into || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  const line = into.closest("li");
+  const shown = line.querySelector(".content");
+  if (shown) return shown.remove();
+  const page = await (await fetch(into.href)).text();
+  const content = new DOMParser().parseFromString(page, "text/html").getElementById("content");
+  if (!content) return location.assign(into.href);
+  content.removeAttribute("id");
+  content.classList.add("content");
+  line.append(content);
+});
+
+for (const form of document.querySelectorAll("form[data-auto]")) {
+  form.querySelector("button").hidden = true;
+  for (const select of form.querySelectorAll("select")) {
+    select.addEventListener("change", () => form.requestSubmit());
+  }
+}
+
+const text = document.querySelector("[data-look]");
+if (text) {
+  let later;
+  text.addEventListener("input", () => {
+    clearTimeout(later);
+    later = setTimeout(async () => {
+      const body = new URLSearchParams({ text: text.value });
+      const answer = await fetch(text.dataset.look, { method: "POST", body });
+      document.getElementById("looked").innerHTML = await answer.text();
+    }, 150);
+  });
+}
+
+if (table) live();
+clocks();
+setInterval(clocks, 1000);
