@@ -1,7 +1,7 @@
 """What each kind of deployment would send to CloudFormation, and what is refused before that.
 
 The embedded AWS takes almost any template. Here it is translated with real sets of parameters, and
-judged by cfn-lint and by what AWS's documentation says and no linter looks at.
+judged by cfn-lint; tests/aws judges the same sets by what AWS says and no linter looks at.
 """
 
 import json
@@ -100,38 +100,6 @@ def test_a_stack_may_have_a_name_of_57_characters() -> None:
     assert "57 characters" in (ROOT / "samconfig.toml").read_text()
 
 
-@each_deployment
-def test_the_environment_of_every_function_is_text(deployed: Translated) -> None:
-    """CloudFormation would make text of a number; the embedded AWS does not, and Lambda refuses."""
-    for name, function in deployed.of_type("AWS::Lambda::Function").items():
-        for variable, value in function.get("Environment", {}).get("Variables", {}).items():
-            assert isinstance(value, str | dict), (name, variable)
-
-
-# Queue policies. "Each policy must cover only a single queue (when writing a policy, don't include
-# statements that cover different queues)": AWSSimpleQueueService, "Special Information for SQS
-# Policies", API version 2011-10-01.
-
-
-@each_deployment
-def test_each_queue_has_a_policy_of_its_own_that_names_no_other(deployed: Translated) -> None:
-    covered = []
-    for policy in deployed.of_type("AWS::SQS::QueuePolicy").values():
-        (queue,) = policy["Queues"]
-        covered.append(queue["Ref"])
-        for statement in policy["PolicyDocument"]["Statement"]:
-            assert statement["Resource"] == {"Fn::GetAtt": [queue["Ref"], "Arn"]}
-    assert sorted(covered) == sorted(deployed.of_type("AWS::SQS::Queue"))
-
-
-@each_deployment
-def test_the_rule_is_let_in_before_it_is_there(deployed: Translated) -> None:
-    """Until it may send, what it matches is lost: EventBridge does not retry what is forbidden."""
-    policies = deployed.of_type("AWS::SQS::QueuePolicy")
-    needed = {n for n, policy in policies.items() if policy["Queues"][0]["Ref"] in RULES_QUEUES}
-    assert set(deployed.resources["EventRule"]["DependsOn"]) == needed
-
-
 # The rule and its bus.
 
 
@@ -202,15 +170,6 @@ def test_between_a_bus_of_the_stack_and_another_the_rule_changes_its_name(
     renamed = ("EventSourceName" in SETS[before]) != ("EventSourceName" in SETS[after])
     names = [DEPLOYMENTS[n].resources["EventRule"]["Properties"]["Name"] for n in (before, after)]
     assert (names[0] != names[1]) == renamed
-
-
-@each_deployment
-def test_the_alarm_on_lost_events_watches_the_rule_that_is_deployed(deployed: Translated) -> None:
-    dimensions = deployed.resources["RuleLosesEventsAlarm"]["Properties"]["Dimensions"]
-    watched = {dimension["Name"]: dimension["Value"] for dimension in dimensions}
-    rule = deployed.resources["EventRule"]["Properties"]
-    assert watched.pop("RuleName") == rule["Name"]
-    assert watched.get("EventBusName", "default") == rule["EventBusName"]
 
 
 def test_the_longest_topics_fit_into_a_rule_as_often_as_the_description_says() -> None:

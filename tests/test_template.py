@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pacing.returns import LONGEST_SECONDS
 from pacing.times import DAY_MS, LONGEST_WAIT_MS
 
 from proof.definition.asl import ROOT, SUBSTITUTIONS, definition, states
@@ -30,7 +29,6 @@ def test_each_limit_ends_before_the_next_begins(timing: str) -> None:
 def test_production_limits_are_those_written_into_the_state_machine() -> None:
     seconds = TIMING["production"]
     assert definition()["TimeoutSeconds"] == seconds["Machine"]
-    assert seconds["Enrichment"] + seconds["Machine"] < 300, "a pipe gives up after five minutes"
 
 
 def longest_seconds(name: str) -> float:
@@ -58,11 +56,6 @@ def test_after_the_deadline_there_is_room_for_a_call_its_mark_handing_back_and_t
     assert 60 < needed < TIMING["production"]["Attempt"]
 
 
-def test_a_return_time_is_one_that_sqs_takes_however_late_in_the_lease_it_is_set() -> None:
-    """12 hours from the receive: AWSSimpleQueueService, "Amazon SQS visibility timeout"."""
-    assert TIMING["production"]["Lease"] + LONGEST_SECONDS <= 12 * 3_600
-
-
 def test_the_substitutions_of_the_tests_are_productions() -> None:
     seconds = TIMING["production"]
     for name in ("Attempt", "Machine", "Lease"):
@@ -72,14 +65,6 @@ def test_the_substitutions_of_the_tests_are_productions() -> None:
     assert SUBSTITUTIONS["WaitDays"] == placeholders["WaitDays"]
     for name in ("ClaimDays", "MaxTries", "MaxActionsPerMinute"):
         assert SUBSTITUTIONS[name] == str(TEMPLATE["Parameters"][name]["Default"])
-
-
-def test_the_pipe_leaves_the_visibility_timeout_alone_and_waits_for_the_answer() -> None:
-    pipe = RESOURCES["Pipe"]["Properties"]
-    assert pipe["SourceParameters"]["SqsQueueParameters"] == {"BatchSize": {"Ref": "BatchSize"}}
-    target = pipe["TargetParameters"]["StepFunctionStateMachineParameters"]
-    assert target == {"InvocationType": "REQUEST_RESPONSE"}
-    assert "FilterCriteria" not in pipe["SourceParameters"], "a filter deletes what it refuses"
 
 
 def test_only_log_delivery_may_touch_any_resource() -> None:

@@ -7,7 +7,7 @@ BROKEN, deployments that the check must refuse, each as an edit of ours.
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -58,9 +58,11 @@ class Check:
     findings: Callable[[Deployed], Iterator[str]]
     broken: Mapping[str, Edit]
 
-    @property
-    def service(self) -> str:
-        return self.name.partition("_")[0]
+
+def index(checks: Sequence[Check]) -> str:
+    """The list of all checks, as it stands in README.md."""
+    rows = [f"| [{one.name}](checks/{one.name}.py) | {one.rule} |" for one in checks]
+    return "\n".join(["| check | rule |", "|---|---|", *rows])
 
 
 def every() -> list[Check]:

@@ -31,7 +31,6 @@ def test_every_expression_parses() -> None:
             "characters",
         ),
         (lambda text: text.replace("QueryLanguage: JSONata", "QueryLanguage: JSONata "), "blanks"),
-        (lambda text: text + "\nA: &x 1\nB: *x\n", "anchor"),
     ],
 )
 def test_a_text_that_nobody_can_read_is_found(broken: Callable[[str], str], said: str) -> None:

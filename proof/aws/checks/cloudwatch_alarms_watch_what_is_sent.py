@@ -61,11 +61,16 @@ def _metrics(alarm: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _on_its_bus(deployed: Deployed, name: str, dimensions: Mapping[str, Any]) -> Iterator[str]:
-    for rule in deployed.of_type("AWS::Events::Rule").values():
-        if rule["Name"] == dimensions["RuleName"]:
-            bus = rule["EventBusName"]
-            if dimensions.get("EventBusName", "default") != bus:
-                yield f"{name} looks at another bus than {bus}"
+    rules = [
+        rule
+        for rule in deployed.of_type("AWS::Events::Rule").values()
+        if rule["Name"] == dimensions["RuleName"]
+    ]
+    if not rules:
+        yield f"{name} looks at {dimensions['RuleName']}, which is no rule of the stack"
+    for rule in rules:
+        if dimensions.get("EventBusName", "default") != rule["EventBusName"]:
+            yield f"{name} looks at another bus than {rule['EventBusName']}"
 
 
 def _another_spelling(deployed: Deployed) -> None:
@@ -76,6 +81,10 @@ def _another_spelling(deployed: Deployed) -> None:
 def _no_bus(deployed: Deployed) -> None:
     dimensions = deployed.properties("RuleLosesEventsAlarm")["Dimensions"]
     dimensions[:] = [each for each in dimensions if each["Name"] != "EventBusName"]
+
+
+def _another_rule(deployed: Deployed) -> None:
+    deployed.properties("EventRule")["Name"] = "once-events-2"
 
 
 def _one_more(deployed: Deployed) -> None:
@@ -91,6 +100,7 @@ def _no_longer_written(deployed: Deployed) -> None:
 BROKEN = {
     "a name with other capitals": _another_spelling,
     "a rule on a bus that is not named": _no_bus,
+    "a rule of another name": _another_rule,
     "a dimension that is not written": _one_more,
     "a metric that the machine writes no more": _no_longer_written,
 }

@@ -31,12 +31,12 @@ _ALARMS = "cloudwatch.amazonaws.com"
 
 
 def findings(deployed: Deployed) -> Iterator[str]:
-    told = {
+    topics = {
         action["Ref"]
         for alarm in deployed.of_type("AWS::CloudWatch::Alarm").values()
         for action in alarm["AlarmActions"]
     }
-    for name in sorted(told):
+    for name in sorted(topics):
         if str(deployed.properties(name).get("KmsMasterKeyId", "")).endswith("alias/aws/sns"):
             yield f"{name} is encrypted with alias/aws/sns, which CloudWatch may not use"
         policies = [
