@@ -4,7 +4,6 @@ import re
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 from once.errors import OnceError
 from once.operate.stack import Stack
@@ -31,21 +30,33 @@ def insights(
     stack: Stack, group: str, since_ms: int, *patterns: str, until_ms: int | None = None
 ) -> list[tuple[int, str]]:
     """Lines of a log group that match all, with when they were logged, oldest first."""
-    logs = stack.client("logs")
     filters = [f"filter @message like /{pattern.replace('/', '[/]')}/" for pattern in patterns]
-    query = logs.start_query(
+    query = " | ".join(
+        ["fields @timestamp, @message", *filters, "sort @timestamp desc", f"limit {MOST}"]
+    )
+    found = rows(stack, group, query, since_ms, until_ms)
+    return [(epoch_ms(row["@timestamp"]), row["@message"]) for row in reversed(found)]
+
+
+def rows(
+    stack: Stack, group: str, query: str, since_ms: int, until_ms: int | None = None
+) -> list[dict[str, str]]:
+    """What Logs Insights answers, by the names of the fields."""
+    logs = stack.client("logs")
+    query_id = logs.start_query(
         logGroupName=group,
         startTime=since_ms // 1000,
         endTime=(until_ms or now_ms()) // 1000 + 1,
-        queryString=" | ".join(
-            ["fields @timestamp, @message", *filters, "sort @timestamp desc", f"limit {MOST}"]
-        ),
+        queryString=query,
     )["queryId"]
-    while (answer := logs.get_query_results(queryId=query))["status"] in ("Scheduled", "Running"):
+    while (answer := logs.get_query_results(queryId=query_id))["status"] in (
+        "Scheduled",
+        "Running",
+    ):
         time.sleep(_POLL_SECONDS)
     if answer["status"] != "Complete":
         raise OnceError(f"The search of {group} ended as {answer['status']}: look at fewer days.")
-    return [_line(row) for row in reversed(answer["results"])]
+    return [{cell["field"]: cell["value"] for cell in row} for row in answer["results"]]
 
 
 def recent(stack: Stack, pattern: str, since_ms: int, most: int = MOST) -> Iterator[OutcomeRecord]:
@@ -64,7 +75,6 @@ def recent(stack: Stack, pattern: str, since_ms: int, most: int = MOST) -> Itera
                 yield record
 
 
-def _line(row: list[dict[str, Any]]) -> tuple[int, str]:
-    fields = {cell["field"]: cell["value"] for cell in row}
-    at = datetime.fromisoformat(fields["@timestamp"]).replace(tzinfo=UTC)
-    return round(at.timestamp() * 1000), fields["@message"]
+def epoch_ms(timestamp: str) -> int:
+    """Epoch milliseconds of a time as Logs Insights writes it."""
+    return round(datetime.fromisoformat(timestamp).replace(tzinfo=UTC).timestamp() * 1000)

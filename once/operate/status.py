@@ -12,8 +12,9 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Column, Table
 
-from once.operate import log, pace, waiting
+from once.operate import arrivals, log, pace, waiting
 from once.operate import phrases as words
+from once.operate.arrivals import Arrivals
 from once.operate.command import ATTENTION, Operation, command
 from once.operate.model import Model
 from once.operate.pace import Breaker, Limit, State
@@ -56,6 +57,9 @@ class Status(Model):
     last_arrival_ms: int | None = Field(
         description="Null where nothing arrived for a day; on an embedded stack, for an hour, and "
         "there it is when the newest message was first recorded."
+    )
+    arrivals: list[Arrivals] = Field(
+        description="By source and family, settled in the last day; on an embedded stack, hour."
     )
     outcomes: dict[Outcome, int] = Field(
         description="Messages that were settled in the last hour; what waits is in `waiting`."
@@ -121,6 +125,7 @@ def of(stack: Stack, now_ms: int) -> Status:
     found = Status(
         queues=queues,
         last_arrival_ms=counted.last_arrival_ms,
+        arrivals=arrivals.read(stack, now_ms),
         outcomes=counted.outcomes,
         hidden=sum(waiting.returns_at_ms(one) > now_ms for one in waits),
         waiting=waiting.by_reason(waits, breaker),
@@ -331,7 +336,9 @@ def _view(found: Status, now_ms: int) -> Iterator[RenderableType]:
     if found.last_arrival_ms is None:
         yield f"no event arrived in the last {'hour' if found.embedded else 'day'}"
     else:
-        yield f"the last event {arrived} {words.age(now_ms - found.last_arrival_ms)} ago"
+        yield f"the last event arrived {words.age(now_ms - found.last_arrival_ms)} ago"
+    for line in arrivals.lines(found.arrivals, now_ms):
+        yield escape(line)
     yield f"pipe {found.pipe}, state machine {found.machine}"
     if not found.findings:
         yield "[green]Nothing is stuck.[/]"

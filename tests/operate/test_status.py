@@ -48,6 +48,9 @@ def test_the_last_hour_is_counted(operated: Embedded) -> None:
     after = status()["outcomes"]
     assert after["PROCESSED"] == before["PROCESSED"] + 1
     assert after["DUPLICATE"] == before["DUPLICATE"] + 1
+    newest = status()["arrivals"][0]
+    assert (newest["source"], newest["family"]) == ("tests", "conversation.customer.start")
+    assert "source tests: the last one" in once("status").out
 
 
 def test_what_is_parked_is_counted_and_the_command_named(operated: Embedded) -> None:
