@@ -80,6 +80,7 @@ class GenesysServer:
         self.keys: dict[str, KeyRecord] = {}
         self.tokens_issued = 0
         self.always: Reply | None = None
+        self.integrations: list[dict[str, Any]] = []
         self._on_received = on_received
         self._tokens: dict[str, _Token] = {}
         self._recent: deque[float] = deque()
@@ -194,9 +195,8 @@ class GenesysServer:
             if not signature_holds(self.signing_secret, entry.headers, entry.raw):
                 return Reply(401)
             return None
-        scheme, _, value = entry.headers.get("authorization", "").partition(" ")
-        token = self._tokens.get(value) if scheme == "Bearer" else None
-        if token is None or token.ends_at <= time.time() or token.calls_left == 0:
+        token = self._token(entry.headers.get("authorization", ""))
+        if token is None:
             return Reply(401, error_body(401))
         if token.calls_left is not None:
             token.calls_left -= 1
@@ -204,6 +204,31 @@ class GenesysServer:
             body = error_body(429, ("actions.concurrent.executions.max", self.script.concurrent))
             return Reply(429, body, headers={"Retry-After": "1"})
         return self._over_the_minute()
+
+    def _token(self, authorization: str) -> _Token | None:
+        """The one that this header names, if it may still be used."""
+        scheme, _, value = authorization.partition(" ")
+        token = self._tokens.get(value) if scheme == "Bearer" else None
+        if token is None or token.ends_at <= time.time() or token.calls_left == 0:
+            return None
+        return token
+
+    def viewed(self, path: str, authorization: str) -> Reply:
+        """The integrations of the organisation, one a page, and the configuration of each."""
+        parts = urlsplit(path)
+        if not parts.path.startswith("/api/v2/integrations"):
+            return Reply(404, error_body(404))
+        if self._token(authorization) is None:
+            return Reply(401, error_body(401))
+        if parts.path == "/api/v2/integrations":
+            number = int(parse_qs(parts.query)["pageNumber"][0])
+            page = self.integrations[number - 1 : number]
+            shown = [{k: v for k, v in one.items() if k != "config"} for one in page]
+            return Reply(200, {"entities": shown, "pageCount": len(self.integrations)})
+        for one in self.integrations:
+            if parts.path == f"/api/v2/integrations/{one['id']}/config/current":
+                return Reply(200, one["config"])
+        return Reply(404, error_body(404))
 
     def _over_the_minute(self) -> Reply | None:
         allowed, now = self.script.per_minute, time.time()
@@ -301,9 +326,10 @@ class _Handler(BaseHTTPRequestHandler):
         owner.answered(entry)
 
     def do_GET(self) -> None:
-        """What was received so far, for `once received`."""
+        """What was received so far, for `once received`; and what an OAuth client may view."""
+        owner = self.server.owner
         if self.path != RECEIVED:
-            self._send(Reply(404, error_body(404)))
+            self._send(owner.viewed(self.path, self.headers.get("Authorization", "")))
             return
         self._send(Reply(200, [_noted(entry) for entry in list(self.server.owner.log)]))
 

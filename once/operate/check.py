@@ -1,5 +1,6 @@
 """`once check`: sends canaries through a deployed stack and says whether every edge works."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -7,11 +8,12 @@ import typer
 from rich.markup import escape
 
 from once.errors import OnceError
-from once.operate import log, pace
+from once.operate import integration, log, pace, way_in
 from once.operate import phrases as words
 from once.operate.bulk import work_through
 from once.operate.canaries import Canaries, Canary
 from once.operate.command import ATTENTION, Operation, Yes, command
+from once.operate.edge import Edge
 from once.operate.model import Model
 from once.operate.queues import Reading
 from once.operate.stack import Stack
@@ -26,12 +28,7 @@ _PARKING = "ParkingQueueUrl"
 _PATIENCE_SECONDS = 120
 _RETURN_SECONDS = 120
 _GRACE_SECONDS = 5
-
-
-class Edge(Model):
-    edge: str
-    works: bool | None
-    said: str
+_UNRECORDED = "docs/runbook.md#outcomes-unrecorded"
 
 
 class Check(Model):
@@ -60,13 +57,13 @@ def check(at: Operation, yes: Yes = False) -> None:
 
 
 def of(stack: Stack, hidden_seconds: int, step: Callable[[str], None]) -> Check:
-    rule = _rule(stack)
+    before = [*_way_in(stack)]
     canaries = Canaries.hatch(fails_for_ms=hidden_seconds * 900)
     try:
         records = _fly(stack, canaries, hidden_seconds, step)
     finally:  # also where somebody does not wait for the end
         parked = _clear_parked(stack, canaries)
-    return Check(run=canaries.run, edges=[*_edges(canaries, records, parked), rule])
+    return Check(run=canaries.run, edges=[*_edges(canaries, records, parked), *before])
 
 
 def _fly(
@@ -170,7 +167,7 @@ def _edges(canaries: Canaries, records: Records, parked: int) -> Iterator[Edge]:
     def ends(canary: Canary, number: int, outcome: Outcome, reason: str) -> tuple[bool, str]:
         record = settled(canary.message_ids[number], records)
         if record is None:
-            return False, "no outcome was recorded in time"
+            return False, f"no outcome was recorded in time: {_UNRECORDED}"
         said = f"{record.outcome}, {record.reason}"
         return (record.outcome, record.reason) == (outcome, reason), said
 
@@ -211,18 +208,9 @@ def _hand_back(canaries: Canaries, records: Records) -> Iterator[Edge]:
     yield Edge(edge="batchItemFailures", works=works, said=said)
 
 
-def _rule(stack: Stack) -> Edge:
-    """Only Genesys can send by it, so it is looked at and not tried."""
-    events = stack.client("events")
-    where = {"EventBusName": stack.outputs["EventBusName"]}
-    name = stack.outputs["EventRuleName"]
-    state = events.describe_rule(Name=name, **where)["State"]
-    targets = events.list_targets_by_rule(Rule=name, **where)["Targets"]
-    queue = stack.outputs["EventQueueUrl"].rpartition("/")[2]
-    ours = any(target["Arn"].rpartition(":")[2] == queue for target in targets)
-    said = f"{state}, {'to our queue' if ours else 'not to our queue'}; only Genesys can try it"
-    works = None if state == "ENABLED" and ours else False
-    return Edge(edge="rule", works=works, said=said)
+def _way_in(stack: Stack) -> Iterator[Edge]:
+    yield from way_in.edges(stack)
+    yield from integration.edges(stack, os.environ)
 
 
 def _view(result: Check) -> Iterator[str]:

@@ -28,7 +28,12 @@ OPERATE: dict[str, tuple[str, ...]] = {
     "overflow": ("s3:GetObject",),
     "pipe": ("pipes:StartPipe",),
     "rule": ("events:DescribeRule", "events:ListTargetsByRule"),
+    "source": ("events:DescribeEventSource",),
+    # Where the rule listens on another bus: what passes events on to it.
+    "any rule": ("events:ListTargetsByRule",),
+    "*": ("events:ListEventSources", "events:ListRules"),
 }
+_PARTNER = "aws.partner/genesys.com"
 _KEY_USE = {"read": ("kms:Decrypt",), "operate": ("kms:Decrypt", "kms:GenerateDataKey")}
 
 
@@ -106,5 +111,7 @@ def _places(stack: Stack) -> dict[str, list[str]]:
         "machine": [stack.outputs["StateMachineArn"]],
         "overflow": [arn("s3", f"{stack.outputs['OverflowBucketName']}/*", ":")],
         "rule": [arn("events", f"rule/{rule}" if bus == "default" else f"rule/{bus}/{rule}")],
+        "source": [f"arn:{partition}:events:{stack.region}::event-source/{_PARTNER}*"],
+        "any rule": [arn("events", f"rule/{_PARTNER}*")],
         "*": ["*"],
     }

@@ -37,6 +37,7 @@ def test_a_stack_that_works_is_said_to_work_and_no_destination_heard_of_it(
         "an action that fails is tried again later": True,
         BATCH_REPORT: True,
         "rule": None,
+        "partner source": None,
     }
     assert len(operated.destination.log) == before
     assert answer.json["run"] not in once("parked", "list", "--json").out

@@ -1,0 +1,136 @@
+"""Whether Genesys Cloud sends what the rule listens to: the integration's state and its topics.
+
+It is asked with an OAuth client that may view integrations, given as the Terraform provider of
+Genesys Cloud takes it.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import urllib3
+
+from once.errors import OnceError
+from once.operate.edge import Edge
+from once.operate.stack import Stack
+from once.operate.way_in import PARTNER
+
+CLIENT_ID = "GENESYSCLOUD_OAUTHCLIENT_ID"
+CLIENT_SECRET = "GENESYSCLOUD_OAUTHCLIENT_SECRET"  # noqa: S105 - the name of a variable
+_SECONDS = 10.0
+_PAGE = 100
+_TYPE = "amazon-eventbridge-source"
+
+Get = Callable[[str], Any]
+
+
+def edges(stack: Stack, environment: Mapping[str, str]) -> Iterator[Edge]:
+    """None where nobody gave credentials and the stack listens to no partner source either."""
+    given = [environment.get(name, "") for name in (CLIENT_ID, CLIENT_SECRET)]
+    bus = stack.outputs["EventBusName"]
+    if all(given):
+        try:
+            get = _logged_in(stack.parameters["GenesysHost"], *given)
+            yield _judged(list(_integrations(get)), stack)
+        except (OnceError, urllib3.exceptions.HTTPError) as error:
+            yield _edge(None, f"Genesys Cloud could not be asked: {error}")
+    elif bus.startswith(PARTNER):
+        yield _edge(
+            None, f"not asked: set {CLIENT_ID} and {CLIENT_SECRET} of a client that may view it"
+        )
+
+
+def _edge(works: bool | None, said: str) -> Edge:
+    return Edge(edge="integration in Genesys Cloud", works=works, said=said)
+
+
+def _judged(integrations: Sequence[Mapping[str, Any]], stack: Stack) -> Edge:
+    bus = stack.outputs["EventBusName"]
+    suffix = bus.rpartition("/")[2]
+    ours = [one for one in integrations if one["properties"].get("eventSourceSuffix") == suffix]
+    if not bus.startswith(PARTNER):  # whatever is sent to this account may be passed on
+        ours = [
+            one for one in integrations if one["properties"].get("awsAccountId") == stack.account
+        ]
+    if not ours:
+        others = ", ".join(str(one["properties"].get("eventSourceSuffix")) for one in integrations)
+        return _edge(
+            False,
+            f"none sends to {suffix}; there is {others or 'none of this type'}. "
+            "Set one up: docs/runbook.md#set-up-the-genesys-side",
+        )
+    for one in ours:
+        reported = (one.get("reportedState") or {}).get("code", "unknown")
+        if reported != "ACTIVE":
+            return _edge(
+                False,
+                f"{one['name']} is {reported}, so nothing is sent. "
+                "Set it to active in Genesys Cloud: Admin, Integrations",
+            )
+        where = (one["properties"].get("awsAccountId"), one["properties"].get("awsAccountRegion"))
+        if where != (stack.account, stack.region):
+            return _edge(
+                False,
+                f"{one['name']} sends to account {where[0]} in {where[1]}, and the stack is in "
+                f"{stack.account}, {stack.region}: change it in Genesys Cloud",
+            )
+    return _topics(ours, stack.parameters["DetailTypes"])
+
+
+def _topics(ours: Sequence[Mapping[str, Any]], detail_types: str) -> Edge:
+    sent = {topic for one in ours for topic in one["properties"].get("eventFilter", [])}
+    wanted = sent if detail_types == "*" else set(detail_types.split(","))
+    if missing := sorted(wanted - sent):
+        return _edge(
+            False,
+            f"it does not send {', '.join(missing)}, for which the rule waits. Add it to the "
+            "integration's topics, or take it out of DetailTypes",
+        )
+    said = f"ACTIVE, {len(sent)} topics"
+    if ignored := sorted(sent - wanted):
+        said += f"; the rule does not take {', '.join(ignored)}"
+    return _edge(True, said)
+
+
+def _integrations(get: Get) -> Iterator[dict[str, Any]]:
+    """Those of EventBridge, with their properties."""
+    number = pages = 1
+    while number <= pages:
+        page = get(f"/api/v2/integrations?pageSize={_PAGE}&pageNumber={number}")
+        pages, number = page.get("pageCount", 1), number + 1
+        for one in page["entities"]:
+            if (one.get("integrationType") or {}).get("id") == _TYPE:
+                current = get(f"/api/v2/integrations/{one['id']}/config/current")
+                yield {**one, "properties": current.get("properties") or {}}
+
+
+def _logged_in(host: str, client_id: str, client_secret: str) -> Get:
+    """GET with a token; a host with a scheme is an imitation on this machine."""
+    login, api = (host, host) if "://" in host else (f"https://login.{host}", f"https://api.{host}")
+    pool = urllib3.PoolManager(timeout=_SECONDS, retries=2)
+    answer = pool.request(
+        "POST",
+        f"{login}/oauth/token",
+        headers={
+            **urllib3.make_headers(basic_auth=f"{client_id}:{client_secret}"),
+            "Content-Type": "application/x-www-form-urlencoded",
+        },
+        body="grant_type=client_credentials",
+    )
+    if answer.status != 200:
+        raise OnceError(
+            f"the login at {login} answered {answer.status}. Check {CLIENT_ID}, {CLIENT_SECRET} "
+            "and the parameter GenesysHost"
+        )
+    token = json.loads(answer.data)["access_token"]
+
+    def get(path: str) -> Any:
+        answer = pool.request("GET", api + path, headers={"Authorization": f"Bearer {token}"})
+        if answer.status != 200:
+            raise OnceError(
+                f"{path.partition('?')[0]} answered {answer.status}. The client needs the "
+                "permission integrations:integration:view"
+            )
+        return json.loads(answer.data)
+
+    return get
