@@ -65,6 +65,10 @@ SETS: dict[str, dict[str, str]] = {
     },
     "silence in shifts": {"QuietMinutes": "15", "OpeningHours": "7-4/18-1"},
     "never silent": {"QuietMinutes": "0"},
+    "for little money": {
+        "BatchWindowSeconds": "5",
+        "ExecutionLogClass": "INFREQUENT_ACCESS",
+    },
     "for trying things": {"Timing": "fast", "LogPayloads": "true", "PythonRuntime": "python3.11"},
 }
 DEPLOYMENTS = {name: Translated(parameters) for name, parameters in SETS.items()}
@@ -237,6 +241,35 @@ def test_a_secret_under_a_key_of_its_owners_can_be_read_and_nothing_else_under_t
     }
 
 
+# What costs less.
+
+
+def test_a_pipe_gathers_only_where_a_window_is_set() -> None:
+    """A window of 0 would still be one in the request: the pipe must not get it at all."""
+
+    def queue_parameters(name: str) -> dict[str, object]:
+        pipe = DEPLOYMENTS[name].resources["Pipe"]["Properties"]
+        found: dict[str, object] = pipe["SourceParameters"]["SqsQueueParameters"]
+        return found
+
+    assert queue_parameters("default bus").keys() == {"BatchSize"}
+    assert queue_parameters("for little money")["MaximumBatchingWindowInSeconds"] == 5
+
+
+def test_another_log_class_is_another_group_and_the_log_of_outcomes_keeps_its_own() -> None:
+    """ "After a log group is created, its log class can't be changed", and Infrequent Access has
+    neither EMF nor FilterLogEvents: AmazonCloudWatch, "Log classes"."""
+    before, after = (
+        DEPLOYMENTS[name].of_type("AWS::Logs::LogGroup")
+        for name in ("default bus", "for little money")
+    )
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {"StateMachineLogGroup"}
+    names = {one["StateMachineLogGroup"]["LogGroupName"] for one in (before, after)}
+    assert len(names) == 2
+    assert after["StateMachineLogGroup"]["LogGroupClass"] == "INFREQUENT_ACCESS"
+
+
 # What is refused at once. Rules: CloudFormation, "Rules syntax" and "Rule functions".
 
 
@@ -247,6 +280,7 @@ def test_a_secret_under_a_key_of_its_owners_can_be_read_and_nothing_else_under_t
         ({**WEBHOOK, "DestinationSecretArn": ""}, "need DestinationSecretArn"),
         ({"ActionTarget": "genesys"}, "need DestinationSecretArn"),
         ({"KmsKeyArn": KEY, "FormerKmsKeyArn": KEY}, "Give it the former key"),
+        ({"Timing": "fast", "BatchWindowSeconds": "1"}, "take Timing=production"),
     ],
 )
 def test_what_could_never_work_is_refused_with_what_to_do(

@@ -26,6 +26,25 @@ def test_each_limit_ends_before_the_next_begins(timing: str) -> None:
     assert seconds["Enrichment"] + seconds["Lease"] + slack < seconds["Visibility"]
 
 
+# With a window a poller hides what it has taken for 7 minutes, 30 seconds and the window, and
+# gathers for the window, or for 20 seconds where little comes: eventbridge, "Amazon EventBridge
+# Pipes error handling and troubleshooting", "Amazon Simple Queue Service as a source".
+PIPE_HIDES_SECONDS, GATHERS_AT_LEAST = 7 * 60 + 30, 20
+
+
+def test_a_batching_window_however_long_keeps_the_order() -> None:
+    seconds, window = TIMING["production"], TEMPLATE["Parameters"]["BatchWindowSeconds"]
+    for gathers in range(window["MinValue"] + 1, window["MaxValue"] + 1):
+        hidden = PIPE_HIDES_SECONDS + gathers - max(gathers, GATHERS_AT_LEAST)
+        assert seconds["Enrichment"] + seconds["Lease"] + 30 < hidden
+
+
+def test_with_a_window_nothing_stays_hidden_for_longer_than_the_queue_says() -> None:
+    """What status and explain say of messages without a return time of their own stays true."""
+    longest = PIPE_HIDES_SECONDS + TEMPLATE["Parameters"]["BatchWindowSeconds"]["MaxValue"]
+    assert longest <= TIMING["production"]["Visibility"]
+
+
 def test_production_limits_are_those_written_into_the_state_machine() -> None:
     seconds = TIMING["production"]
     assert definition()["TimeoutSeconds"] == seconds["Machine"]

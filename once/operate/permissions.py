@@ -104,6 +104,7 @@ def _places(stack: Stack) -> dict[str, list[str]]:
             for group in (
                 stack.outputs["OutcomeLogGroupName"],
                 f"/aws/vendedlogs/states/{stack.name}",
+                f"/aws/vendedlogs/states/{stack.name}-infrequent",
             )
             for end in ("", ":*")
         ],

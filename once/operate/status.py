@@ -336,7 +336,7 @@ def _view(found: Status, now_ms: int) -> Iterator[RenderableType]:
     if found.last_arrival_ms is None:
         yield f"no event arrived in the last {'hour' if found.embedded else 'day'}"
     else:
-        yield f"the last event arrived {words.age(now_ms - found.last_arrival_ms)} ago"
+        yield f"the last event {arrived} {words.age(now_ms - found.last_arrival_ms)} ago"
     for line in arrivals.lines(found.arrivals, now_ms):
         yield escape(line)
     yield f"pipe {found.pipe}, state machine {found.machine}"

@@ -38,6 +38,7 @@ EVERYTHING = {
     "KmsKeyArn": KEY,
     "FormerKmsKeyArn": f"{KEY[:-1]}6",
     "LogLevel": "ERROR",
+    "ExecutionLogClass": "INFREQUENT_ACCESS",
     "LogPayloads": "true",
     "LogRetentionDays": "7",
     "AlarmEmail": "on-call@example.com",
@@ -57,7 +58,8 @@ SET_ANYWAY = {
     "ActionMapping",
 }
 # The embedded AWS has no schema registry: tests/contracts/test_registry.py holds what it would get.
-NOT_EMBEDDED = {"PublishSchemas"}
+# Nor are its times those with which a batching window goes: tests/test_deployments.py has one.
+NOT_EMBEDDED = {"PublishSchemas", "BatchWindowSeconds"}
 
 
 @pytest.fixture
