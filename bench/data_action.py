@@ -11,16 +11,19 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from data_action import genesys, handler, mapping, webhook
 from data_action.bodies import Bodies
 from data_action.handler import DataAction
-from data_action.outbound import Outbound
+from data_action.outbound import Outbound, Reply
+from data_action.request import Budget
 from data_action.secret import Secret
 
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
+from once.plan.cost import function_seconds, prices
 
 RESULT = Path(__file__).parent / "results" / "data_action.json"
 PACKAGE = Path(handler.__file__).parents[1]
@@ -31,6 +34,36 @@ CALL_MS = 8_000
 DESTINATION_MS = 20
 MOST_IMPORT_RATIO = 1.5
 MOST_ADDED_MS = 5.0
+LARGE_BODY_BYTES = 1_000_000  # what one SQS message can hold comes from the overflow bucket
+LAMBDA_RUNTIME_MB = 20  # what Lambda's own client and interpreter add: assumed
+SIZES_MB = (128, 192, 256, 512)
+
+# All that the function loads and makes before its first call, then the largest body there can be.
+LOADED = f"""
+import json, resource, sys, time
+began = time.process_time()
+import boto3
+from data_action import handler
+boto3.client("s3", config=handler._AWS)
+loaded_ms = (time.process_time() - began) * 1000
+text = json.dumps({{str(n): "a value of a usual length" for n in range({LARGE_BODY_BYTES} // 36)}})
+json.dumps(json.loads(text)).encode()
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(loaded_ms, peak / (1024 if sys.platform == "linux" else 1024 * 1024))
+"""
+ENVIRONMENT = {
+    "ACTION_TARGET": "genesys",
+    "ACTION_MAPPING": "actions.toml",
+    "GENESYS_HOST": "mypurecloud.com",
+    "WEBHOOK_URL": "",
+    "DESTINATION_SECRET_ARN": "arn:aws:secretsmanager:us-east-1:111111111111:secret:bench",
+    "OVERFLOW_BUCKET": "bench",
+    "CLAIM_TABLE": "bench",
+    "CALL_SECONDS": "8",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_ACCESS_KEY_ID": "bench",
+    "AWS_SECRET_ACCESS_KEY": "bench",
+}
 
 
 class StoredSecret:
@@ -71,12 +104,62 @@ def measure_import() -> dict[str, float]:
     }
 
 
+def measure_memory() -> dict[str, Any]:
+    """What the function needs of memory, and what its calls cost with more of it: Lambda gives
+    processor by memory, and a call mostly waits, so the least that is safe is the cheapest."""
+    runs = []
+    for _ in range(IMPORT_ROUNDS):
+        run = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", LOADED],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | ENVIRONMENT | {"PYTHONPATH": str(PACKAGE)},
+        )
+        runs.append(tuple(map(float, run.stdout.split())))
+    loaded_ms, peak_mb = map(statistics.median, zip(*runs, strict=True))
+    return {
+        "peak_mb": round(peak_mb, 1),
+        "with_runtime_mb": round(peak_mb + LAMBDA_RUNTIME_MB),
+        "start_processor_ms": round(loaded_ms, 1),
+    }
+
+
+def by_size(processor_ms: float) -> dict[str, dict[str, float]]:
+    """Of each size: how long a call takes beside its destination, and dollars a million calls."""
+    price = prices()
+    found = {}
+    for size in SIZES_MB:
+        added_s = function_seconds(processor_ms, size, price["assumed"])
+        billed_s = price["assumed"]["action_ms"] / 1000 + added_s
+        found[str(size)] = {
+            "added_ms": round(added_s * 1000, 1),
+            "dollars_a_million": round(
+                price["lambda"]["requests_per_million"]
+                + billed_s * size / 1024 * price["lambda"]["gb_second"] * 1_000_000,
+                3,
+            ),
+        }
+    return found
+
+
+class Counting(Outbound):
+    """Counts what goes out: request line, headers and body."""
+
+    sent_bytes = 0
+
+    def post(self, url: str, headers: Mapping[str, str], body: bytes, budget: Budget) -> Reply:
+        lines = sum(len(name) + len(value) + 4 for name, value in headers.items())
+        Counting.sent_bytes += len(url) + len("POST  HTTP/1.1\r\n\r\n") + lines + len(body)
+        return super().post(url, headers, body, budget)
+
+
 def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
 def data_action(target: str, server: GenesysServer) -> DataAction:
-    http = Outbound(now_ms)
+    http = Counting(now_ms)
     bodies = Bodies("", lambda: None)  # type: ignore[arg-type, return-value]
     stored: Any
     if target == "webhook":
@@ -126,7 +209,9 @@ def measure_warm_calls(target: str) -> dict[str, float]:
     with GenesysServer(script=script) as server:
         act = data_action(target, server)
         act(payload(0), 20_000)
+        Counting.sent_bytes, began = 0, time.process_time()
         taken = [timed(act, payload(number)) for number in range(1, CALLS + 1)]
+        processor_ms = (time.process_time() - began) * 1000 / CALLS
     own = [entry.duration_ms for entry in server.log[-CALLS:]]
     added = [whole - destination for whole, destination in zip(taken, own, strict=True)]
     return {
@@ -134,6 +219,8 @@ def measure_warm_calls(target: str) -> dict[str, float]:
         "destination_median_ms": round(statistics.median(own), 2),
         "added_median_ms": round(statistics.median(added), 2),
         "added_p99_ms": round(statistics.quantiles(added, n=100)[98], 2),
+        "processor_ms": round(processor_ms, 2),
+        "sent_bytes": round(Counting.sent_bytes / CALLS),
         "at_most": MOST_ADDED_MS,
     }
 
@@ -151,6 +238,7 @@ def main() -> int:
         "python": platform.python_version(),
         "import": imported,
         "warm_call": warm_calls,
+        "memory": measure_memory() | {"by_size": by_size(warm_calls["genesys"]["processor_ms"])},
     }
     RESULT.parent.mkdir(exist_ok=True)
     RESULT.write_text(json.dumps(result, indent=2) + "\n")

@@ -15,8 +15,11 @@ from once.plan.cost import (
     Prices,
     Traffic,
     Volume,
+    flow_of,
     monthly,
+    pipe_of,
 )
+from once.plan.pollers import Flow, flow
 
 
 @dataclass(frozen=True)
@@ -42,18 +45,22 @@ RIVALS = (
 
 def rival(asked: Asked, traffic: Traffic, measured: Measured, price: Prices) -> dict[str, float]:
     assumed, sqs = price["assumed"], price["sqs"]
-    volume = Volume.of(traffic, measured, 0)
-    copies = 0 if asked.fifo else volume.copies
-    batches = (volume.unique + copies) / traffic.batch_size
+    comes = _batches_of(asked, traffic, measured, price)
+    volume = Volume.of(traffic, measured, comes)
+    copies = 0 if asked.fifo else traffic.events * traffic.copies
+    # A copy of one in work is refused with an error, and comes again.
+    again = copies * comes.held if asked.unique > asked.copy else 0
+    batches = (volume.unique + copies + again) / comes.batch
     queue = sqs["fifo_requests_per_million" if asked.fifo else "requests_per_million"]
     # One record after the other, as the handlers do.
     milliseconds = (
         volume.unique * (traffic.action_ms + asked.unique * assumed["store_ms"])
-        + copies * asked.copy * assumed["store_ms"]
+        + (copies + again) * asked.copy * assumed["store_ms"]
         + batches * assumed["runtime_ms"]
     )
     function = price["lambda"]
-    writes = volume.unique * asked.unique + copies * asked.copy
+    writes = volume.unique * asked.unique + (copies + again) * asked.copy
+    call_bytes = measured.call_bytes[traffic.target] + assumed["call_overhead_bytes"]
     return {
         "EventBridge: the events": traffic.events
         * price["eventbridge"]["events_per_million"]
@@ -61,6 +68,7 @@ def rival(asked: Asked, traffic: Traffic, measured: Measured, price: Prices) -> 
         "SQS: send, receive, delete": (traffic.events + 2 * batches) * queue / MILLION,
         "Lambda: the calls": batches * function["requests_per_million"] / MILLION
         + milliseconds / 1000 * ACTION_MB / 1024 * function["gb_second"],
+        "the calls' way out": volume.unique * call_bytes / GB * price["transfer"]["out_gb"],
         "DynamoDB: claims": writes * price["dynamodb"]["write_units_per_million"] / MILLION,
         "Logs: functions": batches
         * measured.parts["batch"]["functionLogBytes"]
@@ -69,11 +77,24 @@ def rival(asked: Asked, traffic: Traffic, measured: Measured, price: Prices) -> 
     }
 
 
+def _batches_of(asked: Asked, traffic: Traffic, measured: Measured, price: Prices) -> Flow:
+    """Lambda's own pollers begin with five and add 300 a minute as those of a pipe do."""
+    event_s = (traffic.action_ms + asked.unique * price["assumed"]["store_ms"]) / 1000
+    pipe = replace(
+        pipe_of(traffic, measured, price), at_once=1, machine_s=0, event_s=event_s, looks_s=(0.0,)
+    )
+    if traffic.backlog:
+        return pipe.backlog(traffic.copies, price["assumed"]["same_batch"])
+    comes = flow(traffic.rate, traffic.copies, traffic.apart_ms, pipe)
+    # It looks once.
+    return replace(comes, held=comes.held + comes.handed_back, handed_back=0)
+
+
 def as_standard(traffic: Traffic, measured: Measured, price: Prices) -> dict[str, float]:
     """This state machine as a Standard workflow, which runs one event at a time here."""
-    lonely = replace(traffic, batch_size=1, log_level=LogLevel.OFF)
+    lonely = replace(traffic, batch_size=1, backlog=False, log_level=LogLevel.OFF)
     costs = monthly(lonely, measured, price)
-    states = Volume.of(lonely, measured, 0).of_all("states")
+    states = Volume.of(lonely, measured, flow_of(lonely, measured, price)).of_all("states")
     per_transition = price["step_functions"]["standard_transitions_per_thousand"] / 1000
     return costs | {"Step Functions": states * per_transition}
 
@@ -81,8 +102,13 @@ def as_standard(traffic: Traffic, measured: Measured, price: Prices) -> dict[str
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "events and queue": ("EventBridge: the events", "SQS: send, receive, delete", "Pipes"),
     "claims": ("DynamoDB: claims", "DynamoDB: claims kept"),
-    "functions and workflow": ("Lambda: enrichment", "Lambda: the calls", "Step Functions"),
-    "logs": ("Logs: outcomes", "Logs: functions"),
+    "functions and workflow": (
+        "Lambda: enrichment",
+        "Lambda: the calls",
+        "the calls' way out",
+        "Step Functions",
+    ),
+    "logs": ("Logs: outcomes", "Logs: functions", "Logs: kept", "Logs: queries"),
     "log of executions": ("Logs: executions (estimate)",),
 }
 

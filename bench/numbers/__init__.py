@@ -30,7 +30,9 @@ def blocks() -> dict[str, Callable[[], str]]:
         "comparison-matrix": compared.matrix,
         "comparison-facts": compared.facts,
         "cost": dollars.line,
+        "cost-goals": dollars.goals,
         "cost-items": dollars.items,
+        "cost-batches": dollars.batches,
         "cost-rivals": dollars.rivals,
         "machine-log": costs.machine_log,
         "speed": speed.speed,
@@ -42,6 +44,7 @@ def blocks() -> dict[str, Callable[[], str]]:
         "audit": speed.audit_line,
         "capacity": quotas.line,
         "capacity-rates": quotas.table,
+        "capacity-rows": quotas.hot,
     }
 
 

@@ -147,8 +147,7 @@ def plan(counts: Counts) -> Plan | None:
     if span_ms < _SHORTEST_MS:
         return None
     per_month = math.ceil(counts.received * _MONTH_MS / span_ms)
-    # As long as a pipe keeps up, it hands on messages as they come.
-    traffic = Traffic(per_month, counts.copies / counts.received, batch_size=1)
+    traffic = Traffic(per_month, copies=counts.copies / counts.received)
     cost = rate = None
     found: list[Quota] = []
     try:

@@ -20,11 +20,12 @@ from once.errors import OnceError
 from once.plan.cost import (
     ACTION_MB,
     ENRICHMENT_MB,
+    MONTH_SECONDS,
     Measured,
     Prices,
     Traffic,
     Volume,
-    execution_seconds,
+    flow_of,
     function_seconds,
     prices,
 )
@@ -32,6 +33,7 @@ from once.plan.cost import (
 QUOTAS = Path(__file__).with_name("quotas.toml")
 VISIBILITY_SECONDS = 480  # as template.yaml has it; tests/bench holds them together
 SIMULATED_SECONDS = 3_600
+_LEAST_CONCURRENCY = 10
 
 Quotas = Mapping[str, Any]
 
@@ -42,9 +44,11 @@ def quotas() -> Quotas:
 
 @dataclass(frozen=True)
 class Load:
-    """What one received event a second asks for."""
+    """What one received event a second asks for, in batches as they come at a rate."""
 
+    batch: float
     pipe_seconds: float  # of a batch, from its enrichment to its report
+    full_pipe_seconds: float  # of a full one
     batch_size: int
     batches: float
     calls: float
@@ -55,18 +59,18 @@ class Load:
     @classmethod
     def of(cls, traffic: Traffic, measured: Measured, price: Prices) -> "Load":
         assumed = price["assumed"]
-        one = replace(traffic, events=1)
-        volume = Volume.of(one, measured, assumed["same_batch"])
-        enrichment_ms = measured.enrichment_ms["10"] * traffic.batch_size / 10
-        enriching = function_seconds(enrichment_ms, ENRICHMENT_MB, assumed)
+        comes = flow_of(traffic, measured, price)
+        volume = Volume.of(replace(traffic, events=1), measured, comes)
+        full = flow_of(replace(traffic, backlog=True), measured, price)
+        enriching = function_seconds(measured.enrichment_of(comes.batch), ENRICHMENT_MB, assumed)
         acting = traffic.action_ms / 1000 + function_seconds(
             measured.action_added_ms, ACTION_MB, assumed
         )
         calls = volume.of_all("actionCalls")
         return cls(
-            pipe_seconds=enriching
-            + assumed["call_ms"] / 1000
-            + execution_seconds(one, volume, assumed),
+            batch=comes.batch,
+            pipe_seconds=comes.batch_s,
+            full_pipe_seconds=full.batch_s,
             batch_size=traffic.batch_size,
             batches=volume.batches,
             calls=calls,
@@ -101,7 +105,7 @@ def limits(
         Limit(
             "pipe, batches at once",
             f"{at_once:,}",
-            at_once / load.pipe_seconds / load.batches,
+            at_once * load.batch_size / load.full_pipe_seconds,
             pipes["ask"],
         ),
         Limit(
@@ -187,7 +191,7 @@ def simulate(rate: float, load: Load, found: list[Limit], quota: Quotas) -> Cour
         at_once = pipes["first"] + pipes["more_per_minute"] * second / 60
         environments = lambdas["more_per_second"] * (second + 1)
         now = by_name | {
-            "pipe, starting up": at_once / load.pipe_seconds / load.batches,
+            "pipe, starting up": at_once * load.batch_size / load.full_pipe_seconds,
             "functions, starting up": environments / load.functions_at_once,
             "table, growing": 2 * peak_writes / load.writes,
         }
@@ -209,6 +213,14 @@ def simulate(rate: float, load: Load, found: list[Limit], quota: Quotas) -> Cour
     return Course(most, longest, caught_up, held_back_by)
 
 
+def fitting_concurrency(rate: float, load: Load) -> int:
+    """A MaxConcurrentActions that only a destination that hangs reaches.
+
+    Calls come by chance: from 16 at once on, twice the mean is four deviations above it.
+    """
+    return max(_LEAST_CONCURRENCY, math.ceil(2 * rate * load.calls_at_once))
+
+
 def handed_back_per_second(quota: Quotas) -> float:
     """How many events may go back to the queue before it stops giving out others."""
     return float(quota["sqs_in_flight"]["default"]) / VISIBILITY_SECONDS
@@ -219,6 +231,9 @@ def capacity(
     region: Annotated[str, typer.Option(help="The AWS region; quotas differ.")] = "eu-central-1",
     copies: Annotated[float, typer.Option(min=0, max=0.99, help="The share of copies.")] = 0.2,
     batch_size: Annotated[int, typer.Option(min=1, max=10, help="As the stack's BatchSize.")] = 10,
+    window: Annotated[
+        int, typer.Option("--window", min=0, max=30, help="As the stack's BatchWindowSeconds.")
+    ] = 0,
     action_ms: Annotated[
         float, typer.Option(min=1, help="How long the destination takes to answer.")
     ] = 200,
@@ -235,7 +250,15 @@ def capacity(
     partitions = session.get_available_partitions()
     if not any(region in session.get_available_regions("sqs", name) for name in partitions):
         raise OnceError(f"AWS has no region {region}. Name one as in eu-central-1.")
-    traffic = Traffic(0, copies, batch_size, limited=limited, action_ms=action_ms)
+    traffic = Traffic(
+        events=rate * MONTH_SECONDS,
+        per_second=rate,
+        copies=copies,
+        batch_size=batch_size,
+        window_s=window,
+        limited=limited,
+        action_ms=action_ms,
+    )
     load = Load.of(traffic, Measured.read(), prices())
     quota = quotas()
     found = limits(load, quota, region, destination_per_minute, limited)
@@ -266,9 +289,14 @@ def _tell(rate: float, load: Load, found: list[Limit], quota: Quotas) -> None:
         + (f", because of: {course.held_back_by}." if course.held_back_by else ".")
     )
     if course.caught_up_after_seconds is None:
-        typer.echo("The queue does not catch up within an hour. It keeps four days.")
+        typer.echo("The queue does not catch up within an hour. It keeps 14 days.")
     elif course.caught_up_after_seconds:
         typer.echo(f"The queue has caught up after {course.caught_up_after_seconds:,} s.")
+    typer.echo(
+        f"{rate * load.calls_at_once:,.1f} calls run at once, in batches of {load.batch:.1f}. "
+        f"MaxConcurrentActions={fitting_concurrency(rate, load)} leaves them alone, and\nbounds "
+        "what a destination that hangs can hold before the breaker opens."
+    )
     typer.echo(
         f"At most {handed_back_per_second(quota):,.0f} events a second may be handed back to the "
         "queue: they stay in flight until they are tried again.\n"

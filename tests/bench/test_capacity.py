@@ -9,6 +9,7 @@ from once.cli import app
 from once.plan.capacity import (
     VISIBILITY_SECONDS,
     Load,
+    fitting_concurrency,
     handed_back_per_second,
     limits,
     quotas,
@@ -22,7 +23,12 @@ ANY = 1e9
 
 @pytest.fixture(scope="module")
 def load() -> Load:
-    return Load.of(Traffic(0), Measured.read(), prices())
+    return Load.of(Traffic(0, backlog=True), Measured.read(), prices())
+
+
+@pytest.fixture(scope="module")
+def steady() -> Load:
+    return Load.of(Traffic(0, per_second=10), Measured.read(), prices())
 
 
 def allowed(load: Load, name: str, **about: object) -> float:
@@ -51,6 +57,15 @@ def test_a_region_has_its_own_quota(load: Load):
 
 def test_counting_tokens_asks_one_row_for_two_writes_a_batch(load: Load):
     assert allowed(load, "token row, write units", limited=True) == 1_000 / 2 * 10
+
+
+def test_a_pipe_that_keeps_up_asks_shared_rows_once_an_event(steady: Load):
+    assert allowed(steady, "token row, write units", limited=True) == pytest.approx(500, rel=0.01)
+
+
+def test_the_concurrency_that_fits_is_twice_what_runs_at_once(steady: Load):
+    assert fitting_concurrency(1, steady) == 10
+    assert fitting_concurrency(100, steady) == 32
 
 
 def test_a_rate_below_every_limit_catches_up_after_the_pipe_has_started(load: Load):
@@ -104,6 +119,7 @@ def test_the_command_says_where_nothing_is_too_low():
         app, ["capacity", "--rate", "100", "--destination-per-minute", "9000000"]
     )
     assert "No quota is below 100 events a second." in said.output
+    assert "MaxConcurrentActions=32" in said.output
 
 
 def test_a_region_that_does_not_exist_has_no_quotas():

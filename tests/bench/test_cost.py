@@ -1,6 +1,8 @@
 """The cost model: measured parts times list prices."""
 
 import datetime
+import itertools
+import tomllib
 from dataclasses import replace
 
 import pytest
@@ -13,10 +15,14 @@ from once.plan.cost import (
     ACTION_MB,
     ENRICHMENT_MB,
     FIXED,
+    LOOKS_S,
     MILLION,
     PACING_MB,
+    PRICES,
+    LogClass,
     LogLevel,
     Measured,
+    Target,
     Traffic,
     Volume,
     alternatives,
@@ -24,15 +30,28 @@ from once.plan.cost import (
     per_million,
     prices,
 )
-from proof.template import RESOURCES
+from once.plan.pollers import Flow
+from proof.template import RESOURCES, TEMPLATE
 
-TRAFFIC = Traffic(MILLION, log_level=LogLevel.ERROR)
+TRAFFIC = Traffic(MILLION, per_second=10, log_level=LogLevel.ERROR)
 PARTS = {
     "batch": {"writeUnits": 0, "readUnits": 0.5},
     "unique": {"writeUnits": 2, "readUnits": 0},
     "copy": {"writeUnits": 1, "readUnits": 1},
+    "held": {"writeUnits": 1, "readUnits": 2},
     "collapsed": {"writeUnits": 0, "readUnits": 0},
 }
+COMES = Flow(
+    batch=10,
+    collapsed=0.5,
+    held=0.25,
+    handed_back=0,
+    settled=0.25,
+    batch_s=1,
+    billed_s=1,
+    pollers=5,
+    queued_s=0,
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,16 +63,48 @@ def dollars(traffic: Traffic, measured: Measured) -> float:
     return per_million(monthly(traffic, measured, prices()), traffic.events)
 
 
-def test_a_volume_adds_up_its_batches_events_copies_and_collapsed_copies(measured: Measured):
-    volume = Volume.of(TRAFFIC, replace(measured, parts=PARTS), same_batch=0.5)
+def test_a_volume_adds_up_its_batches_its_events_and_what_became_of_copies(measured: Measured):
+    volume = Volume.of(TRAFFIC, replace(measured, parts=PARTS), COMES)
     assert volume.of_all("writeUnits") == 800_000 * 2 + 100_000
-    assert volume.of_all("readUnits") == 100_000 * 0.5 + 100_000
+    assert volume.of_all("readUnits") == 100_000 * 0.5 + 50_000 + 2 * 50_000
 
 
-def test_no_copy_is_in_the_batch_of_the_first_where_batches_hold_one(measured: Measured):
-    volume = Volume.of(replace(TRAFFIC, batch_size=1), measured, same_batch=0.5)
-    assert volume.collapsed == 0
-    assert volume.copies == 200_000
+def test_a_copy_that_is_handed_back_comes_and_is_paid_once_more(measured: Measured):
+    waits = replace(COMES, held=0, handed_back=0.25)
+    volume = Volume.of(TRAFFIC, replace(measured, parts=PARTS), waits)
+    assert volume.batches == 105_000
+    assert volume.of_all("writeUnits") == 800_000 * 2 + 50_000 + 2 * 50_000
+
+
+def test_a_backlog_costs_less_than_a_pipe_that_keeps_up(measured: Measured):
+    assert dollars(replace(TRAFFIC, backlog=True), measured) < 0.7 * dollars(TRAFFIC, measured)
+
+
+def test_a_batching_window_saves_more_the_more_events_it_gathers(measured: Measured):
+    prices = [
+        dollars(replace(TRAFFIC, per_second=rate, window_s=1), measured) for rate in (1, 10, 100)
+    ]
+    assert dollars(TRAFFIC, measured) > prices[0] > prices[1] > prices[2]
+
+
+def test_the_infrequent_class_halves_what_the_log_of_executions_costs_to_write(measured: Measured):
+    name = "Logs: executions (estimate)"
+    rarely = replace(TRAFFIC, log_class=LogClass.INFREQUENT_ACCESS)
+    standard, infrequent = (monthly(t, measured, prices())[name] for t in (TRAFFIC, rarely))
+    assert infrequent == pytest.approx(standard / 2)
+
+
+def test_what_goes_out_and_what_overflows_is_paid_by_its_size_and_number(measured: Measured):
+    webhook = monthly(replace(TRAFFIC, target=Target.webhook), measured, prices())
+    genesys = monthly(TRAFFIC, measured, prices())
+    assert webhook["the calls' way out"] > 2 * genesys["the calls' way out"] > 0
+    overflowing = monthly(replace(TRAFFIC, overflow=0.01), measured, prices())
+    assert overflowing["S3: large bodies"] == pytest.approx(10_000 * 0.0054 / 1000)
+
+
+def test_the_looks_are_those_of_the_template():
+    waits = map(int, TEMPLATE["Mappings"]["Timing"]["production"]["HolderWaits"].split(","))
+    assert tuple(itertools.accumulate(waits)) == LOOKS_S
 
 
 def test_a_unique_event_takes_two_write_units_and_a_copy_one_and_a_read(measured: Measured):
@@ -81,7 +132,7 @@ def test_what_a_setting_saves_has_the_right_sign(measured: Measured):
     base = dollars(TRAFFIC, measured)
     assert dollars(replace(TRAFFIC, log_level=LogLevel.ALL), measured) > base
     assert dollars(replace(TRAFFIC, log_level=LogLevel.OFF), measured) < base
-    assert dollars(replace(TRAFFIC, batch_size=1), measured) > base
+    assert dollars(replace(TRAFFIC, window_s=5), measured) < base
     assert dollars(replace(TRAFFIC, limited=True), measured) > base
     assert dollars(replace(TRAFFIC, claim_days=7), measured) < base
     assert all(other != TRAFFIC for other in alternatives(TRAFFIC).values())
@@ -103,12 +154,15 @@ def test_the_memory_it_prices_is_that_of_the_template():
         assert RESOURCES[name]["Properties"]["MemorySize"] == size
 
 
-def test_every_price_has_its_source_and_the_file_its_day():
-    price = prices()
+def test_every_price_and_every_assumption_has_its_source_and_the_file_its_day():
+    price = tomllib.loads(PRICES.read_text())
     assert isinstance(price["read_on"], datetime.date)
     for name, entries in price.items():
         if isinstance(entries, dict) and name != "assumed":
             assert entries["source"].startswith("https://"), name
+    for name, assumed in price["assumed"].items():
+        assert len(assumed["source"]) > 30, name
+        assert assumed["value"] > 0, name
 
 
 def test_a_rival_that_writes_less_costs_less(measured: Measured):
@@ -125,6 +179,14 @@ def test_the_command_names_what_dominates_and_what_each_setting_saves():
     assert lines[1].startswith("Logs: executions"), "the largest comes first"
     assert "LogLevel=ERROR saves" in said.output
     assert "a million events" in said.output
+    assert "the pipe hands on 1.0 at a time" in said.output
+
+
+def test_the_command_says_what_a_window_saves_and_what_it_delays():
+    said = CliRunner().invoke(app, ["cost", "--events-per-month", "30000000"])
+    (line,) = [one for one in said.output.splitlines() if "BatchWindowSeconds=1 saves" in one]
+    assert "an event waits 0." in line
+    assert "up to 20 s where little comes" in line
 
 
 def test_a_share_of_copies_above_one_is_refused():
