@@ -84,12 +84,13 @@ bench: $(READY) ## Measure speed, cost and scale
 compare: $(READY) ## Compare with a Redis key, an if-exists, FIFO, Powertools and others
 	$(BIN)/python -m bench.compare
 
-overload: $(READY) ## Ten times more events than the destination takes, then with it down in the middle
+overload: $(READY) ## A destination with a limit, down, hanging or failing, and what becomes of its events
 	$(BIN)/python -m bench.overload
-	$(BIN)/python -m bench.overload --down 240
+	$(BIN)/python -m bench.numbers
 
 waiting: $(READY) ## Simulate every scenario of waiting, hours in seconds (some minutes)
 	$(BIN)/python -m bench.waiting
+	$(BIN)/python -m bench.rounds
 	$(BIN)/python -m bench.numbers
 
 chaos: $(READY) ## Five thousand events with every fault on

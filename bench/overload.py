@@ -1,9 +1,9 @@
-"""A destination with a limit, down, hanging, or failing for some events: all others act once, none
-dies of it, the limit holds, and it is left alone while it is down.
+"""A destination with a limit, down, hanging, failing for some events, asking for patience, or not
+to be reached for a fault of ours: all others act once, none dies of it, and it is left alone.
 
-Run: python -m bench.overload [limit|outage|hang|poison ...]. Writes bench/results/overload.json,
-where `before` keeps what the same was before messages waited on the queue. Every wait is a tenth
-of production's, as with Timing=fast, and so are the faults. The destination counts, not we.
+Run: python -m bench.overload [SCENARIO ...]. Writes bench/results/overload.json, where `before`
+keeps what the same was before messages waited on the queue. Every wait is a tenth of production's,
+as with Timing=fast, and so are the faults. The destination counts, not we.
 """
 
 import argparse
@@ -28,12 +28,22 @@ from once.run.command import destination_parameters
 
 MINUTE_MS = 60_000
 LEAST_UTILISATION = 0.9
-OPEN_MS = 2_000  # between two calls of an open breaker, at least
+# Between two calls of an open breaker lie 2 s; each is at most half a second on its way.
+LEAST_APART_MS = 1_500
 MOST_RESUME_SECONDS = 6.0  # a minute for an outage of up to ten, in production
+MOST_LATE_SECONDS = 12.0  # two minutes in production, after a fault that opens no breaker
 MAX_TRIES = 4
+# Lambda refuses to run our function, as where an account's concurrency is used up.
+THROTTLED = "throttled"
+RETRY_AFTER = 4  # seconds
+# Calls of batches that had asked before: how long after a 429, or after it opened, they may begin.
+_UNDER_WAY_MS, _UNDER_WAY_OPEN_MS = 2_000, 6_000
 _LOOK_SECONDS = 0.25
-_PATIENCE_SECONDS = 170
+_WARM_UP = 40
+_PATIENCE_SECONDS = 240
 _TRICKLE_SECONDS = 0.5  # events are given up only while others are answered
+
+Fault = int | str | dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -43,7 +53,7 @@ class Scenario:
     events: int
     per_second: float
     limit: int = 0  # calls a minute
-    fault: int | str = ""  # what every call meets meanwhile
+    fault: Fault = ""  # what every call meets meanwhile
     from_seconds: float = 20
     fault_seconds: float = 0
     poison_every: int = 0  # each so many fails whenever it is called for
@@ -57,11 +67,16 @@ SCENARIOS = {
     "outage": Scenario(600, 10, fault=503, fault_seconds=24),
     "hang": Scenario(780, 13, fault="timeout", fault_seconds=24),
     "poison": Scenario(600, 10, poison_every=20),
+    "limit and poison": Scenario(400, 60, limit=360, poison_every=20),
+    "429": Scenario(400, 10, fault={"status": 429, "retryAfter": RETRY_AFTER}, fault_seconds=16),
+    "not authorised": Scenario(400, 10, fault=401, fault_seconds=24),
+    "Lambda throttled": Scenario(400, 10, fault=THROTTLED, fault_seconds=24),
 }
+DOWN = (503, "timeout")
 
 
 def conversation(number: int) -> str:
-    return str(uuid.UUID(int=number + 1))
+    return str(uuid.UUID(int=(number + 1) % 2**128))
 
 
 def event(number: int) -> str:
@@ -80,8 +95,8 @@ def event(number: int) -> str:
                 "eventBody": {
                     "eventTime": at_ms,
                     "conversationId": conversation(number),
-                    "participantId": str(uuid.UUID(int=number + 2)),
-                    "sessionId": str(uuid.UUID(int=number + 3)),
+                    "participantId": str(uuid.UUID(int=(number + 2) % 2**128)),
+                    "sessionId": str(uuid.UUID(int=(number + 3) % 2**128)),
                     "disconnectType": "ENDPOINT",
                     "mediaType": "VOICE",
                 },
@@ -169,6 +184,11 @@ class Look:
         return self.waiting + self.in_flight
 
 
+def calls_between(calls_ms: Sequence[int], begin_ms: int, end_ms: int) -> int:
+    """How many there were from the one time to before the other."""
+    return bisect_left(calls_ms, end_ms) - bisect_left(calls_ms, begin_ms)
+
+
 def waiting_spans(looks: Sequence[Look], least: int) -> list[tuple[int, int]]:
     """From look to look, where at both so many messages were on the queue."""
     return [
@@ -180,7 +200,7 @@ def waiting_spans(looks: Sequence[Look], least: int) -> list[tuple[int, int]]:
 
 def utilisation(calls_ms: Sequence[int], spans: Sequence[tuple[int, int]], limit: int) -> float:
     """Calls made while something waited, as a share of those allowed."""
-    calls = sum(bisect_left(calls_ms, end) - bisect_left(calls_ms, begin) for begin, end in spans)
+    calls = sum(calls_between(calls_ms, begin, end) for begin, end in spans)
     return calls * MINUTE_MS / limit / sum(end - begin for begin, end in spans)
 
 
@@ -189,9 +209,38 @@ def percentile(share: float, values: Sequence[float]) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
+def warm_up(stack: EmbeddedStack, destination: GenesysServer) -> None:
+    """Until functions run, so that their first start here is not taken for waiting."""
+    sqs, queue = stack.client("sqs"), stack.outputs["EventQueueUrl"]
+    for number in range(_WARM_UP):
+        sqs.send_message(QueueUrl=queue, MessageBody=event(-2 - number))
+    while len({one.facts["conversationId"] for one in destination.received("execute")}) < _WARM_UP:
+        time.sleep(_LOOK_SECONDS)
+
+
+def begin(fault: Fault, stack: EmbeddedStack, destination: GenesysServer) -> None:
+    """Every call meets it from now on."""
+    if fault == THROTTLED:
+        stack.client("lambda").put_function_concurrency(
+            FunctionName=stack.outputs["DataActionFunctionName"], ReservedConcurrentExecutions=0
+        )
+    else:
+        destination.script.add({"match": {}, "then": fault})
+
+
+def end(fault: Fault, stack: EmbeddedStack, destination: GenesysServer) -> None:
+    """All is well again."""
+    if fault == THROTTLED:
+        stack.client("lambda").delete_function_concurrency(
+            FunctionName=stack.outputs["DataActionFunctionName"]
+        )
+    else:
+        destination.script.rules.clear()
+
+
 def measure(scenario: Scenario, show: Callable[[str], None]) -> dict[str, Any]:
     looks: list[Look] = []
-    fault_ms = (0, 0)
+    fault_ms, over = (0, 0), False
     with GenesysServer() as destination:
         for number in range(scenario.events):
             if scenario.poison(number):
@@ -206,6 +255,9 @@ def measure(scenario: Scenario, show: Callable[[str], None]) -> dict[str, Any]:
             }
 
         with EmbeddedStack.start(parameters, step=show) as stack:
+            warm_up(stack, destination)
+            outcomes = OutcomeLog(stack.client("logs"), stack.outputs["OutcomeLogGroupName"])
+            show(f"warm after {len(list(outcomes.new()))} records")
             sender = Sender(stack, scenario)
             poison = [n for n in range(scenario.events) if scenario.poison(n)]
             started = time.monotonic()
@@ -216,10 +268,11 @@ def measure(scenario: Scenario, show: Callable[[str], None]) -> dict[str, Any]:
                 elapsed, now_ms = time.monotonic() - started, looks[-1].at_ms
                 parked = Look.at(stack, "ParkingQueueUrl").messages
                 if scenario.fault and not fault_ms[0] and elapsed >= scenario.from_seconds:
-                    destination.script.add({"match": {}, "then": scenario.fault})
+                    begin(scenario.fault, stack, destination)
                     fault_ms = (now_ms, now_ms + int(scenario.fault_seconds * 1000))
-                elif fault_ms[0] and now_ms >= fault_ms[1]:
-                    destination.script.rules.clear()
+                elif fault_ms[0] and not over and now_ms >= fault_ms[1]:
+                    end(scenario.fault, stack, destination)
+                    over = True
                 if parked >= len(poison):
                     sender.wanted.clear()
                 if sender.done() and parked >= len(poison) and not looks[-1].messages:
@@ -230,11 +283,11 @@ def measure(scenario: Scenario, show: Callable[[str], None]) -> dict[str, Any]:
                 if len(looks) % 40 == 0:
                     show(f"{elapsed:6.0f} s, {looks[-1].messages} on the queue, {parked} parked")
             sender.stop()
-            outcomes = OutcomeLog(stack.client("logs"), stack.outputs["OutcomeLogGroupName"])
             records = list(outcomes.new())
             dead = Look.at(stack, "EventDeadLettersUrl").messages
             parked = Look.at(stack, "ParkingQueueUrl").messages
-        requests = sorted(destination.received("execute"), key=lambda one: one.at_ms)
+        every = sorted(destination.received("execute"), key=lambda one: one.at_ms)
+        requests = [one for one in every if one.facts["conversationId"] in sender.sent_ms]
     handed_back = Counter(record.reason for record in records if record.outcome == "RETRY")
     return {
         "date": datetime.now(UTC).date().isoformat(),
@@ -242,6 +295,7 @@ def measure(scenario: Scenario, show: Callable[[str], None]) -> dict[str, Any]:
         "copies": scenario.events // 5,
         "perSecond": scenario.per_second,
         "limitPerMinute": scenario.limit,
+        "fault": scenario.fault,
         "faultSeconds": scenario.fault_seconds,
         "poison": len(poison),
         "maxTries": MAX_TRIES,
@@ -249,9 +303,11 @@ def measure(scenario: Scenario, show: Callable[[str], None]) -> dict[str, Any]:
         "parked": parked,
         "givenUp": len({r.message_id for r in records if r.reason == "GAVE_UP"}),
         "handedBack": dict(sorted(handed_back.items())),
+        "mostTries": max(record.tries or 0 for record in records),
+        "mostRounds": max(Counter(record.message_id for record in records).values()),
         **_of_the_destination(requests, sender.sent_ms, fault_ms),
-        **_of_the_breaker(looks, requests, fault_ms),
-        **_of_the_limit(looks, requests, scenario.limit),
+        **_of_the_breaker(looks, requests, fault_ms if scenario.fault in DOWN else (0, 0)),
+        **_of_the_limit(looks, every, scenario.limit),
     }
 
 
@@ -266,6 +322,8 @@ def _of_the_destination(
         for who, at_ms in first.items()
         if not fault_ms[0] or sent_ms[who] < fault_ms[0] - 5_000 or sent_ms[who] > fault_ms[1]
     ]
+    refused_ms = [one.at_ms for one in requests if one.status == 429]
+    calls_ms = [one.at_ms for one in requests]
     return {
         "sent": len(sent_ms),
         "calls": len(requests),
@@ -274,6 +332,18 @@ def _of_the_destination(
         "secondsToActP50": round(percentile(0.5, outside), 2),
         "secondsToActP99": round(percentile(0.99, outside), 2),
         "seconds": round((requests[-1].at_ms - requests[0].at_ms) / 1000, 1),
+        "refused": len(refused_ms),
+        "callsInAPause": sum(
+            calls_between(calls_ms, at_ms + _UNDER_WAY_MS, at_ms + 1000 * RETRY_AFTER)
+            for at_ms in refused_ms
+        ),
+        "secondsUntilAllActed": round(
+            max(at for who, at in first.items() if sent_ms[who] <= fault_ms[1]) / 1000
+            - fault_ms[1] / 1000,
+            1,
+        )
+        if fault_ms[0]
+        else 0,
     }
 
 
@@ -284,6 +354,7 @@ def _of_the_breaker(
     if opened is None or not fault_ms[0]:
         return {"opened": opened is not None}
     while_open = [one.at_ms for one in requests if opened <= one.at_ms < fault_ms[1]]
+    steady = [at_ms for at_ms in while_open if at_ms > opened + _UNDER_WAY_OPEN_MS]
     resumed = next(one.at_ms for one in requests if one.acted and one.at_ms >= fault_ms[1])
     failed = [one.at_ms for one in requests if not one.acted]
     return {
@@ -292,7 +363,7 @@ def _of_the_breaker(
         "callsUntilOpen": sum(at < opened for at in failed),
         "secondsOpen": round((fault_ms[1] - opened) / 1000, 1),
         "callsWhileOpen": len(while_open),
-        "mostCallsInAPause": most_in(OPEN_MS, while_open),
+        "mostCallsInAPause": most_in(LEAST_APART_MS, steady),
         "secondsUntilResumed": round((resumed - fault_ms[1]) / 1000, 1),
     }
 
@@ -324,12 +395,17 @@ def flaws(result: dict[str, Any]) -> list[str]:
     if result["limitPerMinute"]:
         must["the limit holds"] = result["mostCallsInAnyMinute"] <= result["limitPerMinute"]
         must["the limit is used"] = result["utilisation"] >= LEAST_UTILISATION
-    if result["faultSeconds"]:
+    if result["fault"] in DOWN:
         must["the breaker opens"] = result["opened"]
         if result["opened"]:
             must["it is left alone while it is down"] = result["mostCallsInAPause"] <= 1
             must["it is called soon after"] = result["secondsUntilResumed"] <= MOST_RESUME_SECONDS
-    else:
+    elif result["fault"]:
+        must["no try is spent"] = result["mostTries"] == 0
+        must["it is asked no sooner than it named"] = result["callsInAPause"] == 0
+        must["all act soon after"] = result["secondsUntilAllActed"] <= MOST_LATE_SECONDS
+    # A 429 closes the way too, until one call has probed.
+    if result["fault"] not in DOWN and not result["refused"]:
         must["the breaker stays closed"] = not result["opened"]
     return [what for what, holds in must.items() if not holds]
 

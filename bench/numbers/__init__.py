@@ -38,6 +38,8 @@ def blocks() -> dict[str, Callable[[], str]]:
         "speed": speed.speed,
         "overload": troubles.overload,
         "waiting": troubles.waiting,
+        "order": troubles.order,
+        "rounds": troubles.rounds,
         "chaos": troubles.chaos,
         "explorer": troubles.explorer,
         "scale": scale.scale_line,

@@ -1,6 +1,6 @@
 """What goes wrong, and what becomes of it: overload, waiting, chaos, and every interleaving."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,12 +13,18 @@ MINUTE_MS = 60_000
 
 def overload() -> str:
     """Each trouble as it was before messages waited on the queue, where that was measured, and as
-    it is."""
+    it is; in a second table those that are no outage of the destination."""
     result = recorded.read("overload")
     before = result["before"]
+    first = [name for name in SCENARIOS if name in before or name in ("hang", "poison")]
+    groups = [first, [name for name in SCENARIOS if name not in first]]
+    return "\n".join(_troubles(names, before, result) for names in groups)
+
+
+def _troubles(names: Sequence[str], before: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     runs = {
         f"{name}{when}": known[name]
-        for name in SCENARIOS
+        for name in names
         for when, known in ((", before", before), ("", result))
         if name in known
     }
@@ -40,8 +46,12 @@ def overload() -> str:
         row("failed calls until then", "{}", "callsUntilOpen"),
         row("calls while open", "{}", "callsWhileOpen"),
         row("acting again after", "{:.1f} s", "secondsUntilResumed"),
+        row("answered with 429", "{}", "refused"),
+        row("all acted after", "{:.1f} s", "secondsUntilAllActed"),
         row("always failing", "{}", "poison"),
         row("given up", "{}", "givenUp"),
+        count("most tries of an event", "mostTries"),
+        count("most deliveries of an event", "mostRounds"),
         row("p99 from sent to called, of the others", "{:.1f} s", "secondsToActP99"),
         count("acted twice", "actedTwice"),
         [
@@ -50,7 +60,7 @@ def overload() -> str:
         ],
         count("dead letters", "deadLetters"),
     ]
-    return table(["", *runs], rows)
+    return table(["", *runs], [row for row in rows if any(row[1:])])
 
 
 def chaos() -> str:
@@ -102,6 +112,40 @@ def waiting() -> str:
             for one in recorded.read("waiting")["scenarios"]
         ],
     ).replace("|---|--:|--:|", "|---|---|---|")
+
+
+def order() -> str:
+    """Of pairs sent 30 minutes apart, how many acted in the wrong order."""
+    kept = [
+        (
+            one["group"],
+            one["name"],
+            *map(int, one["measured"]["pairs in wrong order"].split(" of ")),
+        )
+        for one in recorded.read("waiting")["scenarios"]
+        if one["group"].startswith("down")
+    ]
+    return table(
+        ["sent 30 minutes apart", "in the wrong order"],
+        [
+            [f"{group}, {name}", f"{wrong / pairs:.0%} of {pairs:,}"]
+            for group, name, wrong, pairs in kept
+            if pairs > 0
+        ],
+    )
+
+
+def rounds() -> str:
+    """What rounds cost a drain beside lanes, by how many events follow one of their subject."""
+    runs = recorded.read("rounds")["runs"]
+    shares = sorted({one["following"] for one in runs})
+    return table(
+        ["times as long as lanes", *(f"{share:.0%} follow another" for share in shares)],
+        [
+            [name, *(f"{one['times']:.2f}" for one in runs if one["destination"] == name)]
+            for name in dict.fromkeys(one["destination"] for one in runs)
+        ],
+    )
 
 
 WAITING = {

@@ -24,7 +24,7 @@ from .table import PaceTable
 
 _ENRICH_MS, _REQUEST_MS, _INVOKE_MS, _REPORT_MS = 60, 6, 15, 20
 _DEADLINE_MS, _LEASE_MS = 165_000, 310_000
-_AT_ONCE = 5
+AT_ONCE = 5
 _WAITS_FOR_HOLDER_MS = (1_000, 3_000, 6_000)
 _SECOND_CALL_AFTER_MS = 1_000
 MAX_TRIES = 20
@@ -177,7 +177,7 @@ class Machine:
             subjects[message.event.subject].append(message)
         while subjects:
             turn = [waiting.pop(0) for waiting in subjects.values()]
-            yield Together([self._settled(batch, message) for message in turn], _AT_ONCE)
+            yield Together([self._settled(batch, message) for message in turn], AT_ONCE)
             if batch.crashed:
                 raise Crashed
             back = {m.event.subject for m in turn if m not in batch.settled}

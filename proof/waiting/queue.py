@@ -8,6 +8,7 @@ that take what is there, ten at most, and while something is left over up to 300
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from .kernel import Clock
 
@@ -126,6 +127,7 @@ class Pipe:
         self._left_over_ms = 0
         self.batches = 0
         self.received = 0
+        self.busy_ms = 0
         self.start_batch: Callable[[list[Message], Callable[[], None]], None]
         queue.arrived = self.poll
 
@@ -141,7 +143,7 @@ class Pipe:
             self._busy += 1
             self.batches += 1
             self.received += len(messages)
-            self.start_batch(messages, self._free)
+            self.start_batch(messages, partial(self._free, now_ms))
         if self._queue.visible:
             self._left_over_ms = now_ms
             if not self._growing and self._pollers < _MOST_POLLERS:
@@ -154,6 +156,7 @@ class Pipe:
             self._pollers = min(_MOST_POLLERS, self._pollers + 1)
             self.poll()
 
-    def _free(self) -> None:
+    def _free(self, since_ms: int) -> None:
         self._busy -= 1
+        self.busy_ms += self._clock.now_ms - since_ms
         self.poll()

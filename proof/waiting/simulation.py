@@ -60,6 +60,7 @@ class Run:
     seed: int = 1
     sample_ms: int = 0
     times: Times = field(default_factory=Times.of)
+    machine_class: type[Machine] = Machine
 
     def __post_init__(self) -> None:
         self.clock, self.table, self.measures = Clock(), PaceTable(), Measures()
@@ -67,7 +68,7 @@ class Run:
         self.pipe = Pipe(self.clock, self.queue, self.batch_size)
         self.rng = random.Random(self.seed)  # noqa: S311 — a run is to be repeated
         self.limiter = Limiter(self.per_minute) if self.per_minute else None
-        self.machine = Machine(
+        self.machine = self.machine_class(
             self.clock,
             self.queue,
             self.pipe,

@@ -13,16 +13,24 @@ GOOD = {
     "actedTwice": 0,
     "deadLetters": 0,
     "limitPerMinute": 0,
-    "faultSeconds": 0,
+    "fault": "",
+    "refused": 0,
     "opened": False,
 }
 LIMITED = GOOD | {"limitPerMinute": 60, "mostCallsInAnyMinute": 60, "utilisation": 0.9}
 DOWN = GOOD | {
-    "faultSeconds": 24,
+    "fault": 503,
     "opened": True,
     "mostCallsInAPause": 1,
     "secondsUntilResumed": 6.0,
 }
+REFUSING = GOOD | {
+    "fault": 401,
+    "mostTries": 0,
+    "callsInAPause": 0,
+    "secondsUntilAllActed": 12.0,
+}
+ASKING = REFUSING | {"fault": {"status": 429, "retryAfter": 4}, "refused": 9, "opened": True}
 
 
 def test_any_minute_counts_not_only_those_of_the_clock() -> None:
@@ -61,6 +69,10 @@ def test_a_hundredth_of_the_events_waits_longer_than_the_99th_percentile() -> No
         (DOWN, {"opened": False}, "the breaker opens"),
         (DOWN, {"mostCallsInAPause": 2}, "it is left alone while it is down"),
         (DOWN, {"secondsUntilResumed": 6.1}, "it is called soon after"),
+        (REFUSING, {"mostTries": 1}, "no try is spent"),
+        (REFUSING, {"opened": True}, "the breaker stays closed"),
+        (REFUSING, {"secondsUntilAllActed": 12.1}, "all act soon after"),
+        (ASKING, {"callsInAPause": 1}, "it is asked no sooner than it named"),
     ],
 )
 def test_each_bound_bites(result: dict[str, object], worse: dict[str, object], said: str) -> None:
