@@ -88,11 +88,11 @@ def row(event: Event) -> Row:
 
 def copies(event: Event) -> str:
     """Of the messages that did not act by themselves: how many, and why."""
-    told: dict[str, int] = {}
+    reasons: dict[str, int] = {}
     for message in event.messages:
         if message.outcome is Outcome.DUPLICATE:
-            told[_phrase(message)] = told.get(_phrase(message), 0) + 1
-    counted = (f"{n} skipped: {why}" if n > 1 else f"skipped: {why}" for why, n in told.items())
+            reasons[_phrase(message)] = reasons.get(_phrase(message), 0) + 1
+    counted = (f"{n} skipped: {why}" if n > 1 else f"skipped: {why}" for why, n in reasons.items())
     return " · ".join(counted)
 
 
