@@ -85,7 +85,8 @@ def audit(
     for part in view(report):
         put(console, part)
     if html is not None:
-        put(console, f"\nThe whole report: {html}", markup=False)
+        put(console, "")
+        put(console, f"The whole report: {html}", markup=False)
 
 
 def _of_files(
@@ -117,7 +118,7 @@ def _no_capture(capture: Capture) -> str:
 def _of_stack(name: str, region: str | None, profile: str | None) -> tuple[AuditReport, Shapes]:
     try:
         found = Stack.find(name, region, profile)
-        log = OutcomeLog(found.client("logs"), found.outputs["OutcomeLogGroup"])
+        log = OutcomeLog(found.client("logs"), found.outputs["OutcomeLogGroupName"])
         counts = audit_log(log.new(), CLAIM_DAYS)
     except (BotoCoreError, ClientError) as error:
         raise plain(error, name == EMBEDDED) from error

@@ -44,12 +44,6 @@ class Table:
     def __setitem__(self, key: int, row: Row) -> None:
         self._rows[key] = row
 
-    def add(self, keys: Collection[int]) -> None:
-        """Reads rows that only turned out to be needed."""
-        asked = json.dumps([key for key in keys if key not in self._rows])
-        for key, *row in self._database.execute(self._select, (asked,)):
-            self._rows.setdefault(key, row)
-
 
 @contextmanager
 def database() -> Iterator[sqlite3.Connection]:
@@ -64,8 +58,3 @@ def database() -> Iterator[sqlite3.Connection]:
             yield connection
         finally:
             connection.close()
-
-
-def one(connection: sqlite3.Connection, query: str, *values: Any) -> Any:
-    """The one value that a query answers."""
-    return connection.execute(query, values).fetchone()[0]

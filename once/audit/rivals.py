@@ -76,7 +76,7 @@ def _inner(said: Event, name: str, field: str) -> Any:
 
 
 def happened_ms(event: Event) -> int | None:
-    """The time of the event itself, else when it was published, where that is stamp."""
+    """The time of the event itself, else when it was published, where that is said."""
     said = body(event)
     stamp = said.get("eventTime") or said.get("modifiedDate") or detail(event).get("timestamp")
     try:

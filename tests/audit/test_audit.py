@@ -5,7 +5,6 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from bench.compare.destination import Act
 from bench.compare.streams import Stream
 from bench.compare.verdict import judge
 from bench.events import START_MS, Centre, Event
-from once.audit import command
 from once.audit import run as audit_run
 from once.audit.capture import Place, Text
 from once.audit.clock import Clock
@@ -180,30 +178,6 @@ def test_the_outcome_log_of_an_observing_stack_gives_families_copies_and_distanc
     assert report.distances is not None
     assert report.distances.longest_ms == 2_000
     assert report.families[0].name == "user.presence"
-
-
-def test_the_outcome_log_of_a_stack_is_read_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Logs:
-        def get_paginator(self, _: str) -> "Logs":
-            return self
-
-        def paginate(self, **asked: object) -> list[dict[str, Any]]:
-            assert asked["logGroupName"] == "outcomes"
-            record = {"messageId": "m1", "outcome": "PROCESSED", "reason": "OBSERVED"}
-            metrics = {"_aws": {}, "PROCESSED": 1}
-            return [
-                {
-                    "events": [
-                        {"eventId": str(at), "timestamp": START_MS, "message": json.dumps(one)}
-                    ]
-                }
-                for at, one in enumerate((record, metrics))
-            ]
-
-    stack = SimpleNamespace(client=lambda _: Logs(), outputs={"OutcomeLogGroup": "outcomes"})
-    monkeypatch.setattr(command.Stack, "find", lambda *_: stack)
-    said = json.loads(once("--stack", "mine", "--json").stdout)
-    assert (said["of"], said["outcomes"], said["rivals"]) == ("outcome log", {"PROCESSED": 1}, [])
 
 
 VALUES = st.recursive(

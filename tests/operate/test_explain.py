@@ -96,6 +96,15 @@ def test_the_chat_has_changes_told_twice_within_their_window() -> None:
 
 
 @pytest.mark.usefixtures("sent", "operated")
+def test_an_audit_of_the_stack_finds_the_copies_of_the_story() -> None:
+    found = once("audit", "--stack", "embedded", "--json").json
+    assert found["of"] == "outcome log"
+    assert found["outcomes"]["DUPLICATE"] >= sum(e["outcome"] == "DUPLICATE" for e in EXPECTED)
+    assert {"envelope", "published", "integration"} <= {k["kind"] for k in found["copyKinds"]}
+    assert found["rivals"] == [], "a log holds no bodies for them to read"
+
+
+@pytest.mark.usefixtures("sent", "operated")
 def test_an_agent_is_a_subject_too() -> None:
     assert "presence: OFFLINE" in once("explain", FIRST_AGENT).out
 
