@@ -42,6 +42,7 @@ def blocks() -> dict[str, Callable[[], str]]:
         "rounds": troubles.rounds,
         "chaos": troubles.chaos,
         "explorer": troubles.explorer,
+        "jsonata": troubles.jsonata,
         "scale": scale.scale_line,
         "audit": speed.audit_line,
         "capacity": quotas.line,

@@ -1,4 +1,4 @@
-"""What goes wrong, and what becomes of it: overload, waiting, chaos, and every interleaving."""
+"""What goes wrong, and what becomes of it; how far that was looked into."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -7,6 +7,7 @@ from typing import Any
 from bench import charts, recorded
 from bench.numbers.tables import table
 from bench.overload import SCENARIOS
+from proof.asl import differential
 
 MINUTE_MS = 60_000
 
@@ -91,6 +92,17 @@ def explorer() -> str:
         f"{run['mutantsImplied']} break no promise, since another precaution gives the same. "
         f"{led['walks']} random walks of {led['moves']:,} moves were led through the embedded "
         f"AWS: {len(led['disagreements'])} disagreements.\n"
+    )
+
+
+def jsonata() -> str:
+    run = recorded.read("jsonata")
+    differ = sum(run["differences"].values())
+    return (
+        f"On {run['date']} each of {run['expressions']} expressions was evaluated by both engines, "
+        f"{run['evaluations']:,} times in all, with values as scenarios bring them about and with "
+        f"hostile ones in their place: {differ:,} answers differ, each for one of the "
+        f"{len(differential.KNOWN)} reasons that are listed.\n"
     )
 
 
