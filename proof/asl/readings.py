@@ -1,6 +1,7 @@
 """What AWS's documentation leaves open or says twice: one switch each.
 
-A definition is sound when it ends alike whichever way a switch stands.
+A definition is sound when it ends alike whichever way a switch stands; `mutants` has, for each
+switch, one that is not.
 """
 
 from collections.abc import Iterator

@@ -5,6 +5,7 @@ README.md lists others. --write puts the list into README.md.
 """
 
 import argparse
+import logging
 import re
 import sys
 from pathlib import Path
@@ -27,6 +28,8 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="put the list into README.md")
     if parser.parse_args().write:
         README.write_text(readme(README.read_text("utf-8")), "utf-8")
+    # It warns of metrics about itself that were not sent.
+    logging.getLogger("samtranslator").setLevel(logging.ERROR)
     deployments, failed = ours(), False
     for one in check.every():
         found = [

@@ -40,3 +40,21 @@ def test_a_check_says_its_rule_whom_it_bites_where_that_is_said_and_what_it_refu
     for source in one.sources:
         assert re.fullmatch(r"https?://[^\s]+", source.address), source
         assert source.says, source
+
+
+@pytest.mark.parametrize(
+    ("sample", "refused_by"),
+    [
+        ("the prefix of aws-sdk", "states_error_names_are_those_that_come"),
+        ("a code of DynamoDB that has no class", "states_error_names_are_those_that_come"),
+        ("a policy with two queues", "sqs_policy_covers_one_queue"),
+        ("an unclear Assign of a Choice", "states_choice_and_wait_assign_nothing"),
+        ("an unclear Assign of a Wait", "states_choice_and_wait_assign_nothing"),
+    ],
+)
+def test_a_wrong_error_name_two_queues_and_an_unclear_assign_are_refused_by_name(
+    sample: str, refused_by: str
+) -> None:
+    """And by no other check, so the name says what is wrong."""
+    broken = DEPLOYED["with every option"].broken(CHECKS[refused_by].broken[sample])
+    assert [one.name for one in CHECKS.values() if list(one.findings(broken))] == [refused_by]
