@@ -45,10 +45,10 @@ def findings(deployed: Deployed) -> Iterator[str]:
     for name, alarm in deployed.of_type("AWS::CloudWatch::Alarm").items():
         for watched in _metrics(alarm):
             namespace, metric = watched["Namespace"], watched["MetricName"]
-            dimensions = {each["Name"]: each["Value"] for each in watched["Dimensions"]}
+            dimensions = {each["Name"]: each["Value"] for each in watched.get("Dimensions", [])}
             if not exists(namespace, metric, frozenset(dimensions), written):
                 yield f"{name}: nobody sends {namespace} {metric} by {', '.join(dimensions)}"
-            elif namespace == "AWS/Events":
+            elif "RuleName" in dimensions:
                 yield from _on_its_bus(deployed, name, dimensions)
 
 

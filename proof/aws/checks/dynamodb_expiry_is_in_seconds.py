@@ -27,8 +27,11 @@ _FIVE_YEARS = 5 * 366 * 86_400
 
 
 def findings(deployed: Deployed) -> Iterator[str]:
-    (table,) = deployed.of_type("AWS::DynamoDB::Table").values()
-    name = table["TimeToLiveSpecification"]["AttributeName"]
+    for table in deployed.of_type("AWS::DynamoDB::Table").values():
+        yield from _in(table["TimeToLiveSpecification"]["AttributeName"], deployed)
+
+
+def _in(name: str, deployed: Deployed) -> Iterator[str]:
     for state, task in deployed.tasks.items():
         for value in _times(task["Arguments"], name):
             expression = value.get("N", "").removeprefix("{%").removesuffix("%}")

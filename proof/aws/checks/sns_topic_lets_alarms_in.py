@@ -28,13 +28,16 @@ SOURCES = (
     ),
 )
 _ALARMS = "cloudwatch.amazonaws.com"
+_ALARMS_OF = ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
 
 
 def findings(deployed: Deployed) -> Iterator[str]:
     topics = {
         action["Ref"]
-        for alarm in deployed.of_type("AWS::CloudWatch::Alarm").values()
-        for action in alarm["AlarmActions"]
+        for kind in _ALARMS_OF
+        for alarm in deployed.of_type(kind).values()
+        for action in alarm.get("AlarmActions", [])
+        if "Ref" in action
     }
     for name in sorted(topics):
         if str(deployed.properties(name).get("KmsMasterKeyId", "")).endswith("alias/aws/sns"):
