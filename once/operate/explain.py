@@ -186,7 +186,7 @@ def _view(explanation: Explanation, unfolded: bool, verbose: bool) -> Iterator[s
     if not verbose:
         yield "[dim]Keys, executions and whole ids: --verbose[/]"
     if explanation.waiting:
-        yield f"[dim]On the queue, of whatever it is: {words.events(explanation.waiting)}.[/]"
+        yield f"[dim]On the queue in all: {words.events(explanation.waiting)}[/]"
     if explanation.only_observes:
         yield words.OBSERVED
     if not explanation.complete:

@@ -283,7 +283,7 @@ def _nothing(chosen: Chosen) -> str:
 
 def _why(parked: Parked) -> str:
     """What is known of why it is parked."""
-    said = words.why(parked.reason, parked.detail or parked.cause, parked.status)
+    said = parked.detail or words.why(parked.reason, parked.cause, parked.status)
     if parked.tries:
         said += f"; {words.tries(parked.tries)}"
     if parked.failed_at_ms:
