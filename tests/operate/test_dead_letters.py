@@ -1,6 +1,7 @@
 """Events that died for real, of a crash or of a rule that could not deliver, and their replay."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -93,7 +94,7 @@ def test_what_the_rule_could_not_deliver_is_listed_with_its_error_and_replayed(
         },
     )
     listed = once("dead-letters", "list", "--from", "rule").out
-    assert "rule: NO_PERMISSIONS: the queue's policy was changed" in listed
+    assert "rule: NOT_DELIVERED: NO_PERMISSIONS: the queue's policy was changed" in listed
     assert once("dead-letters", "list", "--from", "queue", "d-undelivered").out.endswith(
         "There is no dead letter that fits.\n"
     )
@@ -148,7 +149,7 @@ def test_the_reason_of_the_last_try_stands_beside_a_dead_letter(operated: Embedd
     assert letter["reason"] == "CALL_FAILED"
     listed = once("dead-letters", "list", "d-reason")
     assert listed.code == 0, listed.err
-    assert "queue: CALL_FAILED: the destination failed it" in listed.out
+    assert re.search(r"queue: CALL_FAILED: .*503", listed.out)
     assert once("dead-letters", "replay", "d-reason", "--yes").code == 0
 
 
