@@ -1,11 +1,13 @@
 """Claims and records joined: each logical event once, with all the messages that told of it."""
 
 import hashlib
+import re
 from typing import Any
 
 from once.operate.asked import view
 from once.operate.claims import Claim
 from once.operate.story import Event, tell
+from once.project import ROOT
 from once.records import OutcomeRecord
 
 PK = "org/conversation/c1"
@@ -346,3 +348,41 @@ def test_of_messages_logged_at_the_same_moment_the_one_that_acted_comes_first() 
     copy = record("m0", "DUPLICATE", "SAME_KEY", 4_000, because="run#m1")
     event = only(tell([copy, record("m1", "PROCESSED", "ACTED", 4_000)], [claim()], NOW))
     assert [message.message_id for message in event.messages] == ["m1", "m0"]
+
+
+def said_of(records: list[OutcomeRecord], *claims: Claim) -> list[str]:
+    """All that explain says of them, event by event."""
+    events = tell(records, claims, NOW)
+    asked = [line for one in events if one.asked for _, line in view(one.asked)]
+    return [*(event.verdict for event in events), *asked]
+
+
+def test_what_the_runbook_quotes_is_what_explain_says() -> None:
+    failed = record("m1", "RETRY", "CALL_FAILED", 1_000, calls=2, cause="no answer in 8 s")
+    newer = record("m2", "PROCESSED", "ACTED", 1_000, sk=SK + "2", occurredAtMs=61_000)
+    said = [
+        *said_of([acted("m1", 1_000)], claim()),
+        *said_of([acted("m1", 1_000), acted("m2", 9_000, f"{KEY}.5")], claim(occurrence=-5_000)),
+        *said_of([failed, acted("m1", 62_000)], claim()),
+        *said_of([failed]),
+        *said_of([acted("m1", 1_000), acted("m2", 9_000)], claim("run#m2")),
+        *said_of([acted("m1", 1_000, unmarked=True), acted("m1", 9_000)], claim()),
+        *said_of([newer, record("m1", "STALE", "NEWER_STATE", 2_000, because="run#m2")]),
+        *said_of([record("m1", "PARKED", "REJECTED", 1_000)]),
+        *said_of([record("m1", "PROCESSED", "OBSERVED", 1_000)]),
+    ]
+    page = (ROOT / "docs/runbook.md").read_text().partition("### A customer got two, or none\n")[2]
+    quoted = re.findall(r"`([^`]+)`", page.partition("\n### ")[0])
+    sentences = {
+        " ".join(one.split())
+        for one in quoted
+        if " " in one or one == "parked"
+        if not one.startswith("once ")
+    }
+    assert "acted twice" in sentences
+    unsaid = set()
+    for sentence in sentences:
+        parts = [re.escape(part) for part in re.split(r"…|\bN\b", sentence)]
+        if not any(re.search(".+".join(parts).removesuffix(".+"), one) for one in said):
+            unsaid.add(sentence)
+    assert unsaid == {"Nothing is known of …"}, "that one needs a stack to be said"
