@@ -86,7 +86,7 @@ def test_a_fault_of_the_set_up_is_named(operated: Embedded) -> None:
 def test_held_calls_are_said_first_and_flow_again_when_resumed(operated: Embedded) -> None:
     assert once("hold", says="n\n").code == 1
     assert status()["breaker"]["state"] == "CLOSED"
-    held = once("hold", "--for", "2m", "--why", "repairs", says="y\n")
+    held = once("hold", "--for", "30s", "--why", "repairs", says="y\n")
     assert (held.code, "Calls are held until" in held.out) == (0, True)
     answer = once("status")
     assert answer.code == 3
