@@ -12,7 +12,7 @@ from once.operate import log
 from once.operate import phrases as words
 from once.operate.deliveries import Delivery
 from once.operate.model import Model
-from once.operate.pace import Breaker
+from once.operate.pace import Breaker, State
 from once.operate.stack import Stack
 from once.records import OutcomeRecord
 from once.run.report import SETTLED, Outcome
@@ -101,11 +101,26 @@ def by_reason(waiting: Iterable[OutcomeRecord], breaker: Breaker) -> list[Waits]
             events=len(records),
             first_returns_at_ms=min(map(returns_at_ms, records)),
             last_returns_at_ms=max(map(returns_at_ms, records)),
-            said=Delivery.of(max(records, key=lambda one: one.recorded_at_ms)).why,
+            said=_paused(breaker)
+            if reason == "BREAKER_OPEN"
+            else Delivery.of(max(records, key=lambda one: one.recorded_at_ms)).why,
         )
         for reason, records in found.items()
     ]
     return sorted(made, key=lambda one: (-one.events, one.reason))
+
+
+def _paused(breaker: Breaker) -> str:
+    """Why nobody calls: a record of then does not tell, the breaker's row of now does."""
+    if breaker.held is not None:
+        return f"calls are held: {breaker.held}"
+    if breaker.state is State.CLOSED:
+        return "calls were paused and flow again"
+    if breaker.hold_ended:
+        return "calls were held, and the next event probes"
+    if breaker.rate_limited:
+        return "calls are paused, since the destination answered 429"
+    return "calls are paused, since the destination answers nobody"
 
 
 def _awaits(reason: str, breaker: Breaker) -> str:

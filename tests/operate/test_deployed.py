@@ -63,9 +63,14 @@ def logs(*lines: tuple[str, dict[str, Any]]) -> Any:
         ]
         for at, line in lines
     ]
-    return of(
-        start_query={"queryId": "q"}, get_query_results={"status": "Complete", "results": rows}
-    )
+
+    def start(**query: Any) -> Any:
+        return {"queryId": "counted" if "stats" in query["queryString"] else "lines"}
+
+    def results(**query: Any) -> Any:
+        return {"status": "Complete", "results": rows if query["queryId"] == "lines" else []}
+
+    return SimpleNamespace(start_query=start, get_query_results=results)
 
 
 def machine(**logging: Any) -> Any:
@@ -285,6 +290,24 @@ def test_for_whom_it_waits_is_said(reason: str, row: dict[str, Any], awaits: str
     record = handed_back("m1", reason, returnsAtMs=NOW_MS + 60_000)
     stack = whole(Metrics(), visible=0, records=[record], row=breaker_row(**row) if row else None)
     assert [one.awaits for one in status.of(stack, NOW_MS).waiting] == [awaits]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (None, "calls were paused and flow again"),
+        ({"open_until": NOW_MS + 5_000}, "calls are paused, since the destination answers nobody"),
+        ({"not_before": NOW_MS + 5_000}, "calls are paused, since the destination answered 429"),
+        ({"not_before": NOW_MS + 5_000, "held": "repairs"}, "calls are held: repairs"),
+        ({"not_before": NOW_MS - 1, "held": "x"}, "calls were held, and the next event probes"),
+    ],
+)
+def test_why_calls_are_paused_is_said_by_the_breaker_as_it_is_now(
+    row: dict[str, Any] | None, said: str
+) -> None:
+    record = handed_back("m1", "BREAKER_OPEN", returnsAtMs=NOW_MS + 60_000)
+    stack = whole(Metrics(), visible=0, records=[record], row=row and breaker_row(**row))
+    assert [one.said for one in status.of(stack, NOW_MS).waiting] == [said]
 
 
 def test_reasons_stand_under_each_other_with_their_causes() -> None:
