@@ -212,7 +212,7 @@ def policies() -> list[dict[str, Json]]:
                     name: _resource(part) if name == "Resource" else _plain(part)
                     for name, part in statement.items()
                 }
-                for statement in statements_of(role, true={"HasKey", "HasSecret"})
+                for statement in statements_of(role, true={"CreatesTable", "HasKey", "HasSecret"})
             ],
         }
         for role in of_type("AWS::IAM::Role")

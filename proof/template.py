@@ -62,5 +62,7 @@ def statements_of(role: str, *, true: Collection[str] = ()) -> list[dict[str, An
 def statements() -> Iterator[tuple[str, dict[str, Any]]]:
     """Each statement of each role, with everything that an option may add."""
     for name in of_type("AWS::IAM::Role"):
-        for statement in statements_of(name, true={"HasKey", "HasFormerKey", "HasSecret"}):
+        for statement in statements_of(
+            name, true={"CreatesTable", "HasKey", "HasFormerKey", "HasSecret"}
+        ):
             yield name, statement

@@ -55,6 +55,7 @@ SETS: dict[str, dict[str, str]] = {
         "EventSourceName": f"{GENESYS}/live",
         "DetailTypes": "v2.users.{id}.presence,v2.detail.events.conversation.{id}.customer.end",
     },
+    "the claims of a stack before": {"ClaimTableName": "once-ClaimTable-1A2B3C"},
     "a published schema": {"PublishSchemas": "true"},
     "kept long and told loudly": {
         "ClaimDays": "400",

@@ -61,11 +61,14 @@ FUNCTIONS = {
     "PacingRole": ("PacingFunction", "pacing"),
 }
 OPTIONS = (
-    {"HasKey", "HasSecret"},
-    {"HasKey", "HasFormerKey", "HasSecret", "OwnAction"},
-    {"HasFormerKey"},
+    {"CreatesTable", "HasKey", "HasSecret"},
+    {"CreatesTable", "HasKey", "HasFormerKey", "HasSecret", "OwnAction"},
+    {"CreatesTable", "HasFormerKey"},
+    {"CreatesTable"},
     set[str](),
 )
+# Of a table that was there before the stack: what a role is granted, where others name it.
+THEIR_TABLE = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/ClaimTableName"
 
 
 def text(resource: Any) -> str:
@@ -98,7 +101,8 @@ def used_by_machine(true: set[str]) -> Iterator[Right]:
         service = service.removeprefix("aws-sdk:").replace("cloudwatchlogs", "logs")
         name = f"{service}:{action[0].upper()}{action[1:]}"
         (target,) = [task["Arguments"][field] for field in TARGETS if field in task["Arguments"]]
-        yield IAM_ACTIONS.get(name, name), text(placeholders[target.strip("${}")])
+        resource = text(placeholders[target.strip("${}")])
+        yield IAM_ACTIONS.get(name, name), resource.replace("ClaimTableName", THEIR_TABLE)
     assert machine["Logging"]["Destinations"]
     yield from ((action, "*") for action in LOG_DELIVERY)
 
@@ -115,7 +119,7 @@ def used_by_pipe() -> Iterator[Right]:
 def used_by_function(role: str, true: set[str]) -> Iterator[Right]:
     function, package = FUNCTIONS[role]
     resources = {
-        "dynamodb": "ClaimTable",
+        "dynamodb": "ClaimTable" if "CreatesTable" in true else THEIR_TABLE,
         "s3": "OverflowBucket/*",
         "secretsmanager": "DestinationSecretArn",
         "sqs": "EventQueue",
@@ -183,7 +187,7 @@ def test_a_role_may_do_what_it_does_and_nothing_more(role: str, true: set[str]) 
 
 def test_the_machine_deletes_no_claim() -> None:
     assert not any(
-        action == "dynamodb:DeleteItem" for action, _ in granted("StateMachineRole", set())
+        action == "dynamodb:DeleteItem" for action, _ in granted("StateMachineRole", OPTIONS[0])
     )
 
 

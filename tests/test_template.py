@@ -128,7 +128,9 @@ def test_every_queue_keeps_what_it_holds_for_as_long_as_sqs_can() -> None:
     assert rule["ExpirationInDays"] > 2 * (14 + 14), "waited and parked, replayed and again"
 
 
-@pytest.mark.parametrize("name", ["ClaimTable", "OverflowBucket"])
+@pytest.mark.parametrize(
+    "name", ["ClaimTable", "OverflowBucket", "OutcomeLogGroup", "OutcomeLogStream"]
+)
 def test_what_remembers_outlives_the_stack(name: str) -> None:
     assert RESOURCES[name]["DeletionPolicy"] == "RetainExceptOnCreate", "unless it never came to be"
     assert RESOURCES[name]["UpdateReplacePolicy"] == "Retain"

@@ -38,7 +38,10 @@ def deploy(
     parameters: Mapping[str, str],
     step: Callable[[str], None] = lambda _: None,
 ) -> Stack:
-    """Build and deploy `template` with Timing=fast and this Python; `parameters` win over both."""
+    """Build and deploy `template` with Timing=fast and this Python; `parameters` win over both.
+
+    Where a stack is there already it is changed, as on AWS.
+    """
     _check_names(template, parameters)
     overrides = {**local_parameters(), **parameters}
     step("building (sam build)")
@@ -56,10 +59,12 @@ def deploy(
     built = time.monotonic()
 
     step("deploying (sam deploy)")
-    aws.client("s3").create_bucket(
-        Bucket=_BUCKET,
-        CreateBucketConfiguration={"LocationConstraint": aws.client("s3").meta.region_name},
-    )
+    s3 = aws.client("s3")
+    if not any(bucket["Name"] == _BUCKET for bucket in s3.list_buckets()["Buckets"]):
+        s3.create_bucket(
+            Bucket=_BUCKET,
+            CreateBucketConfiguration={"LocationConstraint": s3.meta.region_name},
+        )
     sam(
         "deploy",
         *("--template-file", str(build_folder / "template.yaml"), "--stack-name", STACK_NAME),
@@ -99,7 +104,7 @@ def local_parameters() -> dict[str, str]:
 class _Sam:
     def __init__(self, aws: EmbeddedAws, project: Path) -> None:
         self._folder = aws.root / "sam"
-        self._folder.mkdir()
+        self._folder.mkdir(exist_ok=True)
         # Without a recent check sam asks the package index for a newer version of itself.
         (self._folder / "metadata.json").write_text(
             json.dumps(
