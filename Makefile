@@ -110,8 +110,9 @@ mutate: $(READY) ## Do the tests notice wrong code? A sample of changes in 15 mi
 build: $(READY) ## Build both functions for the runtime named in samconfig.toml
 	$(BIN)/sam build
 
-deploy: build ## Deploy to AWS. PARAMETERS="Name=value ..." sets parameters, CONFIRM=no does not ask
+deploy: build ## Deploy to AWS. PARAMETERS="Name=value ..." and TAGS="Key=value ..."; CONFIRM=no does not ask
 	$(BIN)/sam deploy $(if $(filter no,$(CONFIRM)),--no-confirm-changeset) \
+		$(if $(TAGS),--tags "$(TAGS)") \
 		$(if $(PARAMETERS),--parameter-overrides "$(BUILD_PARAMETERS) $(PARAMETERS)")
 
 release: build $(RELEASER) ## Build what a release holds to dist/: wheel, template, SBOMs, checksums

@@ -17,7 +17,7 @@ import pytest
 from cfnlint.api import lint
 
 from proof.definition.asl import ROOT
-from proof.template import TEMPLATE
+from proof.template import TEMPLATE, of_type
 from proof.translated import ACCOUNT, STACK, Translated
 from tests.enrichment.topic_models import MODELS
 
@@ -25,6 +25,7 @@ GENESYS = "aws.partner/genesys.com/cloud/1f0e6a52-0000-4000-8000-00000000000a"
 SECRET = f"arn:aws:secretsmanager:eu-central-1:{ACCOUNT}:secret:destination-AbCdEf"
 KEY = f"arn:aws:kms:eu-central-1:{ACCOUNT}:key/11111111-2222-4333-8444-555555555555"
 OTHER_KEY = f"arn:aws:kms:eu-central-1:{ACCOUNT}:key/99999999-2222-4333-8444-555555555555"
+BOUNDARY = f"arn:aws:iam::{ACCOUNT}:policy/contact-centre/boundary"
 OWN_ACTION = f"arn:aws:lambda:eu-central-1:{ACCOUNT}:function:ours"
 WEBHOOK = {
     "ActionTarget": "webhook",
@@ -64,6 +65,8 @@ SETS: dict[str, dict[str, str]] = {
         "LogRetentionDays": "365",
         "AlarmEmail": "on-call@example.com",
     },
+    "a permissions boundary": {"PermissionsBoundaryArn": BOUNDARY},
+    "roles below a path": {"RolePath": "/contact-centre/genesys/"},
     "silence in shifts": {"QuietMinutes": "15", "OpeningHours": "7-4/18-1"},
     "never silent": {"QuietMinutes": "0"},
     "for little money": {
@@ -269,6 +272,19 @@ def test_another_log_class_is_another_group_and_the_log_of_outcomes_keeps_its_ow
     names = {one["StateMachineLogGroup"]["LogGroupName"] for one in (before, after)}
     assert len(names) == 2
     assert after["StateMachineLogGroup"]["LogGroupClass"] == "INFREQUENT_ACCESS"
+
+
+# An account that demands more.
+
+
+@pytest.mark.parametrize("name", ["a permissions boundary", "roles below a path", "default bus"])
+def test_every_role_is_bounded_and_lies_where_the_account_wants_it(name: str) -> None:
+    """Those that SAM would make by itself included: there are none."""
+    roles = DEPLOYMENTS[name].of_type("AWS::IAM::Role")
+    assert sorted(roles) == sorted(of_type("AWS::IAM::Role"))
+    for role in roles.values():
+        assert role.get("PermissionsBoundary") == SETS[name].get("PermissionsBoundaryArn")
+        assert role["Path"] == SETS[name].get("RolePath", "/")
 
 
 # What is refused at once. Rules: CloudFormation, "Rules syntax" and "Rule functions".

@@ -14,7 +14,7 @@ from once.genesys.server import GenesysServer
 from once.run.tracker import Tracker
 from proof.definition.asl import ROOT
 from proof.embedded import Embedded, deployed
-from proof.template import TEMPLATE
+from proof.template import TEMPLATE, of_type
 from tests.e2e.test_story import check_groups
 
 pytestmark = pytest.mark.embedded
@@ -44,6 +44,8 @@ EVERYTHING = {
     "AlarmEmail": "on-call@example.com",
     "QuietMinutes": "90",
     "OpeningHours": "1-5/14-2",
+    "PermissionsBoundaryArn": "arn:aws:iam::aws:policy/PowerUserAccess",
+    "RolePath": "/contact-centre/",
     "ActionFunctionArn": OWN_ACTION,
 }
 # Set by what the tests run on (once/embedded/deploy.py, once/run/command.py).
@@ -137,3 +139,5 @@ def test_with_every_parameter_the_story_is_the_same(with_everything: Embedded) -
         Name=with_everything.outputs["EventRuleName"], EventBusName=SOURCE
     )
     assert len(json.loads(rule["EventPattern"])["detail-type"]) == 2
+    roles = with_everything.client("iam").list_roles(PathPrefix="/contact-centre/")["Roles"]
+    assert len(roles) == len(of_type("AWS::IAM::Role"))
