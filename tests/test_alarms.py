@@ -182,6 +182,20 @@ def test_every_metric_on_the_dashboard_exists() -> None:
     assert seen > 30
 
 
+def test_the_dashboard_begins_with_what_comes_acts_waits_and_ends() -> None:
+    shown = dashboard()[0]["properties"]
+    assert shown["view"] == "singleValue"
+    rows = {tuple(fields[1::2]) for fields in metric_rows(shown["metrics"])}
+    assert rows == {
+        ("NumberOfMessagesSent", "${EventQueue.QueueName}"),
+        ("PROCESSED", "${AWS::StackName}"),
+        ("ApproximateNumberOfMessagesVisible", "${EventQueue.QueueName}"),
+        ("ApproximateNumberOfMessagesNotVisible", "${EventQueue.QueueName}"),
+        *(("ApproximateNumberOfMessagesVisible", f"${{{queue}.QueueName}}") for queue in DEAD_ENDS),
+    }
+    assert dashboard()[1]["type"] == "alarm"
+
+
 def test_every_hidden_metric_of_the_dashboard_is_counted_in_an_expression() -> None:
     for widget in dashboard():
         options = [row[-1] for row in widget["properties"].get("metrics", [])]
