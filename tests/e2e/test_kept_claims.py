@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,10 +30,10 @@ class Account:
         self._parameters = dict(destination_parameters(aws, destination))
 
     @contextmanager
-    def stack(self, **parameters: str) -> Iterator[Embedded]:
+    def stack(self, template: Path = TEMPLATE, **parameters: str) -> Iterator[Embedded]:
         """Deployed, or changed where it is there already; only its pipe ends with the block."""
         tracker = Tracker()
-        deployed = deploy(self.aws, TEMPLATE, {**self._parameters, **parameters})
+        deployed = deploy(self.aws, template, {**self._parameters, **parameters})
         pipe = PipeRunner(self.aws.client, deployed.outputs["PipeName"], observer=tracker)
         running = EmbeddedStack(self.aws, deployed, pipe.start())
         try:
