@@ -58,7 +58,7 @@ class EmbeddedAws:
 
     @classmethod
     def start(cls, faults: Faults | None = None) -> "EmbeddedAws":
-        _require_local()
+        require_local()
         for _ in range(_ATTEMPTS):
             root = Path(tempfile.mkdtemp(prefix="once-"))
             port = _free_port()
@@ -104,6 +104,7 @@ class EmbeddedAws:
             "AWS_CONFIG_FILE": nowhere,
             "AWS_SHARED_CREDENTIALS_FILE": nowhere,
             "AWS_EC2_METADATA_DISABLED": "true",
+            "SAM_CLI_POLL_DELAY": "0.2",
         }
 
     def alive(self) -> bool:
@@ -156,7 +157,7 @@ class EmbeddedAws:
         return False
 
 
-def _require_local() -> None:
+def require_local() -> None:
     missing = [package for module, package in _LOCAL.items() if find_spec(module) is None]
     if missing:
         raise OnceError(

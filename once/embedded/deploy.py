@@ -1,4 +1,4 @@
-"""The real `sam build` and `sam deploy`, run against an embedded AWS."""
+"""The real `sam build` and `sam deploy`, run against an embedded AWS, or another one."""
 
 import json
 import os
@@ -10,9 +10,10 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 from once.embedded import child, wheels
-from once.embedded.aws import EmbeddedAws, inherited_environment
+from once.embedded.aws import inherited_environment
 from once.errors import OnceError
 
 STACK_NAME = "once"
@@ -20,6 +21,17 @@ _BUCKET = "once-artifacts"
 _USEFUL_LINES = 25
 # Where sam's log comes to the point.
 _FAILURE = re.compile(r"^(Error\b|Build Failed|Traceback)|_FAILED\b")
+
+
+class Target(Protocol):
+    """An AWS to deploy to, and a folder of our own to build in."""
+
+    @property
+    def root(self) -> Path: ...
+
+    def client(self, service: str) -> Any: ...
+
+    def environment(self) -> dict[str, str]: ...
 
 
 @dataclass(frozen=True)
@@ -33,14 +45,17 @@ class Stack:
 
 
 def deploy(
-    aws: EmbeddedAws,
+    aws: Target,
     template: Path,
     parameters: Mapping[str, str],
     step: Callable[[str], None] = lambda _: None,
+    *,
+    name: str = STACK_NAME,
+    bucket: str | None = None,
 ) -> Stack:
     """Build and deploy `template` with Timing=fast and this Python; `parameters` win over both.
 
-    Where a stack is there already it is changed, as on AWS.
+    A stack that is there already is changed, as on AWS. A bucket that is named must be there.
     """
     _check_names(template, parameters)
     overrides = {**local_parameters(), **parameters}
@@ -59,22 +74,23 @@ def deploy(
     built = time.monotonic()
 
     step("deploying (sam deploy)")
-    s3 = aws.client("s3")
-    if not any(bucket["Name"] == _BUCKET for bucket in s3.list_buckets()["Buckets"]):
-        s3.create_bucket(
-            Bucket=_BUCKET,
-            CreateBucketConfiguration={"LocationConstraint": s3.meta.region_name},
-        )
+    if bucket is None:
+        bucket, s3 = _BUCKET, aws.client("s3")
+        if not any(each["Name"] == bucket for each in s3.list_buckets()["Buckets"]):
+            s3.create_bucket(
+                Bucket=bucket,
+                CreateBucketConfiguration={"LocationConstraint": s3.meta.region_name},
+            )
     sam(
         "deploy",
-        *("--template-file", str(build_folder / "template.yaml"), "--stack-name", STACK_NAME),
-        *("--s3-bucket", _BUCKET, "--capabilities", "CAPABILITY_IAM", "--no-progressbar"),
+        *("--template-file", str(build_folder / "template.yaml"), "--stack-name", name),
+        *("--s3-bucket", bucket, "--capabilities", "CAPABILITY_IAM", "--no-progressbar"),
         *("--no-confirm-changeset", "--on-failure", "DO_NOTHING"),
         *arguments,
     )
-    described = aws.client("cloudformation").describe_stacks(StackName=STACK_NAME)["Stacks"][0]
+    described = aws.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
     return Stack(
-        name=STACK_NAME,
+        name=name,
         outputs={o["OutputKey"]: o["OutputValue"] for o in described.get("Outputs", [])},
         build_seconds=built - started,
         deploy_seconds=time.monotonic() - built,
@@ -102,7 +118,7 @@ def local_parameters() -> dict[str, str]:
 
 
 class _Sam:
-    def __init__(self, aws: EmbeddedAws, project: Path) -> None:
+    def __init__(self, aws: Target, project: Path) -> None:
         self._folder = aws.root / "sam"
         self._folder.mkdir(exist_ok=True)
         # Without a recent check sam asks the package index for a newer version of itself.
@@ -124,7 +140,6 @@ class _Sam:
             "PATH": f"{Path(sys.executable).parent}:{inherited_environment().get('PATH', '')}",
             "TMPDIR": str(self._folder),
             "SAM_CLI_TELEMETRY": "0",
-            "SAM_CLI_POLL_DELAY": "0.2",
             "__SAM_CLI_APP_DIR": str(self._folder),
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "NO_PROXY": "127.0.0.1,localhost",

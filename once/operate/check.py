@@ -42,8 +42,8 @@ def register(app: typer.Typer) -> None:
 
 def check(at: Operation, yes: Yes = False) -> None:
     """Send canaries through the real queue, and say whether every edge of the stack works."""
-    hidden = _visibility_seconds(at.stack)
-    _refuse_where_it_would_harm(at.stack)
+    hidden = visibility_seconds(at.stack)
+    refuse_where_it_would_harm(at.stack)
     at.confirm(
         "Send four canaries and a copy? No destination sees them. It takes about "
         f"{words.age((hidden + 30) * 1000)}, since one of them is handed back on purpose.",
@@ -95,7 +95,7 @@ def _fly(
     return _wait(stack, started_ms, canaries, 0, lambda _: True)
 
 
-def _refuse_where_it_would_harm(stack: Stack) -> None:
+def refuse_where_it_would_harm(stack: Stack) -> None:
     if stack.parameters.get("ActionFunctionArn"):
         raise OnceError(
             "This stack calls a function of your own (ActionFunctionArn), which would take the "
@@ -112,7 +112,7 @@ def _refuse_where_it_would_harm(stack: Stack) -> None:
         raise OnceError(f"The pipe is {pipe['CurrentState']}. Start it first: once resume")
 
 
-def _visibility_seconds(stack: Stack) -> int:
+def visibility_seconds(stack: Stack) -> int:
     found = stack.client("sqs").get_queue_attributes(
         QueueUrl=stack.outputs["EventQueueUrl"], AttributeNames=["VisibilityTimeout"]
     )

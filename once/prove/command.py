@@ -2,8 +2,11 @@
 
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,18 +16,27 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from typer.core import TyperCommand
 
-from once.embedded.aws import ACCOUNT, REGION, EmbeddedAws
+from once.embedded.aws import (
+    ACCOUNT,
+    REGION,
+    EmbeddedAws,
+    inherited_environment,
+    require_local,
+)
 from once.errors import OnceError
 from once.operate.command import ATTENTION, INTERRUPTED, Yes
 from once.operate.refusals import plain
 from once.prove import ledger, report, run
 from once.prove.ledger import Ledger
 from once.prove.question import Verdict
+from once.prove.run import Deployment
 from once.prove.site import Place, Site, new_run
 from once.screen import put, screen, showable
 
 _ALL = "all"
-_MOST_DOLLARS = "0.05"
+_MOST_DOLLARS = 0.05
+_MOST_DOLLARS_DEPLOYED, _MOST_DOLLARS_AN_HOUR = 1.0, 0.1
+_HOURS, _HOURS_EMBEDDED = 2.0, 0.01
 
 
 class _Command(TyperCommand):
@@ -50,6 +62,7 @@ class OnAws:
     def __init__(self, profile: str | None, region: str | None) -> None:
         region = region or os.environ.get("AWS_REGION")
         self._session: Any = boto3.session.Session(profile_name=profile, region_name=region)
+        self._named = profile is not None
         self._clients: dict[str, Any] = {}
         self.account = str(self.client("sts").get_caller_identity()["Account"])
         self.region = str(self.client("sts").meta.region_name)
@@ -64,12 +77,29 @@ class OnAws:
             self._clients[service] = self._session.client(service, config=config)
         return self._clients[service]
 
+    @cached_property
+    def root(self) -> Path:
+        """Where SAM builds."""
+        return Path(tempfile.mkdtemp(prefix="once-prove-"))
+
+    def environment(self) -> dict[str, str]:
+        theirs = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+        named = {"AWS_PROFILE": self._session.profile_name} if self._named else {}
+        region = {"AWS_REGION": self.region, "AWS_DEFAULT_REGION": self.region}
+        return inherited_environment() | theirs | named | region
+
+    def close(self) -> None:
+        if "root" in vars(self):
+            shutil.rmtree(self.root, ignore_errors=True)
+
 
 class OnEmbedded:
     embedded, region, account = True, REGION, ACCOUNT
 
     def __init__(self, aws: EmbeddedAws) -> None:
         self.client = aws.client
+        self.root = aws.root
+        self.environment = aws.environment
 
 
 def prove(
@@ -78,6 +108,21 @@ def prove(
     embedded: Annotated[
         bool, typer.Option("--embedded", help="Ask the embedded AWS, to see how it goes.")
     ] = False,
+    deploy: Annotated[
+        bool,
+        typer.Option(
+            "--deploy",
+            help="Deploy a throwaway stack, too, ask what only it can answer, delete it.",
+        ),
+    ] = False,
+    hours: Annotated[
+        float | None,
+        typer.Option(
+            min=0.005,
+            help="How long messages are handed back in it, without the pipe slowing down. Default: "
+            f"{_HOURS:g}.",
+        ),
+    ] = None,
     clean: Annotated[
         str | None,
         typer.Option(
@@ -90,13 +135,18 @@ def prove(
     ] = None,
     yes: Yes = False,
 ) -> None:
-    """Ask AWS whether it is as this project takes it to be, without deploying anything."""
+    """Ask AWS whether it is as this project takes it to be."""
     try:
         if clean is not None:
             _clean(clean, profile, region)
             return
         with _place(profile, region, embedded) as place:
-            _prove(place, profile, json_to, yes)
+            standard = _HOURS_EMBEDDED if embedded else _HOURS
+            deployment = Deployment(place, hours or standard) if deploy else None
+            _prove(place, deployment, profile, json_to, yes)
+    except KeyboardInterrupt:  # a second time, while it was deleting
+        put(screen(stderr=True), _what_is_left() or "Interrupted.")
+        raise typer.Exit(INTERRUPTED) from None
     except (BotoCoreError, ClientError) as error:
         raise _with_what_is_left(plain(error, embedded)) from error
 
@@ -104,7 +154,11 @@ def prove(
 @contextmanager
 def _place(profile: str | None, region: str | None, embedded: bool) -> Iterator[Any]:
     if not embedded:
-        yield OnAws(profile, region)
+        place = OnAws(profile, region)
+        try:
+            yield place
+        finally:
+            place.close()
         return
     if profile or region:
         raise OnceError("The embedded AWS is in no region and no profile: leave them out.")
@@ -112,15 +166,23 @@ def _place(profile: str | None, region: str | None, embedded: bool) -> Iterator[
         yield OnEmbedded(aws)
 
 
-def _prove(place: Any, profile: str | None, json_to: Path | None, yes: bool) -> None:
+def _prove(
+    place: Any,
+    deployment: Deployment | None,
+    profile: str | None,
+    json_to: Path | None,
+    yes: bool,
+) -> None:
     name = new_run()
     asked = run.questions()
-    _agree(place, name, len(asked), yes)
+    if deployment is not None:
+        require_local()
+    _agree(place, name, len(asked), deployment, yes)
     errors = screen(stderr=True)
     where = {"profile": profile, "region": place.region, "account": place.account}
     with errors.status("") as status:
         site = Site(place, Ledger.open(name, where), lambda what: status.update(f"{what} …"))
-        found = run.run(site, asked)
+        found = run.run(site, asked, deployment)
     _answer(found, json_to)
     if found.interrupted:
         raise typer.Exit(INTERRUPTED)
@@ -128,15 +190,26 @@ def _prove(place: Any, profile: str | None, json_to: Path | None, yes: bool) -> 
         raise typer.Exit(ATTENTION)
 
 
-def _agree(place: Place, name: str, number: int, yes: bool) -> None:
+def _agree(place: Place, name: str, number: int, deployment: Deployment | None, yes: bool) -> None:
     if yes or place.embedded:
         return
     errors = screen(stderr=True)
     put(errors, f"The run {name} puts {number} questions to AWS in {place.region}, each twice.")
-    put(errors, f"It creates a bucket and a role of that name, {name}, and two stacks that are")
-    put(errors, "never run; it deletes them at the end, and deploys nothing.")
+    put(errors, f"It creates a bucket and a role of that name, {name}, and stacks that are never")
+    put(errors, "run, only described.")
+    dollars = _MOST_DOLLARS
+    if deployment is None:
+        put(errors, "Nothing is deployed.")
+    else:
+        put(
+            errors,
+            f"Then it deploys a stack, {name}, on a bus of its own, and sends events through",
+        )
+        put(errors, f"it for some {deployment.hours + 0.5:g} hours.")
+        dollars += _MOST_DOLLARS_DEPLOYED + _MOST_DOLLARS_AN_HOUR * deployment.hours
+    put(errors, "At the end all of it is deleted.")
     try:
-        question = f"It costs {_MOST_DOLLARS} US dollars at most. Go on?"
+        question = f"It costs {dollars:.2f} US dollars at most. Go on?"
         typer.confirm(showable(question), abort=True, err=True)
     except typer.Abort:
         raise OnceError("Nothing was asked. In a script, agree with --yes.") from None
@@ -192,7 +265,10 @@ def _place_of(one: Ledger, profile: str | None, region: str | None) -> OnAws | N
 
 
 def _with_what_is_left(error: OnceError) -> OnceError:
-    left = [one.run for one in ledger.kept()]
-    if not left:
-        return error
-    return OnceError(f"{error}\nThings may be left of {', '.join(left)}: once prove --clean")
+    left = _what_is_left()
+    return OnceError(f"{error}\n{left}") if left else error
+
+
+def _what_is_left() -> str:
+    runs = ", ".join(one.run for one in ledger.kept())
+    return f"Things may be left of {runs}. Delete them: once prove --clean" if runs else ""

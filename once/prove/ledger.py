@@ -1,6 +1,7 @@
 """What a run has created, written down before it is created: so nothing is left behind that
 `once prove --clean` could not find, whenever and however the run ended."""
 
+import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -25,13 +26,22 @@ class Ledger:
         self._path = path
         self.run = path.stem
         self.where = where
+        self._held: int | None = None
 
     @classmethod
     def open(cls, run: str, where: dict[str, Any], folder: Path | None = None) -> "Ledger":
         ledger = cls(_folder(folder) / f"{run}{_SUFFIX}", where)
         ledger._path.parent.mkdir(parents=True, exist_ok=True)
+        ledger._held = os.open(ledger._path, os.O_RDWR | os.O_CREAT)
+        fcntl.flock(ledger._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         ledger._write({"where": where})
         return ledger
+
+    def release(self) -> None:
+        """The run is over: what it left is for whoever cleans."""
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
 
     def creating(self, kind: str, name: str) -> None:
         if Thing(kind, name) not in self.left():
@@ -74,6 +84,8 @@ def kept(folder: Path | None = None) -> list[Ledger]:
     paths = _folder(folder).glob(f"*{_SUFFIX}")
     ledgers = []
     for path in sorted(paths, key=lambda path: path.stat().st_mtime):
+        if _is_running(path):
+            continue
         ledger = Ledger(path, {})
         first = next(ledger._lines(), None)
         if first is None:
@@ -84,6 +96,16 @@ def kept(folder: Path | None = None) -> list[Ledger]:
             ledger.where = first["where"]
             ledgers.append(ledger)
     return ledgers
+
+
+def _is_running(path: Path) -> bool:
+    """Its process holds the lock as long as it lives."""
+    with path.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def _folder(folder: Path | None) -> Path:

@@ -16,7 +16,7 @@ from rich.markup import escape
 from once.operate.model import Model
 from once.project import ROOT
 from once.prove.question import Answer, Verdict
-from once.prove.site import Place
+from once.prove.site import Site
 
 _ACCOUNT = re.compile(r"(?<!\d)\d{12}(?!\d)")
 _MARKS = {
@@ -35,15 +35,17 @@ class Report(Model):
     versions: dict[str, str]
     counts: dict[Verdict, int]
     answers: list[Answer]
+    dollars: float | None = Field(
+        None, description="What the deployed stack cost, by CloudWatch's count and at list price."
+    )
     interrupted: bool = False
 
 
-def made(
-    run: str, place: Place, started: datetime, answers: list[Answer], *, interrupted: bool
-) -> Report:
+def made(site: Site, started: datetime, answers: list[Answer], *, interrupted: bool) -> Report:
+    place = site.place
     counts = Counter(answer.verdict for answer in answers)
     return Report(
-        run=run,
+        run=site.run,
         where="the embedded AWS" if place.embedded else f"AWS, {place.region}",
         started_at=started.isoformat(timespec="seconds"),
         seconds=round((datetime.now(UTC) - started).total_seconds(), 1),
@@ -52,6 +54,7 @@ def made(
         answers=[
             answer.model_copy(update={"said": without_account(answer.said)}) for answer in answers
         ],
+        dollars=site.dollars,
         interrupted=interrupted,
     )
 
@@ -87,6 +90,9 @@ def view(report: Report) -> Iterator[str]:
             continue
         for answer in answers:
             yield f"{_MARKS[verdict]} {escape(answer.question)} [dim]{escape(answer.said)}[/]"
+    if report.dollars is not None:
+        yield ""
+        yield f"The deployed stack cost {report.dollars:.2f} US dollars."
     if report.interrupted:
         yield ""
         yield "[red]The run was interrupted: the other questions were not asked.[/]"

@@ -8,10 +8,12 @@ from typing import Any, Protocol
 
 from botocore.exceptions import ClientError
 
+from once.errors import OnceError
 from once.prove.ledger import Ledger, Thing
 
 _POLL_SECONDS = 2.0
 _ROLE_SECONDS = 15
+_TRIES = 3
 _TRUST = {
     "Version": "2012-10-17",
     "Statement": [
@@ -19,6 +21,16 @@ _TRUST = {
             "Effect": "Allow",
             "Principal": {"Service": "states.amazonaws.com"},
             "Action": "sts:AssumeRole",
+        }
+    ],
+}
+_READS = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {
+            "Effect": "Allow",
+            "Action": "dynamodb:GetItem",
+            "Resource": "arn:aws:dynamodb:*:*:table/once-prove-*",
         }
     ],
 }
@@ -48,8 +60,10 @@ class Site:
         self.run = ledger.run
         self.ledger = ledger
         self.step = step
+        self.dollars: float | None = None
         self._bucket: str | None = None
         self._role: str | None = None
+        self._role_reads = False
 
     def client(self, service: str) -> Any:
         return self.place.client(service)
@@ -69,8 +83,9 @@ class Site:
             self._bucket = self.run
         return self._bucket
 
-    def role(self) -> str:
-        """One without a single right: TestState wants one wherever nothing is mocked."""
+    def role(self, *, reads: bool = False) -> str:
+        """TestState wants one wherever nothing is mocked. It has no right, or one: to read tables
+        of runs."""
         if self._role is None:
             self.ledger.creating("role", self.run)
             created = self.client("iam").create_role(
@@ -80,6 +95,12 @@ class Site:
             )
             self.wait(_ROLE_SECONDS)  # until all of IAM knows it
             self._role = str(created["Role"]["Arn"])
+        if reads and not self._role_reads:
+            self.client("iam").put_role_policy(
+                RoleName=self.run, PolicyName="reads", PolicyDocument=json.dumps(_READS)
+            )
+            self.wait(_ROLE_SECONDS)
+            self._role_reads = True
         return self._role
 
     def wait(self, seconds: float) -> None:
@@ -114,6 +135,8 @@ def _remove_bucket(site: Site, thing: Thing) -> None:
 
 def _remove_role(site: Site, thing: Thing) -> None:
     try:
+        for name in site.client("iam").list_role_policies(RoleName=thing.name)["PolicyNames"]:
+            site.client("iam").delete_role_policy(RoleName=thing.name, PolicyName=name)
         site.client("iam").delete_role(RoleName=thing.name)
     except ClientError as error:
         _unless_gone(error)
@@ -128,8 +151,16 @@ def _remove_stack(site: Site, thing: Thing) -> None:
     for kind, name in _retained(cloudformation, thing.name):
         site.ledger.creating(kind, name)
     cloudformation.delete_stack(StackName=thing.name)
+    tries = 1
     while (stack := _stack(cloudformation, thing.name)) is not None:
         if stack["StackStatus"] == "DELETE_FAILED":
+            if tries == _TRIES:
+                raise OnceError(
+                    f"The stack {thing.name} cannot be deleted: "
+                    f"{stack.get('StackStatusReason', 'CloudFormation does not say why')}\n"
+                    "Delete it in the CloudFormation console, then the rest: once prove --clean"
+                )
+            tries += 1
             cloudformation.delete_stack(StackName=thing.name)
         site.wait(_POLL_SECONDS)
 
@@ -155,8 +186,12 @@ def _retained(cloudformation: Any, name: str) -> list[tuple[str, str]]:
 
 
 def _remove_table(site: Site, thing: Thing) -> None:
+    dynamodb = site.client("dynamodb")
     try:
-        site.client("dynamodb").delete_table(TableName=thing.name)
+        table = dynamodb.describe_table(TableName=thing.name)["Table"]
+        if table.get("DeletionProtectionEnabled"):
+            dynamodb.update_table(TableName=thing.name, DeletionProtectionEnabled=False)
+        dynamodb.delete_table(TableName=thing.name)
     except ClientError as error:
         _unless_gone(error)
 
@@ -166,8 +201,13 @@ def _unless_gone(error: ClientError) -> None:
         raise error
 
 
+def _remove_bus(site: Site, thing: Thing) -> None:
+    site.client("events").delete_event_bus(Name=thing.name)  # no error if there is none
+
+
 _REMOVE: dict[str, Callable[[Site, Thing], None]] = {
     "bucket": _remove_bucket,
+    "bus": _remove_bus,
     "role": _remove_role,
     "stack": _remove_stack,
     "table": _remove_table,

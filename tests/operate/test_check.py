@@ -129,7 +129,7 @@ def test_the_data_action_knows_the_canaries_by_their_keys() -> None:
 def test_a_function_of_somebodys_own_never_gets_a_canary() -> None:
     stack: Any = FakeStack(ActionFunctionArn="arn:aws:lambda:eu-central-1:1:function:mine")
     with pytest.raises(checking.OnceError, match="ActionFunctionArn"):
-        checking._refuse_where_it_would_harm(stack)
+        checking.refuse_where_it_would_harm(stack)
 
 
 def records(**histories: list[tuple[str, str]]) -> dict[str, list[OutcomeRecord]]:

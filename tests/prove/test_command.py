@@ -80,7 +80,7 @@ def test_clean_without_a_run_says_so() -> None:
 
 
 def test_clean_names_the_runs_it_knows(tmp_path: Path) -> None:
-    Ledger.open("once-prove-abc", {"account": "1"}, tmp_path / ".once")
+    Ledger.open("once-prove-abc", {"account": "1"}, tmp_path / ".once").release()
     result = RUNNER.invoke(app, ["prove", "--clean", "once-prove-xyz"])
     assert result.exit_code == 1
     assert "These did: once-prove-abc." in result.output

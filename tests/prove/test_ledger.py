@@ -19,7 +19,9 @@ def test_what_came_last_goes_first(tmp_path: Path) -> None:
 
 
 def test_another_process_finds_what_is_left(tmp_path: Path) -> None:
-    Ledger.open("run", {"region": "eu-west-1"}, tmp_path).creating("bucket", "b")
+    died = Ledger.open("run", {"region": "eu-west-1"}, tmp_path)
+    died.creating("bucket", "b")
+    died.release()
     (found,) = ledger.kept(tmp_path)
     assert (found.run, found.where, found.left()) == (
         "run",
@@ -28,8 +30,18 @@ def test_another_process_finds_what_is_left(tmp_path: Path) -> None:
     )
 
 
+def test_a_run_that_is_still_at_work_is_left_alone(tmp_path: Path) -> None:
+    running = Ledger.open("run", {}, tmp_path)
+    running.creating("bucket", "b")
+    assert ledger.kept(tmp_path) == []
+    running.release()
+    assert [one.run for one in ledger.kept(tmp_path)] == ["run"]
+
+
 def test_a_line_that_was_cut_off_names_what_was_never_created(tmp_path: Path) -> None:
-    Ledger.open("run", {}, tmp_path).creating("bucket", "b")
+    died = Ledger.open("run", {}, tmp_path)
+    died.creating("bucket", "b")
+    died.release()
     path = tmp_path / "prove" / "run.ledger"
     path.write_text(path.read_text() + '\n{"creating": ["stack", "')
     (found,) = ledger.kept(tmp_path)

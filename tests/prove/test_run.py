@@ -107,6 +107,8 @@ def test_a_run_that_was_killed_is_cleaned_by_the_next_process(
     for question in FEW:
         question.ask(killed, False)
     assert all_that_is_there(Embedded(aws)) != NOTHING
+    assert ledger.kept(tmp_path) == []  # as long as it lives it cleans up itself
+    killed.ledger.release()
     (left,) = ledger.kept(tmp_path)
     Site(Embedded(aws), left).clean()
     assert all_that_is_there(Embedded(aws)) == NOTHING
@@ -120,5 +122,6 @@ def test_cleaning_twice_is_no_fault(aws: EmbeddedAws, tmp_path: Path) -> None:
     for thing in reversed(one.ledger.left()):
         again.creating(*thing)
     one.clean()
+    again.release()
     Site(Embedded(aws), again).clean()
     assert ledger.kept(tmp_path) == []

@@ -1,0 +1,78 @@
+"""The messages of a throwaway stack: sent, and followed by what is recorded of them."""
+
+import time
+
+from once.outcomes import OutcomeLog, Records, settled
+from once.prove.site import Site
+from once.prove.throwaway import Deployed
+from once.records import OutcomeRecord
+
+PATIENCE_SECONDS = 120
+# How much later than it was told a message may be handed out, and its record be written.
+LATE_MS = 8_000
+POLL_SECONDS = 1.0
+
+
+def send(stack: Deployed, body: str) -> str:
+    answer = stack.client("sqs").send_message(
+        QueueUrl=stack.outputs["EventQueueUrl"], MessageBody=body
+    )
+    return str(answer["MessageId"])
+
+
+def records_since(stack: Deployed, since_ms: int) -> Records:
+    """All that are recorded since then, by message, oldest first."""
+    outcomes = OutcomeLog(stack.client("logs"), stack.outputs["OutcomeLogGroupName"], since_ms)
+    records: dict[str, list[OutcomeRecord]] = {}
+    for record in sorted(outcomes.new(), key=lambda one: one.recorded_at_ms):
+        records.setdefault(record.message_id, []).append(record)
+    return records
+
+
+def end_of(
+    stack: Deployed,
+    since_ms: int,
+    patience_seconds: float = PATIENCE_SECONDS,
+    **ids: str,
+) -> OutcomeRecord | None:
+    """What became of the message with this id, if it became something in time."""
+    until = time.monotonic() + patience_seconds
+    outcomes = OutcomeLog(stack.client("logs"), stack.outputs["OutcomeLogGroupName"], since_ms)
+    while time.monotonic() < until:
+        for record in outcomes.new():
+            ours = all(getattr(record, name) == value for name, value in ids.items())
+            if ours and settled(record.message_id, {record.message_id: [record]}):
+                return record
+        time.sleep(POLL_SECONDS / 4)
+    return None
+
+
+def silence_seconds(site: Site) -> float:
+    """What nobody has handled by then is not handled later either."""
+    return 4 if site.place.embedded else 20
+
+
+class PipeStopped:
+    """While the block lasts, if that is wanted."""
+
+    def __init__(self, stack: Deployed, site: Site, wanted: bool = True) -> None:
+        self._pipes = stack.client("pipes")
+        self._name = stack.outputs["PipeName"]
+        self._site = site
+        self._wanted = wanted
+
+    def __enter__(self) -> None:
+        if self._wanted:
+            self._pipes.stop_pipe(Name=self._name)
+            self._until("STOPPED")
+
+    def __exit__(self, *_: object) -> None:
+        if self._wanted:
+            self._pipes.start_pipe(Name=self._name)
+            self._until("RUNNING")
+
+    def _until(self, state: str) -> None:
+        self._site.step(f"waiting until the pipe is {state}")
+        while self._pipes.describe_pipe(Name=self._name)["CurrentState"] != state:
+            time.sleep(POLL_SECONDS)
+        time.sleep(2 * POLL_SECONDS)  # its pollers end later than it says so

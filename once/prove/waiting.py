@@ -1,0 +1,156 @@
+"""Does the pipe go on as it began while many messages wait, and come back again and again?"""
+
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from statistics import quantiles
+from typing import Any
+
+from once.operate import log
+from once.operate.canaries import Canaries
+from once.prove.messages import (
+    LATE_MS,
+    PATIENCE_SECONDS,
+    PipeStopped,
+    end_of,
+    records_since,
+    send,
+    silence_seconds,
+)
+from once.prove.question import Question, UnansweredError
+from once.prove.site import Site
+from once.prove.throwaway import Deployed
+from once.records import OutcomeRecord
+
+Json = Any
+_STOPPED_SECONDS, _STOPPED_SECONDS_EMBEDDED = 45, 20
+_BETWEEN_SECONDS = 300
+_FAILING_AT_ONCE = 3
+_IN_FLIGHT, _IN_FLIGHT_EMBEDDED = 10_000, 200
+_SQS_BATCH = 10
+
+
+def questions(stack: Deployed, hours: float) -> Iterator[Question]:
+    yield Question(
+        name="deployed: many in flight",
+        guards="the pipe goes on polling while many messages wait for their return time",
+        ask=partial(_in_flight, stack),
+        expected={"acts": "at once"},
+    )
+    yield Question(
+        name=f"deployed: {hours:g} hours of messages that are handed back",
+        guards="batchItemFailures do not make the pipe poll more slowly",
+        ask=partial(_handed_back, stack, hours),
+        expected={"kept up": True},
+    )
+
+
+def _in_flight(stack: Deployed, site: Site, broken: bool) -> Json:
+    """Others hold many messages when one more comes. Broken, the pipe is stopped."""
+    number = _IN_FLIGHT_EMBEDDED if site.place.embedded else _IN_FLIGHT
+    with PipeStopped(stack, site):
+        held = [] if broken else _take(stack, _fill(stack, site, number), site)
+        if broken:
+            return _fresh(stack, silence_seconds(site))
+    try:
+        return _fresh(stack, PATIENCE_SECONDS)
+    finally:
+        _delete(stack, held)
+
+
+def _fresh(stack: Deployed, patience_seconds: float) -> Json:
+    sent_ms = log.now_ms()
+    message_id = send(stack, Canaries.hatch(fails_for_ms=0).good.body)
+    end = end_of(stack, sent_ms, patience_seconds, message_id=message_id)
+    if end is None:
+        return {"acts": "not in time"}
+    late_ms = end.recorded_at_ms - sent_ms
+    return {"acts": "at once" if late_ms <= LATE_MS else f"after {late_ms} ms"}
+
+
+def _fill(stack: Deployed, site: Site, number: int) -> int:
+    for sent in range(0, number, _SQS_BATCH):
+        site.step(f"sending what is to be in flight, {sent} of {number}")
+        stack.client("sqs").send_message_batch(
+            QueueUrl=stack.outputs["EventQueueUrl"],
+            Entries=[
+                {"Id": str(at), "MessageBody": f"{site.run}: in flight, never handled"}
+                for at in range(_SQS_BATCH)
+            ],
+        )
+    return number
+
+
+def _take(stack: Deployed, number: int, site: Site) -> list[str]:
+    held: list[str] = []
+    empty = 0
+    while len(held) < number and empty < 10:
+        site.step(f"holding them, {len(held)} of {number}")
+        messages = (
+            stack.client("sqs")
+            .receive_message(
+                QueueUrl=stack.outputs["EventQueueUrl"],
+                MaxNumberOfMessages=_SQS_BATCH,
+                VisibilityTimeout=900,
+                WaitTimeSeconds=1,
+            )
+            .get("Messages", [])
+        )
+        empty = 0 if messages else empty + 1
+        held += [message["ReceiptHandle"] for message in messages]
+    if len(held) < number * 0.9:
+        raise UnansweredError(f"only {len(held)} of {number} messages could be held")
+    return held
+
+
+def _delete(stack: Deployed, handles: Sequence[str]) -> None:
+    for start in range(0, len(handles), _SQS_BATCH):
+        batch = handles[start : start + _SQS_BATCH]
+        stack.client("sqs").delete_message_batch(
+            QueueUrl=stack.outputs["EventQueueUrl"],
+            Entries=[{"Id": str(at), "ReceiptHandle": one} for at, one in enumerate(batch)],
+        )
+
+
+def _handed_back(stack: Deployed, hours: float, site: Site, broken: bool) -> Json:
+    """Some fail all the time. Broken, the pipe stops for a while, which must be seen."""
+    stopped_seconds = _STOPPED_SECONDS_EMBEDDED if site.place.embedded else _STOPPED_SECONDS
+    seconds = min(hours * 3_600, _STOPPED_SECONDS) if broken else hours * 3_600
+    between_seconds = min(_BETWEEN_SECONDS, seconds / 4)
+    began = time.monotonic()
+    began_ms = log.now_ms()
+    ours: list[str] = []
+    while (past := time.monotonic() - began) < seconds:
+        site.step(f"handing back, {past / 60:.0f} of {seconds / 60:.0f} minutes")
+        left_seconds = seconds - past
+        for _ in range(_FAILING_AT_ONCE):
+            canary = Canaries.hatch(fails_for_ms=round(left_seconds * 1_000)).failing
+            ours.append(send(stack, canary.body))
+        time.sleep(min(between_seconds, left_seconds))
+    if broken:
+        with PipeStopped(stack, site):
+            time.sleep(stopped_seconds)
+    time.sleep(LATE_MS / 1_000)
+    records = records_since(stack, began_ms)
+    late = sorted(
+        (then.recorded_at_ms, then.recorded_at_ms - before.returns_at_ms)
+        for message_id in ours
+        for before, then in _pairs(records.get(message_id, ()))
+        if before.returns_at_ms is not None
+    )
+    if len(late) < 4:
+        raise UnansweredError(f"only {len(late)} messages came back in that time")
+    quarter = max(2, len(late) // 4)
+    first, last = _p90(late[:quarter]), _p90(late[-quarter:])
+    said = {"kept up": last <= max(LATE_MS, 2 * first)}
+    return said | {"came back": len(late), "late ms": {"at first": first, "at last": last}}
+
+
+def _pairs(story: Sequence[OutcomeRecord]) -> Iterator[tuple[OutcomeRecord, OutcomeRecord]]:
+    yield from pairwise(story)
+
+
+def _p90(late: Sequence[tuple[int, int]]) -> int:
+    values = [ms for _, ms in late]
+    return round(quantiles(values, n=10)[-1]) if len(values) > 1 else values[0]

@@ -1,0 +1,129 @@
+"""A throwaway stack on the embedded AWS: what it answers, and that nothing of it stays."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from once.embedded.aws import EmbeddedAws
+from once.prove import ledger, run, throwaway
+from once.prove.command import OnEmbedded
+from once.prove.ledger import Ledger
+from once.prove.question import Verdict
+from once.prove.report import Report
+from once.prove.site import Site, new_run
+
+pytestmark = pytest.mark.embedded
+# Half a minute, where AWS is given hours.
+HOURS = 0.008
+LISTS = {
+    "cloudformation": ("describe_stacks", "Stacks"),
+    "cloudwatch": ("describe_alarms", "MetricAlarms"),
+    "dynamodb": ("list_tables", "TableNames"),
+    "events": ("list_event_buses", "EventBuses"),
+    "iam": ("list_roles", "Roles"),
+    "lambda": ("list_functions", "Functions"),
+    "logs": ("describe_log_groups", "logGroups"),
+    "pipes": ("list_pipes", "Pipes"),
+    "s3": ("list_buckets", "Buckets"),
+    "sns": ("list_topics", "Topics"),
+    "sqs": ("list_queues", "QueueUrls"),
+    "stepfunctions": ("list_state_machines", "stateMachines"),
+}
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[EmbeddedAws]:
+    with EmbeddedAws.start() as running:
+        yield running
+
+
+def all_that_is_there(aws: EmbeddedAws) -> dict[str, int]:
+    return {
+        service: len(getattr(aws.client(service), operation)().get(field, []))
+        for service, (operation, field) in LISTS.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def before(aws: EmbeddedAws) -> dict[str, int]:
+    return all_that_is_there(aws)
+
+
+@pytest.fixture(scope="module")
+def report(
+    aws: EmbeddedAws, before: dict[str, int], tmp_path_factory: pytest.TempPathFactory
+) -> Report:
+    assert before["events"] == 1  # the default bus
+    folder = tmp_path_factory.mktemp("run")
+    site = Site(OnEmbedded(aws), Ledger.open(new_run(), {}, folder))
+    return run.run(site, [], run.Deployment(aws, HOURS))
+
+
+def answer(report: Report, question: str) -> Any:
+    (found,) = [one for one in report.answers if one.question.startswith(f"deployed: {question}")]
+    return found
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "once check",
+        "the example story",
+        "copies at once",
+        "a return time",
+        "many in flight",
+        f"{HOURS:g} hours of messages",
+    ],
+)
+def test_what_a_running_stack_shows_is_confirmed(report: Report, question: str) -> None:
+    found = answer(report, question)
+    assert found.verdict is Verdict.CONFIRMED, found.said
+
+
+def test_what_teststate_does_not_run_here_is_not_answered(report: Report) -> None:
+    assert answer(report, "a missing table").verdict is Verdict.NOT_ANSWERED
+
+
+def test_alarms_whose_history_is_not_kept_are_not_answered(report: Report) -> None:
+    alarms = [one for one in report.answers if one.question.startswith("deployed: alarm ")]
+    assert len(alarms) > 20
+    assert {one.verdict for one in alarms} == {Verdict.NOT_ANSWERED}
+
+
+def test_a_deployed_stack_is_gone_with_what_it_retains(
+    aws: EmbeddedAws, before: dict[str, int], report: Report
+) -> None:
+    assert report.answers
+    assert all_that_is_there(aws) == before
+
+
+@pytest.mark.parametrize(
+    "moment", ["deploying (sam deploy)", "deleting the stack", "deleting the table"]
+)
+def test_an_interrupted_deployment_leaves_nothing(
+    aws: EmbeddedAws, before: dict[str, int], tmp_path: Path, moment: str
+) -> None:
+    interrupted = []
+
+    def step(what: str) -> None:
+        if what.startswith(moment) and not interrupted:
+            interrupted.append(what)
+            raise KeyboardInterrupt
+
+    site = Site(OnEmbedded(aws), Ledger.open(new_run(), {}, tmp_path), step)
+    try:
+        with throwaway.deployed(site, aws):
+            pass
+    except KeyboardInterrupt:
+        pass
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            site.clean()
+    assert interrupted
+    site.ledger.release()
+    for left in ledger.kept(tmp_path):
+        Site(OnEmbedded(aws), left).clean()
+    assert all_that_is_there(aws) == before
+    assert ledger.kept(tmp_path) == []
