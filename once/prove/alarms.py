@@ -39,11 +39,11 @@ def _alarm(stack: Deployed, name: str, site: Site, broken: bool) -> Json:
     reason = "once prove looks whether it fires"
     cloudwatch.set_alarm_state(AlarmName=asked, StateValue="ALARM", StateReason=reason)
     state = _state_of(cloudwatch, asked)
-    told = _told(cloudwatch, asked, site)
+    heard = _what_the_topic_heard(cloudwatch, asked, site)
     cloudwatch.set_alarm_state(AlarmName=asked, StateValue="OK", StateReason=reason)
-    if not told:
+    if not heard:
         raise UnansweredError("its history does not say whether the topic was told")
-    return {"state": state, "topic": told, "then": _state_of(cloudwatch, asked)}
+    return {"state": state, "topic": heard, "then": _state_of(cloudwatch, asked)}
 
 
 def _state_of(cloudwatch: Any, name: str) -> str:
@@ -51,7 +51,7 @@ def _state_of(cloudwatch: Any, name: str) -> str:
     return str(alarm.get("StateValue", "not there"))
 
 
-def _told(cloudwatch: Any, name: str, site: Site) -> str:
+def _what_the_topic_heard(cloudwatch: Any, name: str, site: Site) -> str:
     """What became of its action, by its history; nothing where that is not kept."""
     for _ in range(_LOOKS):
         items = cloudwatch.describe_alarm_history(AlarmName=name, HistoryItemType="Action")
