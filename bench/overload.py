@@ -40,7 +40,7 @@ RETRY_AFTER = 4  # seconds
 _UNDER_WAY_MS, _UNDER_WAY_OPEN_MS = 2_000, 6_000
 _LOOK_SECONDS = 0.25
 _WARM_UP = 40
-_PATIENCE_SECONDS = 240
+_PATIENCE_SECONDS = 480
 _TRICKLE_SECONDS = 0.5  # events are given up only while others are answered
 
 Fault = int | str | dict[str, int]
@@ -67,7 +67,7 @@ SCENARIOS = {
     "outage": Scenario(600, 10, fault=503, fault_seconds=24),
     "hang": Scenario(780, 13, fault="timeout", fault_seconds=24),
     "poison": Scenario(600, 10, poison_every=20),
-    "limit and poison": Scenario(400, 60, limit=360, poison_every=20),
+    "limit and poison": Scenario(200, 60, limit=360, poison_every=20),
     "429": Scenario(400, 10, fault={"status": 429, "retryAfter": RETRY_AFTER}, fault_seconds=16),
     "not authorised": Scenario(400, 10, fault=401, fault_seconds=24),
     "Lambda throttled": Scenario(400, 10, fault=THROTTLED, fault_seconds=24),
