@@ -5,6 +5,8 @@ Python interrupts between two instructions, within a regular expression as well.
 """
 
 import signal
+from functools import cache
+from threading import current_thread, main_thread
 from types import FrameType
 
 SECONDS = 1.0
@@ -24,22 +26,20 @@ class Budget:
     """
 
     def __init__(self) -> None:
-        self._is_watching = self._is_running = False
+        self._is_running = False
         self._ticks = 0
 
     def __enter__(self) -> "Budget":
-        try:
-            self._before = signal.signal(signal.SIGPROF, self._tick)
-        except ValueError:  # not the main thread
-            return self
-        self._is_watching = True
-        signal.setitimer(signal.ITIMER_PROF, SECONDS / _TICKS, SECONDS / _TICKS)
+        if current_thread() is main_thread():
+            _listen()
+            _watching.append(self)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS / _TICKS, SECONDS / _TICKS)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._is_watching:
+        if self in _watching:
             signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.signal(signal.SIGPROF, self._before)
+            _watching.remove(self)
 
     def start(self) -> None:
         self._ticks = 0
@@ -48,8 +48,22 @@ class Budget:
     def end(self) -> None:
         self._is_running = False
 
-    def _tick(self, _signal: int, _frame: FrameType | None) -> None:
+    def tick(self) -> None:
         self._ticks += 1
         if self._is_running and self._ticks > _TICKS:
             self._is_running = False
             raise TooSlowError
+
+
+_watching: list[Budget] = []
+
+
+@cache
+def _listen() -> None:
+    """Once: to change what a signal does costs a batch more than one of its messages."""
+    signal.signal(signal.SIGPROF, _tick)
+
+
+def _tick(_signal: int, _frame: FrameType | None) -> None:
+    for budget in _watching:
+        budget.tick()

@@ -30,6 +30,7 @@ _MOST_IDS = 24
 # U+FFFE and U+FFFF: of what JSON does not escape, all that SQS takes in no message. Its reference
 # of SendMessage said for a while that it puts U+FFFD in their place, and now that it refuses them.
 _NOT_FOR_SQS = ("\ufffe".encode(), "\uffff".encode())
+_BOTH_BEGIN = b"\xef\xbf"  # found in one look where each by itself takes two
 _REPLACEMENT = "\ufffd".encode()
 
 
@@ -64,7 +65,7 @@ def _written(element: Element) -> tuple[Element, bytes]:
     Keys are computed by now, and escape what is replaced here.
     """
     text = to_json(element)
-    if text.isascii() or not any(character in text for character in _NOT_FOR_SQS):
+    if _BOTH_BEGIN not in text:
         return element, text
     for character in _NOT_FOR_SQS:
         text = text.replace(character, _REPLACEMENT)
