@@ -235,7 +235,12 @@ def enrichment_ms(size: int) -> float:
     taken = []
     for batch in batches:
         records = [
-            {"messageId": m["MessageId"], "body": m["Body"], "attributes": m["Attributes"]}
+            {
+                "messageId": m["MessageId"],
+                "receiptHandle": m["ReceiptHandle"],
+                "body": m["Body"],
+                "attributes": m["Attributes"],
+            }
             for m in messages(batch)
         ]
         started = time.perf_counter()

@@ -22,10 +22,10 @@ from data_action.outbound import Outbound, Reply
 from data_action.request import Budget
 from data_action.secret import Secret
 
+from bench import recorded
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
 from once.plan.cost import function_seconds, prices
 
-RESULT = Path(__file__).parent / "results" / "data_action.json"
 PACKAGE = Path(handler.__file__).parents[1]
 
 IMPORT_ROUNDS = 15
@@ -240,9 +240,8 @@ def main() -> int:
         "warm_call": warm_calls,
         "memory": measure_memory() | {"by_size": by_size(warm_calls["genesys"]["processor_ms"])},
     }
-    RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(result, indent=2) + "\n")
-    print(RESULT.read_text())
+    recorded.write("data_action", result)
+    print(json.dumps(result, indent=2))
     held = imported["ratio"] <= MOST_IMPORT_RATIO and all(
         one["added_median_ms"] <= MOST_ADDED_MS for one in warm_calls.values()
     )

@@ -1,6 +1,7 @@
 """Events as a contact centre sends them, with ids and fields of real length, all invented."""
 
 import json
+import string
 import uuid
 from random import Random
 from typing import Any
@@ -30,6 +31,8 @@ BATCH = 10
 BATCHES = 3
 _SENT_MS = 1_777_892_400_000
 _ORGANISATION = "3a9f4c1e-5d70-4b7e-9c55-1f0e6a527d3c"
+_BASE64 = string.ascii_letters + string.digits + "+/"
+_HANDLE_CHARS = 364  # as those that AWS shows in its examples
 _SENTENCE = "thank you for calling how can I help you with your order today"
 
 
@@ -66,8 +69,10 @@ class Events:
         }
         return {
             "messageId": self.id(),
+            "receiptHandle": "AQEB" + "".join(self._random.choices(_BASE64, k=_HANDLE_CHARS)),
             "body": json.dumps(event, separators=(",", ":")),
             "attributes": {"SentTimestamp": str(_SENT_MS), "ApproximateReceiveCount": "1"},
+            "messageAttributes": {},
         }
 
     def _at(self) -> int:

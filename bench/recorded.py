@@ -1,6 +1,7 @@
 """The recorded results: one JSON file a bench, and all that the documents say comes from them."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ FOLDER = Path(__file__).parent / "results"
 
 
 def write(name: str, result: dict[str, Any]) -> None:
+    """With how busy the machine was: most of what is timed depends on it."""
     FOLDER.mkdir(exist_ok=True)
+    result = result | {"measuredUnder": {"cores": os.cpu_count(), "load": os.getloadavg()[1]}}
     (FOLDER / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n")
 
 

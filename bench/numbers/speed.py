@@ -7,17 +7,40 @@ MEGABYTE = 1_000_000
 
 def speed() -> str:
     measured, action = recorded.read("enrichment"), recorded.read("data_action")
-    every, steps = measured["all"], measured["steps_of_conversations"]
-    call = action["warm_call"]["genesys"]
+    mixed, alone, large = measured["mixed"], measured["alone"], measured["snapshots"]
+    call, memory = action["warm_call"]["genesys"], action["memory"]
+    sizes = ", ".join(
+        f"{one['times_parse_and_hash']:.1f} times at {size}" for size, one in large.items()
+    )
     return (
-        f"The enrichment takes {every['enrichment_us']:.1f} µs an event on this machine, "
-        f"{every['times_parse_and_hash']:.2f} times `json.loads` and SHA-256 of the same event, "
-        f"and {every['times_powertools']:.2f} times Powertools' EventBridge parser with its "
-        f"idempotency key ({steps['times_parse_and_hash']:.2f} and "
-        f"{steps['times_powertools']:.2f} for the steps of conversations). Importing it takes "
-        f"{measured['import']['ratio']:.2f} times `import pydantic`, and its package is "
-        f"{measured['package']['zipped_bytes'] / MEGABYTE:.1f} MB. The data action adds "
-        f"{call['added_median_ms']:.1f} ms to a call.\n"
+        f"Of mixed batches of ten, each seen once, the enrichment takes "
+        f"{mixed['enrichment_us']:.0f} µs an event on this machine: "
+        f"{mixed['times_parse_and_hash']:.2f} times `json.loads` and SHA-256 of the same event, "
+        f"{mixed['times_powertools']:.2f} times Powertools' EventBridge parser with its "
+        f"idempotency key, {mixed['times_powertools_without_parser']:.2f} times the key without "
+        f"the parser. Of batches of one it takes {alone['enrichment_us']:.0f} µs "
+        f"({alone['times_parse_and_hash']:.2f}, {alone['times_powertools']:.2f}); of snapshots "
+        f"{sizes}. The goals were 2.5 times parsing and hashing and 0.8 times Powertools. "
+        f"Importing it takes {measured['import']['ratio']:.2f} times `import pydantic`, and its "
+        f"package is {measured['package']['zipped_bytes'] / MEGABYTE:.1f} MB. The data action adds "
+        f"{call['added_median_ms']:.1f} ms to a call, and needs {memory['with_runtime_mb']} MB of "
+        f"its 128 with the largest body and Lambda's own; to start, "
+        f"{memory['start_processor_ms']:.0f} ms of a processor.\n"
+    )
+
+
+def copies() -> str:
+    result = recorded.read("copies")
+    runs = [
+        f"{run['settled']:.1%} of {run['pairs']} where the destination answers after "
+        f"{run['answersMs'] / 1000:g} s (half of the pairs within {run['secondsMedian']:.1f} s)"
+        for run in result["runs"]
+    ]
+    low, high = result["apartMs"]
+    return (
+        f"Copies that come {low} to {high} ms after their first, one a batch, on the embedded AWS "
+        f"with production's times: settled in the same delivery, without being handed back, "
+        f"{', '.join(runs)}.\n"
     )
 
 

@@ -24,8 +24,9 @@ def test_one_that_cannot_count_does_not_take_the_others_with_it(
     monkeypatch.setattr(benches.importlib, "import_module", imported)
     monkeypatch.setattr(benches.numbers, "write", lambda: written.append(True))
     assert benches.main() == 1
-    assert measured == ["bench.enrichment", "bench.data_action", "bench.scale"]
+    assert measured == ["bench.enrichment", "bench.data_action", "bench.copies", "bench.scale"]
     assert written == [True]
-    said = capsys.readouterr().err
-    assert "it counted 3 of 4" in said
-    assert "Not measured, or a bound did not hold: cost" in said
+    out, err = capsys.readouterr()
+    assert "it counted 3 of 4" in err
+    assert "Not measured, or a bound did not hold: cost." in err
+    assert "Measured, and within its bounds: enrichment, data_action, copies, scale" in out
