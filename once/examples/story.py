@@ -207,7 +207,7 @@ def morning() -> Story:
     happens(_call(CALL, "attributes", "09:01:49.118", customer, **loyal), "call: tier is known")
 
     # The first agent takes it: two states in the same millisecond, both real. Just now the data
-    # action is rate limited, twice, and fails once: see story.destination.json.
+    # action is rate limited once, and fails once: see story.destination.json.
     agent = {"userId": FIRST_AGENT, **queue}
     taken = {**queue, "acdOutcome": "ANSWERED", "disconnectType": "TRANSFER"}
     happens(_call(CALL, "user.start", "09:02:10.777", "agent", **agent), "call: agent takes it")
@@ -287,7 +287,6 @@ def files() -> dict[str, str]:
             {
                 "match": {"family": "conversation.user.start", "conversationId": CALL},
                 "replies": [
-                    {"status": 429, "retryAfter": 1},
                     {"status": 429, "retryAfter": 1},
                     500,
                 ],

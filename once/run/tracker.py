@@ -14,7 +14,7 @@ from once.records import OutcomeRecord
 from once.run.lines import Line
 from once.run.report import SETTLED, Key, LineReport, Outcome, Via
 
-_POLL_SECONDS = 0.15
+# How long it waits for a batch to end before it looks at the queues.
 _QUEUE_SECONDS = 1.0
 # Between the delete of a message and the sight of its outcome lies only the polling of the log.
 _LOST_AFTER_SECONDS = 10.0
@@ -74,6 +74,7 @@ class Tracker:
         # Records can overtake the answer of the send that names their message.
         self._unclaimed: list[OutcomeRecord] = []
         self._lock = threading.Lock()
+        self._batch_ended = threading.Event()
         self._queues_read_at = 0.0
         self._quiet_since: float | None = None
 
@@ -113,6 +114,8 @@ class Tracker:
     def ended(self, batch: Batch) -> None:  # noqa: ARG002 - the observer's form
         with self._lock:
             self._in_flight -= 1
+        # What became of it is in the log by now: the machine writes it before it answers.
+        self._batch_ended.set()
 
     def wait(self, lines: Iterable[Line], show: Callable[[Standing], None]) -> None:
         """Until each of these lines is settled, or is known to have got lost."""
@@ -122,13 +125,13 @@ class Tracker:
             show(self.standing())
             if all(self._settled(number) for number in numbers):
                 return
-            time.sleep(_POLL_SECONDS)
+            self._batch_ended.wait(_QUEUE_SECONDS)
 
     def wait_until_empty(self) -> None:
         """Until nothing is left on the queue that could come once more."""
         while self._quiet_since is None:
             self._refresh()
-            time.sleep(_POLL_SECONDS)
+            self._batch_ended.wait(_QUEUE_SECONDS)
         self._refresh()
 
     def standing(self) -> Standing:
@@ -182,6 +185,7 @@ class Tracker:
         )
 
     def _refresh(self) -> None:
+        self._batch_ended.clear()  # first, so that one that ends meanwhile is not missed
         new = list(self._log.new())
         with self._lock:
             waiting = [*self._unclaimed, *new]

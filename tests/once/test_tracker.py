@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from once.embedded.pipe import Batch
 from once.outcomes import OutcomeLog
 from once.run.lines import Line
 from once.run.report import Outcome
@@ -112,6 +113,20 @@ def test_handed_back_is_not_settled(aws: FakeAws, tracker: Tracker) -> None:
     assert tracker.report(FIRST).outcome == Outcome.DUPLICATE
 
 
+def test_a_batch_that_ends_is_looked_at_without_waiting(
+    aws: FakeAws, tracker: Tracker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("once.run.tracker._QUEUE_SECONDS", 3_600)
+    tracker.sent_to_queue(FIRST, "m1")
+
+    def settle(_: Standing) -> None:
+        aws.record("m1", "PROCESSED")
+        tracker.ended(cast(Batch, None))
+
+    tracker.wait([FIRST], settle)
+    assert tracker.report(FIRST).outcome == Outcome.PROCESSED
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_of_two_verdicts_that_of_the_event_stands(
     aws: FakeAws, tracker: Tracker, order: int
@@ -213,7 +228,7 @@ def test_a_line_that_left_every_queue_without_an_outcome_is_lost(
 
 
 class Clock:
-    """Time passes only while somebody sleeps."""
+    """Time passes only while somebody waits."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -222,16 +237,17 @@ class Clock:
     def monotonic(self) -> float:
         return self.now
 
-    def sleep(self, seconds: float) -> None:
+    def wait(self, seconds: float) -> None:
         self.now += seconds
         for when in [when for when in self.at if when <= self.now]:
             self.at.pop(when)()
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(tracker: Tracker, monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr("once.run.tracker.time", clock)
+    monkeypatch.setattr(tracker._batch_ended, "wait", clock.wait)
     return clock
 
 
