@@ -154,6 +154,11 @@ def test_the_memory_it_prices_is_that_of_the_template():
         assert RESOURCES[name]["Properties"]["MemorySize"] == size
 
 
+def test_the_data_action_has_a_fifth_more_memory_than_it_was_seen_to_need():
+    needed = recorded.read("data_action")["memory"]["with_runtime_mb"]
+    assert needed * 1.2 <= ACTION_MB
+
+
 def test_every_price_and_every_assumption_has_its_source_and_the_file_its_day():
     price = tomllib.loads(PRICES.read_text())
     assert isinstance(price["read_on"], datetime.date)

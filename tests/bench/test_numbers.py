@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import numbers
+from bench import numbers, recorded
 
 
 def test_every_number_in_the_documents_is_the_recorded_one():
@@ -41,6 +41,19 @@ def test_a_chart_is_well_formed_and_has_a_title(name: str):
     title = root.find("{http://www.w3.org/2000/svg}title")
     assert title is not None
     assert title.text
+
+
+def test_of_the_recorded_copies_in_work_nearly_all_were_settled_at_once():
+    recorded_copies = recorded.read("copies")
+    assert recorded_copies["acts"] == sum(run["pairs"] for run in recorded_copies["runs"])
+    for run in recorded_copies["runs"]:
+        assert run["settled"] >= 0.99, run
+
+
+def test_the_recorded_drain_grows_with_the_events_and_no_faster():
+    drained = recorded.read("scale")
+    assert drained["points"][-1]["events"] == 5_000
+    assert drained["rSquared"] >= 0.98
 
 
 def test_in_the_recorded_comparison_this_project_keeps_its_promises():
