@@ -17,7 +17,7 @@ PIN := uv pip compile --quiet --universal --python-version 3.11 --generate-hashe
 	--no-annotate --no-header --no-emit-index-url $(if $(UPGRADE),--upgrade)
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup jsonata run test test-fast schemas asked publish-schemas check scan format lock wheel release build deploy bench compare overload waiting chaos explore differential mutate clean
+.PHONY: help setup jsonata browser run console test test-fast schemas asked publish-schemas check scan format lock wheel release build deploy bench compare overload waiting chaos explore differential mutate clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -31,9 +31,18 @@ setup: $(READY) ## Create .venv with everything pinned in requirements.lock
 run: $(READY) ## Send the example stream through the real template on an embedded AWS
 	$(BIN)/once run
 
+console: $(READY) ## Open a page on an embedded stack while the example stream comes in, slowly
+	-@$(BIN)/once up --destination once/examples/story.destination.json
+	@$(BIN)/python -m once.console.slowly & $(BIN)/once console --stack embedded
+
 ##@ Work on it
 
 jsonata: $(JSONATA) ## Install the reference JSONata, if there are node and npm and a registry answers
+
+browser: ## Install the Chromium that the console's tests drive, if apt-get can
+	@command -v chromium chromium-browser google-chrome >/dev/null || \
+		$$([ "$$(id -u)" = 0 ] || echo sudo -n) apt-get install -y --no-install-recommends chromium >/dev/null || \
+		echo "Chromium was not installed: the console's tests in a browser will be skipped."
 
 test: $(READY) ## Run every test (they mostly wait, so three at once)
 	$(BIN)/pytest -n 3 --dist loadfile

@@ -59,6 +59,7 @@ def listen(port: int) -> socket.socket:
     try:
         listening.bind((_LOOPBACK, port))
     except OSError as error:
+        listening.close()
         raise OnceError(
             f"Cannot listen on port {port}: {error.strerror}. Another console? Take another port: "
             "once console --port 0"

@@ -97,8 +97,8 @@ def copies(event: Event) -> str:
 
 
 def _phrase(message: Message) -> str:
-    """Without when it was decided: that tells copies of one kind apart for nothing."""
-    return message.text.partition("; decided")[0].partition("; delivered")[0]
+    """What kind of copy it is; when and where it was decided would tell each from each."""
+    return message.text.partition("; ")[0]
 
 
 def _ids(event: Event) -> list[str]:

@@ -95,7 +95,8 @@ def _start(parameters: dict[str, str], destination: Path | None) -> None:
     if found is None:
         raise OnceError(f"The embedded stack ended as soon as it was up. See {_LOG}.")
     say(f"Up at {found.endpoint}; its destination is {destination_in_use}.")
-    say("Every command works on it now, in this folder. End it with: once down")
+    say("Every command works on it now, in this folder. See it at work: once console")
+    say("End it with: once down")
 
 
 def _follow(process: subprocess.Popen[bytes]) -> str:

@@ -1,0 +1,395 @@
+"""The page in a real browser, on a real stack: what it shows is what the commands say."""
+
+import json
+import uuid
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from once.examples.story import CALL, CHAT
+from once.operate import log
+from once.project import EXAMPLE
+from once.run.report import Outcome
+from proof.embedded import Embedded
+from proof.events import ORGANISATION, customer_start
+from tests.console.conftest import Served
+from tests.operate.conftest import once
+from tests.operate.support import destination_answers, until
+
+pytestmark = [pytest.mark.embedded, pytest.mark.usefixtures("typed")]
+
+Open = Callable[..., Page]
+EXPECTED = json.loads(EXAMPLE.with_name("story.expected.json").read_text())
+END_OF = {
+    "PROCESSED": "Processed",
+    "DUPLICATE": "SkipDuplicate",
+    "STALE": "SkipStale",
+    "PARKED": "Parked",
+}
+
+
+@pytest.fixture(scope="module")
+def story(embedded: Embedded) -> list[str]:
+    """The messages of the example stream, sent one after the other."""
+    sqs, queue = embedded.client("sqs"), embedded.outputs["EventQueueUrl"]
+    logs, group = embedded.client("logs"), embedded.outputs["OutcomeLogGroupName"]
+    ids: list[str] = []
+    for line in EXAMPLE.read_text("utf-8").splitlines():
+        ids.append(sqs.send_message(QueueUrl=queue, MessageBody=line)["MessageId"])
+        until(
+            lambda: [
+                event
+                for event in logs.filter_log_events(
+                    logGroupName=group, filterPattern=f'"{ids[-1]}"'
+                )["events"]
+                if '"RETRY"' not in event["message"]
+            ]
+        )
+    return ids
+
+
+def row_of(page: Page, text: str) -> Any:
+    return page.locator("#rows tr", has_text=text)
+
+
+def explained(thing: str) -> list[dict[str, Any]]:
+    answer = once("explain", thing, "--json").json
+    return [event for subject in answer["subjects"] for event in subject["events"]]
+
+
+def test_each_row_of_the_story_says_what_explain_says(
+    story: list[str], console: Served, open_page: Open
+) -> None:
+    rows = {row["key"]: row for row in console.json("/now.json")["rows"] if "key" in row}
+    page = open_page()
+    for subject in (CALL, CHAT):
+        for event in explained(subject):
+            # Under a windowed key there may be more; the table has a row of each.
+            (row,) = [
+                one
+                for one in console.json(f"/now.json?id={event['messages'][0]['messageId']}")["rows"]
+                if one["key"] == event["key"]
+            ]
+            assert (row["text"], row["outcome"]) == (event["text"], event["outcome"])
+            assert row["why"] == event["verdict"]
+            assert row["messages"] == len(event["messages"])
+            shown = page.locator(f"#row-{row['id']}")
+            expect(shown).to_contain_text(event["text"])
+            expect(shown).to_contain_text(event["verdict"])
+            expect(shown.locator(".badge")).to_have_text(event["outcome"])
+    assert len(rows) > 30
+    assert set(story)
+
+
+def test_each_line_of_the_story_took_the_way_of_its_outcome(
+    story: list[str], console: Served
+) -> None:
+    for expected, message_id in zip(EXPECTED, story, strict=True):
+        page = console.json(f"/event.json?of={message_id}&message={message_id}")
+        (message,) = [m for m in page["event"]["messages"] if m["messageId"] == message_id]
+        assert message["outcome"] == expected["outcome"], expected
+        states = [step["state"] for step in page["way"]["steps"]]
+        assert page["way"]["source"] == "execution log", page["way"]
+        assert END_OF[message["outcome"]] in states, expected
+
+
+def test_the_way_is_lit_in_the_drawing(story: list[str], console: Served, open_page: Open) -> None:
+    seen = set()
+    for expected, message_id in zip(EXPECTED, story, strict=True):
+        if expected["outcome"] in seen:
+            continue
+        seen.add(expected["outcome"])
+        of = f"of={message_id}&message={message_id}"
+        states = [s["state"] for s in console.json(f"/event.json?{of}")["way"]["steps"]]
+        page = open_page(f"/event?{of}")
+        lit = page.locator(".picture .lit").evaluate_all("all => all.map(one => one.id)")
+        assert {name for name in lit if "-" not in name} == set(states)
+        assert {f"{a}-{b}" for a, b in pairwise(states)} - set(lit) <= {
+            "SettleEvents-OpenEvent",
+            *(f"{state}-NextRound" for state in END_OF.values()),
+        }
+        title = page.locator(f".picture #{END_OF[expected['outcome']]} title")
+        assert len(title.text_content() or "") > 20, "each state says why it is there"
+    assert seen == set(END_OF)
+
+
+def test_the_event_page_has_what_explain_has_and_both_events_of_a_stale_one(
+    story: list[str], console: Served, open_page: Open
+) -> None:
+    stale = next(i for one, i in zip(EXPECTED, story, strict=True) if one["outcome"] == "STALE")
+    page = console.json(f"/event.json?of={stale}")
+    said = once("explain", stale, "--json").json
+    waiting = {"waiting": said.pop("waiting")}
+    assert page["explanation"] | waiting | {"stack": said["stack"]} == said | waiting
+    (newer,) = {m["becauseOf"] for m in page["event"]["messages"] if m["outcome"] == "STALE"}
+    opened = open_page(f"/event?of={stale}")
+    lanes = opened.locator(".lane:not(.ticks)")
+    assert {"happened", "stale"} <= set(lanes.first.locator("text").all_text_contents())
+    other = opened.locator(".lane.other")
+    expect(other.locator("a").first).to_have_attribute("title", newer)
+    assert {"happened", "done"} <= set(other.locator("text").all_text_contents())
+
+
+def test_the_strip_says_what_status_says(console: Served, open_page: Open) -> None:
+    page = open_page()
+    expect(page.locator("#live")).to_have_text("live")
+
+    def alike() -> Any:
+        said = once("status", "--json").json
+        del said["stack"]
+        return said == console.json("/now.json")["status"] and said
+
+    said = until(alike)
+    queue, parked, *_ = said["queues"]
+    strip = page.locator("#strip")
+    expect(strip).to_contain_text(f"{queue['visible']} visible")
+    expect(strip.locator("div", has_text="Parked").locator("dd").first).to_have_text(
+        str(parked["visible"] + parked["inFlight"])
+    )
+    for finding in said["findings"]:
+        expect(strip).to_contain_text(finding["what"])
+
+
+def test_a_new_event_shows_within_a_second_of_its_record(
+    embedded: Embedded, open_page: Open
+) -> None:
+    page = open_page()
+    expect(page.locator("#live")).to_have_text("live")
+    name = f"c-new-{uuid.uuid4()}"
+    page.evaluate(
+        """name => {
+          window.seen = new Promise(done => new MutationObserver(() => {
+            if (document.body.textContent.includes(name.slice(0, 8))
+                && document.querySelector(`[title$="${name}"]`)) done(Date.now());
+          }).observe(document.getElementById('rows'), {childList: true}));
+        }""",
+        name,
+    )
+    embedded.settle(customer_start(name))
+    seen_ms = page.evaluate("window.seen")
+    (event,) = explained(name)
+    assert seen_ms - event["messages"][0]["recordedAtMs"] < 1_000
+
+
+def test_filters_and_search_find_by_outcome_reason_family_and_any_id(
+    story: list[str], open_page: Open
+) -> None:
+    page = open_page("/?outcome=STALE")
+    assert page.locator("#rows tr").count() > 0
+    assert set(page.locator("#rows .badge").all_text_contents()) == {"STALE"}
+    page.get_by_label("Outcome").select_option("")
+    page.wait_for_url("**/?outcome=&**")
+    page.get_by_label("Reason").select_option("NOT_JSON")
+    page.wait_for_url("**&reason=NOT_JSON&**")
+    expect(page.locator("#rows tr")).not_to_have_count(0)
+    expect(page.locator("#rows .badge").first).to_have_text("PARKED")
+    for name in (CALL, story[0]):
+        page.keyboard.press("/")
+        page.keyboard.type(name)
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/explain?id={name}")
+        expect(page.locator("table.rows tbody tr")).not_to_have_count(0)
+
+
+def test_a_refused_event_is_understood_and_replayed_on_the_page(
+    embedded: Embedded, open_page: Open
+) -> None:
+    name = f"c-poison-{uuid.uuid4()}"
+    destination_answers(embedded, name, {"status": 400})
+    page = open_page()
+    embedded.settle(customer_start(name))
+    page.goto(page.url.partition("?")[0] + f"?id={name}")
+    row = page.locator("#rows tr")
+    expect(row.locator(".badge")).to_have_text("PARKED")
+    expect(row).to_contain_text("refused it for good")
+    (event,) = explained(name)
+    message_id = event["messages"][0]["messageId"]
+    page.get_by_role("link", name="Dead ends").click()
+    group = page.locator(".group", has_text="REJECTED").filter(has_text=message_id)
+    group.get_by_role("checkbox").evaluate_all("all => all.forEach(one => one.checked = false)")
+    line = group.locator("li", has_text=message_id)
+    assert name not in (page.locator("main").text_content() or ""), "its content was asked for"
+    line.get_by_role("link", name="content").click()
+    expect(line.locator("pre").first).to_contain_text(name)
+    line.get_by_role("checkbox").check()
+    group.get_by_role("button", name="Replay…").click()
+    expect(page.locator("h1")).to_have_text("Replay 1 event?")
+    expect(page.locator("main")).to_contain_text("act unless a copy has acted")
+    page.get_by_role("button", name="Yes").click()
+    expect(page.locator("h1")).to_have_text("1 replayed.")
+    page.goto(page.url.partition("/act")[0] + f"/?id={name}")
+    expect(page.locator("#rows tr .badge")).to_have_text("PROCESSED", timeout=30_000)
+
+
+def test_an_outage_is_lived_through_on_the_page(
+    embedded: Embedded, console: Served, open_page: Open
+) -> None:
+    page = open_page("/sandbox?example=conversation.customer.start")
+    page.get_by_role("button", name="down").click()
+    expect(page.get_by_role("button", name="down")).to_have_attribute("aria-pressed", "true")
+    name = str(uuid.uuid4())
+    page.locator("#text").fill(json.dumps(customer_start(name)))
+    expect(page.locator("#looked")).to_contain_text("no claim: it would act")
+    expect(page.locator("#looked code")).to_contain_text(f"{ORGANISATION}/conversation/{name}")
+    page.get_by_label("its time").select_option("now")
+    page.get_by_role("button", name="Send").click()
+    sent = page.locator(".sent a").first.get_attribute("href")
+    page.goto(f"{console.address}/?id={name}")
+    row = page.locator("#rows tr")
+    expect(row.locator(".badge")).to_have_text("RETRY", timeout=30_000)
+    expect(row).to_contain_text("comes back at")
+    expect(page.locator("#strip")).to_contain_text("handed back")
+    page.goto(f"{console.address}/sandbox")
+    page.get_by_role("button", name="well").click()
+    page.goto(f"{console.address}/?id={name}")
+    expect(row.locator(".badge")).to_have_text("PROCESSED", timeout=60_000)
+    page.goto(console.address + str(sent))
+    marks = page.locator(".lane").nth(1).locator("text").all_text_contents()
+    assert {"happened", "hung up", "200", "done"} <= set(marks)
+    assert any(mark.startswith("waits") for mark in marks)
+    assert embedded.destination.always is None
+
+
+def test_copies_sent_from_the_sandbox_are_skipped_and_say_so(open_page: Open) -> None:
+    page = open_page("/sandbox")
+    name = str(uuid.uuid4())
+    page.locator("#text").fill(json.dumps(customer_start(name)))
+    page.get_by_role("spinbutton", name="Messages").fill("3")
+    page.get_by_label("copies").select_option("published again")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator(".sent a code")).to_have_count(3)
+    page.goto(page.url.partition("/sandbox")[0] + f"/?id={name}")
+    row = page.locator("#rows tr")
+    expect(row.locator("td.number").first).to_contain_text("3", timeout=30_000)
+    expect(row).to_contain_text("2 skipped: it was published again", timeout=30_000)
+    expect(row).to_have_count(1)
+
+
+def test_an_event_is_forgotten_when_the_question_is_answered(
+    embedded: Embedded, open_page: Open
+) -> None:
+    name = f"c-forgotten-{uuid.uuid4()}"
+    embedded.settle(customer_start(name))
+    (event,) = explained(name)
+    page = open_page(f"/event?of={event['messages'][0]['messageId']}")
+    page.get_by_role("button", name="Forget it…").click()
+    expect(page.locator("h1")).to_have_text("Forget it, so that its next copy acts again?")
+    page.get_by_role("button", name="Yes").click()
+    expect(page.locator("h1")).to_contain_text("Forgotten")
+    page.get_by_role("link", name="Back").click()
+    expect(page.locator(".verdict")).to_contain_text("forgotten on purpose")
+
+
+HOSTILE = '"><img src=x onerror="document.title=`owned`"><script>document.title="owned"</script>'
+
+
+def test_hostile_contents_do_nothing(embedded: Embedded, open_page: Open) -> None:
+    event = customer_start(f"c{HOSTILE}")
+    event["source"] = f"aws.partner/genesys.com/cloud/{ORGANISATION}/{HOSTILE}\u202e"
+    embedded.settle(event, HOSTILE + "\u202e\u2066")
+    shown = once("parked", "list", "--reason", "NOT_JSON", "--json").json["parked"]
+    ours = max(shown, key=lambda one: one["parkedAtMs"])["messageId"]
+    page = open_page()
+    base = page.url.partition("?")[0].rstrip("/")
+    for path in ("/", "/?reason=NOT_JSON", "/dead-ends", f"/?family={HOSTILE}&id={HOSTILE}"):
+        page.goto(base + path)
+        assert page.locator("img[onerror], main script").count() == 0
+        assert "owned" not in page.title()
+        assert "\u202e" not in (page.locator("body").text_content() or "")
+    page.goto(f"{base}/?reason=NOT_JSON")
+    page.locator("#rows td.what a").first.click()
+    page.goto(f"{base}/dead-ends")
+    line = page.locator("li", has_text=ours)
+    line.get_by_role("link", name="content").click()
+    expect(line.locator("pre").first).to_contain_text("onerror")
+    page.goto(f"{base}/sandbox")
+    page.locator("#text").fill(json.dumps(event))
+    expect(page.locator("#looked")).to_contain_text("meets")
+    assert page.locator("img[onerror], main script").count() == 0
+    assert "owned" not in page.title()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_any_page(story: list[str], open_page: Open, scheme: str) -> None:
+    page = open_page(color_scheme=scheme)
+    base = page.url.partition("?")[0].rstrip("/")
+    paths = ["/", f"/event?of={story[26]}", f"/explain?id={CALL}", "/explain", "/dead-ends"]
+    for path in [*paths, "/sandbox?example=user.presence"]:
+        page.goto(base + path)
+        found = Axe().run(page)
+        assert found.violations_count == 0, f"{path}: {found.generate_report()}"
+
+
+@pytest.mark.parametrize("width", [1280, 800])
+def test_nothing_is_cut_off_at_these_widths(story: list[str], open_page: Open, width: int) -> None:
+    page = open_page(viewport={"width": width, "height": 800})
+    base = page.url.partition("?")[0].rstrip("/")
+    for path in ("/", f"/event?of={story[26]}", "/dead-ends", "/sandbox?example=user.presence"):
+        page.goto(base + path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_the_page_is_walked_by_keyboard(story: list[str], open_page: Open) -> None:
+    page = open_page()
+    for _ in range(2):
+        page.keyboard.press("j")
+    second = page.locator("#rows td.what a").nth(1)
+    expect(second).to_be_focused()
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Go on")).to_be_visible()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/event?of=*")
+    assert story
+
+
+MANY = 10_000
+
+
+def test_ten_thousand_events_do_not_keep_the_page_from_answering(
+    embedded: Embedded, console: Served, open_page: Open
+) -> None:
+    logs, group = embedded.client("logs"), embedded.outputs["OutcomeLogGroupName"]
+    (stream,) = logs.describe_log_streams(logGroupName=group)["logStreams"]
+    now_ms = log.now_ms()
+    lines = [
+        {
+            "messageId": str(uuid.uuid4()),
+            "outcome": Outcome.PROCESSED,
+            "reason": "ACTED",
+            "calls": 1,
+            "pk": f"-/conversation/c-many-{number // 5}",
+            "sk": f"v1/conversation.customer.start/{number}",
+            "family": "conversation.customer.start",
+        }
+        for number in range(MANY)
+    ]
+    for start in range(0, MANY, 1_000):
+        events = [
+            {"timestamp": now_ms - MANY + start + number, "message": json.dumps(line)}
+            for number, line in enumerate(lines[start : start + 1_000])
+        ]
+        logs.put_log_events(
+            logGroupName=group, logStreamName=stream["logStreamName"], logEvents=events
+        )
+    page = open_page()
+    page.evaluate(
+        """() => {
+          window.tasks = [];
+          new PerformanceObserver(list => window.tasks.push(...list.getEntries().map(
+            one => one.duration))).observe({type: 'longtask', buffered: true});
+        }"""
+    )
+    expect(page.locator("#rows tr")).to_have_count(500)
+    expect(page.locator("#live")).to_have_text("live")
+    name = f"c-after-{uuid.uuid4()}"
+    embedded.settle(customer_start(name))
+    expect(page.locator(f'#rows [title$="{name}"]')).to_have_count(1)
+    (event,) = console.json(f"/now.json?id={name}")["rows"]
+    assert event["text"] == "customer arrives"
+    assert [task for task in page.evaluate("window.tasks") if task > 100] == []
+    page.get_by_role("link", name="Older").click()
+    expect(page.locator("#rows tr")).to_have_count(500)
