@@ -110,6 +110,7 @@ class _Pages:
             outcomes=list(Outcome),
             reason=words.reason,
             events=words.events,
+            now_ms=log.now_ms,
         )
         self._environment.filters.update(
             clock=lambda at_ms: words.clock(at_ms)[:8],
@@ -204,7 +205,6 @@ class _Pages:
             )
         return {
             "kinds": kinds,
-            "now_ms": log.now_ms(),
             "json": {
                 "parked": _dumped(found.parked, {"parked": {"__all__": {"element"}}}),
                 "deadLetters": _dumped(found.dead),

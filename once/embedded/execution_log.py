@@ -105,7 +105,7 @@ def write_what_is_entered() -> None:
             return run(arn)
         finally:
             if group is not None:
-                _put(group, histories.pop(arn).lines)
+                _put(group, arn, histories.pop(arn).lines)
 
     stepfunctions._add_event = add_and_note
     stepfunctions._run_execution = run_and_log
@@ -125,13 +125,13 @@ def _group_of(arn: str) -> str | None:
     return groups[0] if groups else None
 
 
-def _put(group: str, lines: list[tuple[int, str]]) -> None:
+def _put(group: str, arn: str, lines: list[tuple[int, str]]) -> None:
     streams = cloudwatch_logs._log_groups[group]["streams"]
     if _STREAM not in streams:
         cloudwatch_logs._create_log_stream({"logGroupName": group, "logStreamName": _STREAM})
     stream = streams[_STREAM]
     events = [
-        {"timestamp": at, "message": text, "ingestionTime": at, "eventId": f"{id(lines)}-{number}"}
+        {"timestamp": at, "message": text, "ingestionTime": at, "eventId": f"{arn}-{number}"}
         for number, (at, text) in enumerate(lines)
     ]
     cloudwatch_logs._append_log_events(stream, events)
