@@ -6,8 +6,11 @@ from typing import cast
 
 import pytest
 
+from once.console.command import listen
+from once.errors import OnceError
 from once.operate.stack import Stack
-from tests.console.conftest import TOKEN, Served, served
+from proof.console import TOKEN, Served, served
+from tests.console.conftest import ask
 
 STACK = cast(Stack, SimpleNamespace(embedded=True, up=None, name="once"))
 ONLY_LOOKED_AT = cast(Stack, SimpleNamespace(embedded=False, up=None, name="once"))
@@ -28,38 +31,38 @@ def headers(guarded: Served, **given: str) -> dict[str, str]:
 
 def test_without_the_token_nothing_is_answered(guarded: Served) -> None:
     for path in ("/", "/now.json", "/stream", STYLE, "/nothing-there"):
-        status, text, _ = guarded.ask(path, {})
+        status, text, _ = ask(guarded, path, {})
         assert (status, "the address that `once console` printed" in text) == (401, True)
-    assert guarded.ask("/now.json", {"Authorization": "Bearer another"})[0] == 401
-    assert guarded.ask("/?token=another", {})[0] == 401
+    assert ask(guarded, "/now.json", {"Authorization": "Bearer another"})[0] == 401
+    assert ask(guarded, "/?token=another", {})[0] == 401
 
 
 def test_the_address_that_was_printed_leads_to_the_page_without_the_token(guarded: Served) -> None:
-    status, _, said = guarded.ask(f"/event?of=m-1&token={TOKEN}", {})
+    status, _, said = ask(guarded, f"/event?of=m-1&token={TOKEN}", {})
     assert status == 303
     assert said["Location"].endswith("/event?of=m-1")
     cookie = said["Set-Cookie"]
     assert "HttpOnly" in cookie
     assert "samesite=strict" in cookie.lower()
-    assert guarded.ask(STYLE, {"Cookie": cookie.partition(";")[0]})[0] == 200
+    assert ask(guarded, STYLE, {"Cookie": cookie.partition(";")[0]})[0] == 200
 
 
 @pytest.mark.parametrize("host", ["attacker.example", "attacker.example:80", "127.0.0.1", "[::1]"])
 def test_a_name_that_leads_here_is_not_ours(guarded: Served, host: str) -> None:
-    assert guarded.ask(STYLE, headers(guarded, host=host))[0] == 421
+    assert ask(guarded, STYLE, headers(guarded, host=host))[0] == 421
 
 
 def test_a_page_of_another_origin_neither_asks_nor_acts(guarded: Served) -> None:
     for origin in ("http://attacker.example", "null", "http://127.0.0.1:1", "https://127.0.0.1"):
-        assert guarded.ask(STYLE, headers(guarded, origin=origin))[0] == 403
-        assert guarded.ask("/act/resume", headers(guarded, origin=origin), b"")[0] == 403
+        assert ask(guarded, STYLE, headers(guarded, origin=origin))[0] == 403
+        assert ask(guarded, "/act/resume", headers(guarded, origin=origin), b"")[0] == 403
     without = {"Authorization": f"Bearer {TOKEN}"}
-    assert guarded.ask("/act/resume", without, b"yes=yes")[0] == 403
+    assert ask(guarded, "/act/resume", without, b"yes=yes")[0] == 403
 
 
 def test_no_script_but_ours_runs_and_nobody_frames_the_page(guarded: Served) -> None:
     for path in (STYLE, "/nothing-there"):
-        _, _, said = guarded.ask(path)
+        _, _, said = ask(guarded, path)
         policy = said["Content-Security-Policy"]
         assert "default-src 'none'; script-src 'self';" in policy
         assert "frame-ancestors 'none'" in policy
@@ -70,23 +73,20 @@ def test_no_script_but_ours_runs_and_nobody_frames_the_page(guarded: Served) -> 
 def test_a_deployed_stack_is_not_acted_on_unless_it_was_asked_for() -> None:
     with served(ONLY_LOOKED_AT, write=False) as only_looks:
         for name in ("replay-parked", "drop-parked", "replay-dead", "forget", "hold", "resume"):
-            status, text, _ = only_looks.ask(
-                f"/act/{name}", headers(only_looks), b"ids=m-1&yes=yes&key=a/b/c/d"
+            status, text, _ = ask(
+                only_looks, f"/act/{name}", headers(only_looks), b"ids=m-1&yes=yes&key=a/b/c/d"
             )
             assert (status, "once console --write" in text) == (400, True)
-        assert only_looks.ask("/sandbox")[0] == 404
-        assert only_looks.ask("/sandbox/send", headers(only_looks), b"text={}")[0] == 404
+        assert ask(only_looks, "/sandbox")[0] == 404
+        assert ask(only_looks, "/sandbox/send", headers(only_looks), b"text={}")[0] == 404
 
 
 def test_nothing_chosen_is_not_everything(guarded: Served) -> None:
     for name in ("replay-parked", "drop-parked", "replay-dead"):
-        status, text, _ = guarded.ask(f"/act/{name}", headers(guarded), b"yes=yes")
+        status, text, _ = ask(guarded, f"/act/{name}", headers(guarded), b"yes=yes")
         assert (status, "Choose what to act on first" in text) == (400, True)
 
 
 def test_a_port_that_is_taken_is_said(guarded: Served) -> None:
-    from once.console.command import listen
-    from once.errors import OnceError
-
     with pytest.raises(OnceError, match="once console --port 0"):
         listen(int(guarded.address.rpartition(":")[2]))

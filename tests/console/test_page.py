@@ -14,9 +14,10 @@ from once.examples.story import CALL, CHAT
 from once.operate import log
 from once.project import EXAMPLE
 from once.run.report import Outcome
+from proof.console import Served
 from proof.embedded import Embedded
 from proof.events import ORGANISATION, customer_start
-from tests.console.conftest import Served
+from tests.console.conftest import said
 from tests.operate.conftest import once
 from tests.operate.support import destination_answers, until
 
@@ -64,14 +65,16 @@ def explained(thing: str) -> list[dict[str, Any]]:
 def test_each_row_of_the_story_says_what_explain_says(
     story: list[str], console: Served, open_page: Open
 ) -> None:
-    rows = {row["key"]: row for row in console.json("/now.json")["rows"] if "key" in row}
+    rows = {row["key"]: row for row in said(console, "/now.json")["rows"] if "key" in row}
     page = open_page()
     for subject in (CALL, CHAT):
         for event in explained(subject):
             # Under a windowed key there may be more; the table has a row of each.
             (row,) = [
                 one
-                for one in console.json(f"/now.json?id={event['messages'][0]['messageId']}")["rows"]
+                for one in said(console, f"/now.json?id={event['messages'][0]['messageId']}")[
+                    "rows"
+                ]
                 if one["key"] == event["key"]
             ]
             assert (row["text"], row["outcome"]) == (event["text"], event["outcome"])
@@ -89,7 +92,7 @@ def test_each_line_of_the_story_took_the_way_of_its_outcome(
     story: list[str], console: Served
 ) -> None:
     for expected, message_id in zip(EXPECTED, story, strict=True):
-        page = console.json(f"/event.json?of={message_id}&message={message_id}")
+        page = said(console, f"/event.json?of={message_id}&message={message_id}")
         (message,) = [m for m in page["event"]["messages"] if m["messageId"] == message_id]
         assert message["outcome"] == expected["outcome"], expected
         states = [step["state"] for step in page["way"]["steps"]]
@@ -104,7 +107,7 @@ def test_the_way_is_lit_in_the_drawing(story: list[str], console: Served, open_p
             continue
         seen.add(expected["outcome"])
         of = f"of={message_id}&message={message_id}"
-        states = [s["state"] for s in console.json(f"/event.json?{of}")["way"]["steps"]]
+        states = [s["state"] for s in said(console, f"/event.json?{of}")["way"]["steps"]]
         page = open_page(f"/event?{of}")
         lit = page.locator(".picture .lit").evaluate_all("all => all.map(one => one.id)")
         assert {name for name in lit if "-" not in name} == set(states)
@@ -121,10 +124,10 @@ def test_the_event_page_has_what_explain_has_and_both_events_of_a_stale_one(
     story: list[str], console: Served, open_page: Open
 ) -> None:
     stale = next(i for one, i in zip(EXPECTED, story, strict=True) if one["outcome"] == "STALE")
-    page = console.json(f"/event.json?of={stale}")
-    said = once("explain", stale, "--json").json
-    waiting = {"waiting": said.pop("waiting")}
-    assert page["explanation"] | waiting | {"stack": said["stack"]} == said | waiting
+    page = said(console, f"/event.json?of={stale}")
+    command = once("explain", stale, "--json").json
+    waiting = {"waiting": command["waiting"]}
+    assert page["explanation"] | waiting | {"stack": command["stack"]} == command
     (newer,) = {m["becauseOf"] for m in page["event"]["messages"] if m["outcome"] == "STALE"}
     opened = open_page(f"/event?of={stale}")
     lanes = opened.locator(".lane:not(.ticks)")
@@ -139,18 +142,19 @@ def test_the_strip_says_what_status_says(console: Served, open_page: Open) -> No
     expect(page.locator("#live")).to_have_text("live")
 
     def alike() -> Any:
-        said = once("status", "--json").json
-        del said["stack"]
-        return said == console.json("/now.json")["status"] and said
+        command = once("status", "--json").json
+        del command["stack"]
+        return command == said(console, "/now.json")["status"] and command
 
-    said = until(alike)
-    queue, parked, *_ = said["queues"]
+    command = until(alike)
+    queue, parked, *_ = command["queues"]
     strip = page.locator("#strip")
-    expect(strip).to_contain_text(f"{queue['visible']} visible")
+    dealt = strip.locator("div", has_text="Queue").locator("dd").first
+    expect(dealt).to_have_text(str(queue["visible"] + queue["inFlight"]))
     expect(strip.locator("div", has_text="Parked").locator("dd").first).to_have_text(
         str(parked["visible"] + parked["inFlight"])
     )
-    for finding in said["findings"]:
+    for finding in command["findings"]:
         expect(strip).to_contain_text(finding["what"])
 
 
@@ -388,7 +392,7 @@ def test_ten_thousand_events_do_not_keep_the_page_from_answering(
     name = f"c-after-{uuid.uuid4()}"
     embedded.settle(customer_start(name))
     expect(page.locator(f'#rows [title$="{name}"]')).to_have_count(1)
-    (event,) = console.json(f"/now.json?id={name}")["rows"]
+    (event,) = said(console, f"/now.json?id={name}")["rows"]
     assert event["text"] == "customer arrives"
     assert [task for task in page.evaluate("window.tasks") if task > 100] == []
     page.get_by_role("link", name="Older").click()
