@@ -99,6 +99,7 @@ class _Pages:
             loader=PackageLoader("once.console"),
             autoescape=True,
             undefined=StrictUndefined,
+            auto_reload=False,
             trim_blocks=True,
             lstrip_blocks=True,
         )
@@ -273,14 +274,14 @@ class _Pages:
 
     def _acted(self, name: str, form: dict[str, list[str]]) -> Response:
         fields = {key: values[0] for key, values in form.items()}
-        ids = form.get("ids", [])
+        ids, back = form.get("ids", []), fields.get("back", "/")
+        back = back if back.startswith(("/event?", "/dead-ends")) else "/"
         try:
             done: PageOperation = dead_ends.act(self._stack, name, fields, ids, "yes" in form)
         except Question as question:
-            asked = {"asked": question, "name": name, "form": form, "json_path": ""}
+            asked = {"asked": question, "name": name, "form": form, "back": back, "json_path": ""}
             return HTMLResponse(self._render("question.html.j2", **asked))
-        back = fields.get("back", "/")
-        said = {"said": done.said, "back": back if back.startswith("/") else "/", "json_path": ""}
+        said = {"said": done.said, "back": back, "json_path": ""}
         return HTMLResponse(self._render("done.html.j2", **said))
 
     async def stream(self, request: Request) -> Response:
@@ -365,8 +366,8 @@ def showable_json(value: Any) -> str:
 
 
 def _dumped(model: BaseModel, exclude: Any = None) -> dict[str, Any]:
-    """As the commands' --json has it."""
-    return model.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=exclude)
+    """With the names that the commands' --json has."""
+    return model.model_dump(mode="json", by_alias=True, exclude=exclude)
 
 
 def _message(name: str, data: Any) -> str:

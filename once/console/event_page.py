@@ -33,6 +33,8 @@ class EventPage(Model):
 
 def of(stack: Stack, name: str, message_id: str = "", delivery: int = -1) -> EventPage:
     """`name` is a message of the event, or its key; the way shown is that of one delivery."""
+    if not name.strip("/ "):
+        raise OnceError("Which event? Give a message of it, or its key: /event?of=…")
     explanation = explain.of(stack, name, _DAYS)
     event = _named(explanation, name)
     met = {message.because_of for message in event.messages} - {None}

@@ -26,8 +26,8 @@ _STRANGER = "Open this with the address that `once console` printed: it holds th
 class Guard:
     """Each console has a token and a port of its own; a cookie carries the token after the start.
 
-    A name that leads to 127.0.0.1 fails at Host, a page of another origin at Origin and at the
-    cookie's SameSite, and whoever else is on this machine at the token.
+    A name that leads to 127.0.0.1 fails at Host, a page of another origin at Origin, and whoever
+    else is on this machine at the token. A link from elsewhere, as from a ticket, may be followed.
     """
 
     def __init__(self, app: ASGIApp, port: int, token: str) -> None:
@@ -64,7 +64,7 @@ class Guard:
     def _welcome(self, request: Request) -> Response:
         """To the same page without the token, which stays out of the history that way."""
         answer = RedirectResponse(str(request.url.remove_query_params("token")), 303)
-        answer.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
+        answer.set_cookie(self._cookie, self._token, httponly=True, samesite="lax")
         return answer
 
     def _carried(self, headers: Headers) -> str:

@@ -32,17 +32,23 @@ function live() {
     if (focused) row.querySelector("a")?.focus({ preventScroll: true });
   }
 
-  // One message a frame, so that no task keeps the page from answering.
+  // Some rows at a time, so that no task keeps the page from answering.
   function draw() {
-    if (waiting.length && pause.ariaPressed !== "true") {
-      for (const row of waiting.shift()) put(row);
-      while (body.rows.length > MOST) body.lastElementChild.remove();
+    if (pause.ariaPressed === "true") {
+      if (waiting.length) said.textContent = "paused, there is more";
+      return;
     }
-    if (waiting.length && pause.ariaPressed !== "true") requestAnimationFrame(draw);
-    else if (waiting.length) said.textContent = `paused, ${count()} changed`;
+    const [rows, gone] = waiting.shift() ?? [[], []];
+    for (const row of rows) put(row);
+    for (const id of gone) document.getElementById(`row-${id}`)?.remove();
+    while (body.rows.length > MOST) body.lastElementChild.remove();
+    if (waiting.length) setTimeout(draw);
   }
 
-  const count = () => waiting.reduce((sum, rows) => sum + rows.length, 0);
+  function later(rows, gone) {
+    waiting.push([rows, gone]);
+    if (waiting.length === 1) setTimeout(draw);
+  }
 
   function open() {
     source = new EventSource(table.dataset.stream);
@@ -50,12 +56,9 @@ function live() {
     source.onerror = () => (said.textContent = "not connected; trying again");
     source.addEventListener("rows", (event) => {
       const rows = JSON.parse(event.data);
-      for (let at = 0; at < rows.length; at += 25) waiting.push(rows.slice(at, at + 25));
-      requestAnimationFrame(draw);
+      for (let at = 0; at < rows.length; at += 25) later(rows.slice(at, at + 25), []);
     });
-    source.addEventListener("gone", (event) => {
-      for (const id of JSON.parse(event.data)) document.getElementById(`row-${id}`)?.remove();
-    });
+    source.addEventListener("gone", (event) => later([], JSON.parse(event.data)));
     source.addEventListener("strip", (event) => {
       strip.innerHTML = JSON.parse(event.data);
       clocks();
@@ -67,7 +70,7 @@ function live() {
     pause.ariaPressed = paused;
     pause.textContent = paused ? "Go on" : "Pause";
     said.textContent = paused ? "paused" : "live";
-    requestAnimationFrame(draw);
+    draw();
   });
   // A page that nobody sees asks for nothing.
   document.addEventListener("visibilitychange", () => {
