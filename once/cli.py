@@ -4,6 +4,7 @@ typed, so that none waits for the libraries of another."""
 import importlib
 import signal
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, NoReturn
 
@@ -103,6 +104,17 @@ def load(name: str) -> Any:
     else:
         app.command(name, epilog=f"Example: {entry.example}")(getattr(module, name))
     return typer.main.get_group(app).commands[name]
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command that can be typed, by its words."""
+    for name in ENTRIES:
+        command = load(name)
+        inner = getattr(command, "commands", None)
+        if inner is None:
+            yield name, command
+        for word, one in (inner or {}).items():
+            yield f"{name} {word}", one
 
 
 class _Once(TyperGroup):

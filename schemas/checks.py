@@ -177,6 +177,7 @@ def _files(root: Path) -> dict[str, str]:
     folder = root / "schemas"
     paths = [
         *folder.glob("*.schema.json"),
+        *folder.glob("answers/*.schema.json"),
         *folder.glob("input/*.schema.json"),
         *folder.glob(f"examples/*{ELEMENT}"),
         *root.glob("docs/families.md"),

@@ -10,8 +10,11 @@ from enrichment.contract import VERSION
 from enrichment.elements import Copy, Event, Parked, Retry
 from pydantic import TypeAdapter
 
+from once import cli
+from once.answers import model_of
 from once.run.report import Report
 from schemas import families, models
+from schemas.answers import ANSWERS
 from schemas.descriptions import DESCRIPTIONS
 
 Schema = dict[str, Any]
@@ -19,7 +22,10 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True)
 class Contract:
-    """`out`: others read it. `in`: others write it. `kept_nulls`: what is absent is null."""
+    """`out`: others read it. `in`: others write it. `kept_nulls`: what is absent is null.
+
+    `whole`: all fields are always written.
+    """
 
     name: str
     model: Any
@@ -27,6 +33,7 @@ class Contract:
     direction: Literal["out", "in"] = "out"
     kept_nulls: bool = False
     snake: bool = False
+    whole: bool = False
 
 
 CONTRACTS = (
@@ -50,9 +57,25 @@ CONTRACTS = (
 )
 
 
+def contracts() -> tuple[Contract, ...]:
+    """Those of the list, and what each command answers with `--json`."""
+    answers = (
+        Contract(
+            f"answers/{words.replace(' ', '-')}",
+            model,
+            f"Answer of `once {words} --json`",
+            kept_nulls=True,
+            whole=True,
+        )
+        for words, command in cli.commands()
+        if (model := model_of(command)) is not None
+    )
+    return (*CONTRACTS, *answers)
+
+
 def schemas() -> dict[str, Schema]:
     """Every contract by its name, which is its file's name too."""
-    made = {contract.name: of_contract(contract) for contract in CONTRACTS}
+    made = {contract.name: of_contract(contract) for contract in contracts()}
     for name, schema in families.inputs().items():
         made[f"input/{name}"] = _head(f"input/{name}") | schema
     return made
@@ -66,17 +89,19 @@ def direction(name: str) -> Literal["out", "in"]:
 def of_contract(contract: Contract) -> Schema:
     """The schema of one contract."""
     adapter: TypeAdapter[Any] = TypeAdapter(contract.model)
-    schema = adapter.json_schema(by_alias=not contract.snake)
+    schema = adapter.json_schema(
+        by_alias=not contract.snake, mode="serialization" if contract.whole else "validation"
+    )
     name = contract.model.__name__
     hidden = {
         field_name
         for field_name, field in getattr(contract.model, "model_fields", {}).items()
-        if field.exclude
+        if field.exclude and not contract.whole  # else pydantic leaves them out itself
     }
     aliases = {re.sub(r"_(.)", lambda m: m[1].upper(), field) for field in hidden}
-    _tidy(schema, name, contract.kept_nulls, without=aliases)
+    _tidy(schema, name, contract, without=aliases)
     for part_name, part in schema.get("$defs", {}).items():
-        _tidy(part, part_name, contract.kept_nulls, without=frozenset())
+        _tidy(part, part_name, contract, without=frozenset())
     schema.pop("title", None)
     schema.pop("additionalProperties", None)
     first = {name: schema[name] for name in ("description", "type") if name in schema}
@@ -91,7 +116,9 @@ def _head(name: str) -> Schema:
     }
 
 
-def _tidy(schema: Schema, name: str, kept_nulls: bool, without: set[str] | frozenset[str]) -> None:
+def _tidy(
+    schema: Schema, name: str, contract: Contract, without: set[str] | frozenset[str]
+) -> None:
     """Leaves what a reader needs: no made-up titles, no nulls that are never written.
 
     Whoever reads a contract must bear fields that are new, so nothing is forbidden here; our own
@@ -108,13 +135,16 @@ def _tidy(schema: Schema, name: str, kept_nulls: bool, without: set[str] | froze
         schema["required"] = required
     for field, part in schema.get("properties", {}).items():
         part.pop("title", None)
-        if not kept_nulls:
+        if contract.whole or not contract.kept_nulls:
             part.pop("default", None)
+        if not contract.kept_nulls:
             _drop_null(part)
         if "description" in part:
             part["description"] = " ".join(part["description"].split())
         else:
             text = DESCRIPTIONS.get(f"{name}.{field}")
+            if contract.whole:
+                text = ANSWERS.get(f"{name}.{field}") or ANSWERS.get(field)
             if text:
                 part["description"] = text
 

@@ -12,6 +12,7 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+from once.answers import answers
 from once.audit.answer import answer
 from once.audit.capture import Capture
 from once.audit.page import page
@@ -29,6 +30,7 @@ CLAIM_DAYS = 30  # ClaimDays' default
 _MOST_FILES = 5
 
 
+@answers(AuditReport)
 def audit(
     captures: Annotated[
         list[Path] | None,

@@ -78,6 +78,8 @@ class Window(_Model):
 
 
 class Broken(_Model):
+    """Records that hold no event, for the same reason."""
+
     reason: str
     detail: str
     count: int
@@ -108,6 +110,8 @@ class OnlyCopies(_Model):
 
 
 class Quota(_Model):
+    """What a quota of AWS lets through, by default."""
+
     name: str
     events_per_second: float
     enough: bool

@@ -15,7 +15,7 @@ from rich.progress import Progress
 
 from once.errors import OnceError
 from once.operate.command import ATTENTION, INTERRUPTED, Operation
-from once.operate.model import Model
+from once.operate.model import Answer
 from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack
 
@@ -24,7 +24,7 @@ Rate = Annotated[float, typer.Option(min=0.1, help="Events a second at most.")]
 _AT_ONCE = 8
 
 
-class Done(Model):
+class Done(Answer):
     """What working through a dead end did."""
 
     done: int = 0

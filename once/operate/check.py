@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import typer
 from rich.markup import escape
 
+from once.answers import answers
 from once.errors import OnceError
 from once.operate import integration, log, pace, way_in
 from once.operate import phrases as words
@@ -14,7 +15,7 @@ from once.operate.bulk import work_through
 from once.operate.canaries import Canaries, Canary
 from once.operate.command import ATTENTION, Operation, Yes, command
 from once.operate.edge import Edge
-from once.operate.model import Model
+from once.operate.model import Answer
 from once.operate.queues import Reading
 from once.operate.stack import Stack
 from once.outcomes import Records, settled
@@ -31,7 +32,9 @@ _GRACE_SECONDS = 5
 _UNRECORDED = "docs/runbook.md#outcomes-unrecorded"
 
 
-class Check(Model):
+class Check(Answer):
+    """What became of the canaries."""
+
     run: str
     edges: list[Edge]
 
@@ -40,6 +43,7 @@ def register(app: typer.Typer) -> None:
     command(app, "check", "once check --yes")(check)
 
 
+@answers(Check)
 def check(at: Operation, yes: Yes = False) -> None:
     """Send canaries through the real queue, and say whether every edge of the stack works."""
     hidden = visibility_seconds(at.stack)

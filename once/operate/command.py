@@ -8,11 +8,11 @@ from typing import Annotated, Any, Concatenate, ParamSpec
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
-from pydantic import BaseModel
 from rich.console import Console, RenderableType
 from typer.core import TyperCommand
 
 from once.errors import OnceError
+from once.operate.model import Answer
 from once.operate.refusals import plain
 from once.operate.stack import EMBEDDED, Stack
 from once.screen import put, screen, showable
@@ -56,13 +56,13 @@ class Operation:
     console: Console = field(default_factory=screen)
     errors: Console = field(default_factory=lambda: screen(stderr=True))
 
-    def answer(self, answer: BaseModel, view: Iterable[RenderableType]) -> None:
+    def answer(self, answer: Answer, view: Iterable[RenderableType]) -> None:
         """JSON goes out whole; the view is for people. Both say whose answer it is."""
+        answer.stack = str(self.stack)
         if self.as_json:
-            said = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
-            typer.echo(json.dumps({"stack": str(self.stack), **said}, indent=2))
+            typer.echo(json.dumps(answer.model_dump(mode="json", by_alias=True), indent=2))
             return
-        put(self.console, f"[dim]{self.stack}[/]")
+        put(self.console, f"[dim]{answer.stack}[/]")
         for part in view:
             put(self.console, part)
 
@@ -82,7 +82,8 @@ class Operation:
 def command(
     app: typer.Typer, name: str, example: str
 ) -> Callable[[Callable[Concatenate[Operation, P], None]], None]:
-    """Registers a function of an Operation, with the options that all commands share."""
+    """Registers a function of an Operation, with the options that all commands share; one that
+    names what it answers has `--json`."""
 
     def register(function: Callable[Concatenate[Operation, P], None]) -> None:
         def run(stack: str | None, region: str | None, profile: str | None, **given: Any) -> None:
@@ -90,7 +91,7 @@ def command(
             try:
                 found = Stack.find(stack, region, profile)
                 embedded = found.embedded
-                function(Operation(found, given.pop("as_json")), **given)  # type: ignore[call-arg]
+                function(Operation(found, given.pop("as_json", False)), **given)  # type: ignore[call-arg]
             except (BotoCoreError, ClientError) as error:
                 raise plain(error, embedded) from error
 
@@ -103,10 +104,12 @@ def command(
                 annotation=annotation,
             )
             for option, annotation in _SHARED.items()
+            if option != "as_json" or "answers" in vars(function)
         ]
         own = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
         run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
         run.__doc__ = function.__doc__
+        vars(run).update(vars(function))
         app.command(name, cls=_Command, epilog=f"Example: {example}")(run)
 
     return register

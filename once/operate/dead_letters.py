@@ -10,6 +10,7 @@ from enrichment.normalise import normalise
 from pydantic import Field
 from rich.markup import escape
 
+from once.answers import answers
 from once.operate import log
 from once.operate import phrases as words
 from once.operate.bulk import PACE, Done, Rate, report, resend, work_through
@@ -28,7 +29,7 @@ from once.operate.groups import (
     strangers,
     view,
 )
-from once.operate.model import Model
+from once.operate.model import Answer, Model
 from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack
 from once.records import OutcomeRecord
@@ -55,6 +56,8 @@ _From = Annotated[DeadEnd | None, typer.Option("--from", help="Only that dead le
 
 
 class DeadLetter(Model):
+    """One dead letter."""
+
     message_id: str
     dead_end: DeadEnd
     key: str | None = Field(description="Null for what holds no event.")
@@ -81,7 +84,9 @@ class DeadLetter(Model):
         return name in (self.message_id, self.key) or f'"{name}"' in self.body
 
 
-class DeadLetters(Model):
+class DeadLetters(Answer):
+    """What lies in the dead letter queues."""
+
     groups: list[Group]
     dead_letters: list[DeadLetter]
 
@@ -93,6 +98,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(dead, name="dead-letters")
 
 
+@answers(DeadLetters)
 def list_dead(
     at: Operation,
     ids: _Ids = None,
@@ -108,6 +114,7 @@ def list_dead(
     at.answer(listed, _view(listed) if found else [_nothing(chosen)])
 
 
+@answers(Done)
 def replay(
     at: Operation,
     ids: _Ids = None,

@@ -13,11 +13,12 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
+from once.answers import answers
 from once.errors import OnceError
 from once.genesys.server import ALWAYS, RECEIVED
 from once.operate import phrases as words
 from once.operate.command import Operation, command
-from once.operate.model import Model
+from once.operate.model import Answer, Model
 from once.operate.stack import Stack
 
 _LISTED = 50
@@ -34,21 +35,25 @@ class Call(Model):
     """One request that asked the destination to act."""
 
     at_ms: int
-    family: str | None
-    state: str | None
-    subject_id: str | None
-    idempotency_key: str | None
-    status: int | None = Field(description="What it answered; null where it hung up.")
+    family: str | None = None
+    state: str | None = None
+    subject_id: str | None = None
+    idempotency_key: str | None = None
+    status: int | None = Field(default=None, description="What it answered; null where it hung up.")
     acted: bool
     repeated: bool = Field(description="Whether it had acted under this key before.")
     body: Any = None
 
 
-class ReceivedCalls(Model):
+class ReceivedCalls(Answer):
+    """What the destination was asked."""
+
     calls: list[Call]
 
 
-class State(Model):
+class State(Answer):
+    """How the destination behaves from now on."""
+
     destination: str
 
 
@@ -57,6 +62,7 @@ def register(app: typer.Typer) -> None:
     command(app, "destination", "once destination down")(destination)
 
 
+@answers(ReceivedCalls)
 def received(at: Operation) -> None:
     """Show what the destination of an embedded stack was asked, and how it answered."""
     entries = json.loads(_ask(at.stack, "GET", RECEIVED))
@@ -66,6 +72,7 @@ def received(at: Operation) -> None:
     at.answer(ReceivedCalls(calls=calls), _view(calls))
 
 
+@answers(State)
 def destination(
     at: Operation,
     state: Annotated[

@@ -9,13 +9,14 @@ from enrichment.keys import opaque
 from pydantic import Field
 from rich.markup import escape
 
+from once.answers import answers
 from once.errors import OnceError
 from once.operate import asked, claims, executions, log
 from once.operate import phrases as words
 from once.operate.causes import message_of
 from once.operate.command import Operation, command
 from once.operate.deliveries import lines
-from once.operate.model import Model
+from once.operate.model import Answer, Model
 from once.operate.queues import depth
 from once.operate.stack import Stack
 from once.operate.story import Event, Message, first_seen, tell
@@ -43,7 +44,9 @@ class Subject(Model):
     events: list[Event]
 
 
-class Explanation(Model):
+class Explanation(Answer):
+    """What was decided about one thing, and why."""
+
     id: str
     days: int
     subjects: list[Subject]
@@ -57,6 +60,7 @@ def register(app: typer.Typer) -> None:
     command(app, "explain", "once explain 74e1a5fd-6d34-55a6-844d-5f3f3b0c54bc")(explain)
 
 
+@answers(Explanation)
 def explain(
     at: Operation,
     thing: Annotated[

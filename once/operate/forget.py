@@ -7,16 +7,19 @@ import typer
 from botocore.exceptions import ClientError
 from rich.markup import escape
 
+from once.answers import answers
 from once.errors import OnceError
 from once.operate import claims, log
 from once.operate import phrases as words
 from once.operate.claims import LATEST, Claim, Latest, Status
 from once.operate.command import Operation, Yes, command
-from once.operate.model import Model
+from once.operate.model import Answer
 from once.operate.stack import Stack
 
 
-class Forgotten(Model):
+class Forgotten(Answer):
+    """The claim that was opened."""
+
     key: str
     rewound: list[str]
 
@@ -25,6 +28,7 @@ def register(app: typer.Typer) -> None:
     command(app, "forget", "once forget ORGANISATION/conversation/ID/v1/FAMILY/…")(forget)
 
 
+@answers(Forgotten)
 def forget(
     at: Operation,
     key: Annotated[

@@ -10,11 +10,12 @@ from pacing import breaker_row
 from pydantic import Field
 from rich.markup import escape
 
+from once.answers import answers
 from once.errors import OnceError
 from once.operate import log, pace
 from once.operate import phrases as words
 from once.operate.command import Operation, Yes, command
-from once.operate.model import Model
+from once.operate.model import Answer
 from once.operate.stack import Stack
 
 _POLL_SECONDS = 0.5
@@ -24,12 +25,16 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600}
 _LONGEST_SECONDS = 11 * 3_600
 
 
-class Held(Model):
+class Held(Answer):
+    """Until when nobody calls."""
+
     until_ms: int
     why: str
 
 
-class Resumed(Model):
+class Resumed(Answer):
+    """What flows again."""
+
     pipe: str
     was_held: str | None = Field(description="Why calls were held; null if nobody held them.")
     waits_until_ms: int | None = Field(
@@ -42,6 +47,7 @@ def register(app: typer.Typer) -> None:
     command(app, "resume", "once resume")(resume)
 
 
+@answers(Held)
 def hold(
     at: Operation,
     lasting: Annotated[
@@ -73,6 +79,7 @@ def hold(
     )
 
 
+@answers(Resumed)
 def resume(at: Operation) -> None:
     """Let calls flow at once, and start the pipe if it is stopped."""
     before = pace.breaker(at.stack, log.now_ms())

@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError
 from pydantic import Field
 from rich.markup import escape
 
+from once.answers import answers
 from once.errors import OnceError
 from once.operate import claims, log
 from once.operate import phrases as words
@@ -28,7 +29,7 @@ from once.operate.groups import (
     strangers,
     view,
 )
-from once.operate.model import Model
+from once.operate.model import Answer, Model
 from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack
 
@@ -72,7 +73,9 @@ class Parked(Model):
         return name in (self.message_id, self.key, *(self.key or "").split("/")[2:3])
 
 
-class ParkedList(Model):
+class ParkedList(Answer):
+    """What lies in the parking queue."""
+
     groups: list[Group]
     parked: list[Parked]
 
@@ -86,6 +89,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(parked, name="parked")
 
 
+@answers(ParkedList)
 def list_parked(
     at: Operation,
     ids: _Ids = None,
@@ -102,6 +106,7 @@ def list_parked(
     at.answer(listed, _view(listed) if found else [_nothing(chosen)])
 
 
+@answers(ParkedList)
 def show(at: Operation, ids: Annotated[list[str], typer.Argument(metavar="ID...")]) -> None:
     """Show parked events whole. They may hold phone numbers."""
     everything = _read(at.stack)
@@ -113,6 +118,7 @@ def show(at: Operation, ids: Annotated[list[str], typer.Argument(metavar="ID..."
     )
 
 
+@answers(Done)
 def replay(
     at: Operation,
     ids: _Ids = None,
@@ -153,6 +159,7 @@ def replay(
     _work(at, found, each, rate, "replayed")
 
 
+@answers(Done)
 def drop(
     at: Operation,
     ids: _Ids = None,

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 import typer
 from pydantic import Field
 
+from once.answers import answers
 from once.operate.command import Operation, command
-from once.operate.model import Model
+from once.operate.model import Answer
 from once.operate.stack import Stack
 
 # IAM actions by what they are done to; `*` where AWS knows no narrower resource.
@@ -37,7 +38,9 @@ _PARTNER = "aws.partner/genesys.com"
 _KEY_USE = {"read": ("kms:Decrypt",), "operate": ("kms:Decrypt", "kms:GenerateDataKey")}
 
 
-class Policy(Model):
+class Policy(Answer):
+    """What somebody who types the commands must be allowed."""
+
     policy: dict[str, Any] = Field(description="As IAM takes it.")
 
 
@@ -45,6 +48,7 @@ def register(app: typer.Typer) -> None:
     command(app, "permissions", "once permissions --operate > policy.json")(permissions)
 
 
+@answers(Policy)
 def permissions(
     at: Operation,
     operate: Annotated[

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 from pydantic import Field
 
+from once.answers import answers
 from once.operate import log
 from once.operate import phrases as words
 from once.operate.command import ATTENTION, Operation, Yes, command
-from once.operate.model import Model
+from once.operate.model import Answer
 from once.operate.stack import Stack
 from once.outcomes import OutcomeLog, settled
 from once.records import OutcomeRecord
@@ -23,7 +24,7 @@ from once.run.sending import Sender
 _POLL_SECONDS = 1.0
 
 
-class Sent(Model):
+class Sent(Answer):
     """How much went into the queue, and with --wait what became of it."""
 
     sent: int
@@ -51,6 +52,7 @@ def register(app: typer.Typer) -> None:
     command(app, "send", "once send once/examples/story.jsonl --wait")(send)
 
 
+@answers(Sent)
 def send(
     at: Operation,
     events: Annotated[

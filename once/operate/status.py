@@ -12,11 +12,12 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Column, Table
 
+from once.answers import answers
 from once.operate import arrivals, log, pace, waiting
 from once.operate import phrases as words
 from once.operate.arrivals import Arrivals
 from once.operate.command import ATTENTION, Operation, command
-from once.operate.model import Model
+from once.operate.model import Answer, Model
 from once.operate.pace import Breaker, Limit, State
 from once.operate.queues import Depth, depth
 from once.operate.stack import Stack
@@ -38,6 +39,8 @@ _NAMESPACE = "GenesysOnce"
 
 
 class Queue(Depth):
+    """One queue of the stack."""
+
     name: str
     oldest_seconds: int | None = Field(
         description="Of those received less than three times, which is all that SQS tells; so null "
@@ -52,7 +55,9 @@ class Finding(Model):
     helps: str
 
 
-class Status(Model):
+class Status(Answer):
+    """How calls flow, what waits, what is stuck and what helps."""
+
     queues: list[Queue]
     last_arrival_ms: int | None = Field(
         description="Null where nothing arrived for a day; on an embedded stack, for an hour, and "
@@ -101,6 +106,7 @@ def register(app: typer.Typer) -> None:
     command(app, "status", "once status --json")(status)
 
 
+@answers(Status)
 def status(at: Operation) -> None:
     """Say how calls flow, what waits until when, what is stuck, and which command helps."""
     now_ms = log.now_ms()

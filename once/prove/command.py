@@ -16,6 +16,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from typer.core import TyperCommand
 
+from once.answers import answers
 from once.embedded.aws import (
     ACCOUNT,
     REGION,
@@ -102,6 +103,7 @@ class OnEmbedded:
         self.environment = aws.environment
 
 
+@answers(report.Report)
 def prove(
     profile: Annotated[str | None, typer.Option(help="AWS profile to call with.")] = None,
     region: Annotated[str | None, typer.Option(help="AWS region to ask in.")] = None,

@@ -24,12 +24,16 @@ _SHOWN = 200
 
 
 class Verdict(StrEnum):
+    """What an answer is worth."""
+
     CONFIRMED = "confirmed"
     DIFFERS = "differs"
     NOT_ANSWERED = "not answered"
 
 
 class Answer(Model):
+    """One question and what came of it."""
+
     question: str
     guards: str
     verdict: Verdict

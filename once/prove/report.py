@@ -28,6 +28,8 @@ _ORDER = (Verdict.DIFFERS, Verdict.NOT_ANSWERED, Verdict.CONFIRMED)
 
 
 class Report(Model):
+    """What AWS answered to the questions of one run."""
+
     run: str
     where: str = Field(description="`AWS` and the region, or the embedded AWS.")
     started_at: str

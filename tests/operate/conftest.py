@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from typer.testing import CliRunner
 
 from once.cli import app
 from once.operate.running import Running, kept
+from proof.definition.asl import ROOT
 from proof.embedded import Embedded
+from schemas.contracts import closed
+
+ANSWERS = ROOT / "schemas" / "answers"
 
 
 @dataclass
@@ -23,10 +28,20 @@ class Answer:
     code: int
     out: str
     err: str
+    typed: tuple[str, ...]
 
     @property
     def json(self) -> Any:
-        return json.loads(self.out)
+        """As the command's schema says, or the test fails."""
+        said = json.loads(self.out)
+        Draft202012Validator(closed(_schema(self.typed))).validate(said)
+        return said
+
+
+def _schema(typed: tuple[str, ...]) -> Any:
+    paths = (ANSWERS / f"{'-'.join(typed[:words])}.schema.json" for words in (1, 2))
+    (path,) = (path for path in paths if path.exists())
+    return json.loads(path.read_text("utf-8"))
 
 
 def once(*arguments: str, says: str = "") -> Answer:
@@ -34,7 +49,7 @@ def once(*arguments: str, says: str = "") -> Answer:
     result = CliRunner().invoke(app, arguments, input=says)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    return Answer(result.exit_code, result.stdout, result.stderr)
+    return Answer(result.exit_code, result.stdout, result.stderr, arguments)
 
 
 @contextmanager

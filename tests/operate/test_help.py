@@ -5,27 +5,15 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from once.cli import ENTRIES, load
+from once.cli import ENTRIES, commands
 from proof.definition.asl import ROOT
 from tests.operate.conftest import once
 
-
-def leaves(command: Any, path: str) -> Iterator[tuple[str, Any]]:
-    commands = getattr(command, "commands", None)
-    if commands is None:
-        yield path, command
-        return
-    for name, one in commands.items():
-        yield from leaves(one, f"{path} {name}")
-
-
-COMMANDS = dict(leaf for name in ENTRIES for leaf in leaves(load(name), f"once {name}"))
+COMMANDS = {f"once {typed}": command for typed, command in commands()}
 # These start something of their own, or need no stack.
 WITHOUT_STACK = {
     *("run", "up", "down", "genesys", "normalise", "cost", "capacity", "template", "prove"),
@@ -52,7 +40,7 @@ def test_an_example_is_shown_and_can_be_typed(
 @pytest.mark.parametrize("path", COMMANDS)
 def test_what_works_on_a_stack_takes_the_options_that_name_it(path: str) -> None:
     options = {name for parameter in COMMANDS[path].params for name in parameter.opts}
-    named = {"--stack", "--region", "--profile", "--json"}
+    named = {"--stack", "--region", "--profile"}
     assert (named <= options) == (path.removeprefix("once ") not in WITHOUT_STACK)
 
 

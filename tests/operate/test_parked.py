@@ -35,7 +35,7 @@ def test_a_refused_event_is_listed_with_its_reason_and_shown_whole(operated: Emb
     operated.settle(customer_start("p-shown"))
     (entry,) = parked("p-shown")
     assert entry["reason"] == "REJECTED"
-    assert "element" not in entry
+    assert entry["element"] is None
     said = once("parked", "list", "p-shown").out
     assert "REJECTED" in said
     assert entry["messageId"] in said

@@ -1,0 +1,24 @@
+"""Says with which model a command answers `--json`; schemas/ makes a contract of each."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def answers(model: type[BaseModel]) -> Callable[[F], F]:
+    """Marks the function of a command."""
+
+    def mark(function: F) -> F:
+        vars(function)["answers"] = model
+        return function
+
+    return mark
+
+
+def model_of(command: Any) -> type[BaseModel] | None:
+    """Of a command as it is typed; None where it has no `--json`."""
+    model: type[BaseModel] | None = vars(command.callback).get("answers")
+    return model
