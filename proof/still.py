@@ -106,6 +106,12 @@ class Still:
         events = self.client("events")
         events.put_rule(Name="still-events", EventPattern='{"source": [{"prefix": "still"}]}')
         events.put_targets(Rule="still-events", Targets=[{"Id": "queue", "Arn": queue}])
+        archive = events.create_archive(
+            ArchiveName="still",
+            EventSourceArn=arn % ("events", "event-bus/default"),
+            RetentionDays=14,
+        )
+        yield "EventArchiveArn", archive["ArchiveArn"]
         yield "EventRuleName", "still-events"
         yield "EventBusName", "default"
 

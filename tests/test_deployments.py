@@ -58,6 +58,13 @@ SETS: dict[str, dict[str, str]] = {
     },
     "the claims of a stack before": {"ClaimTableName": "once-ClaimTable-1A2B3C"},
     "a published schema": {"PublishSchemas": "true"},
+    "an archive": {"ArchiveDays": "14"},
+    "an archive of a source": {
+        "ArchiveDays": "3650",
+        "EventSourceName": f"{GENESYS}/live",
+        "DetailTypes": "v2.users.{id}.presence",
+        "KmsKeyArn": KEY,
+    },
     "kept long and told loudly": {
         "ClaimDays": "400",
         "DeletionProtection": "true",
@@ -178,6 +185,40 @@ def test_between_a_bus_of_the_stack_and_another_the_rule_changes_its_name(
     renamed = ("EventSourceName" in SETS[before]) != ("EventSourceName" in SETS[after])
     names = [DEPLOYMENTS[n].resources["EventRule"]["Properties"]["Name"] for n in (before, after)]
     assert (names[0] != names[1]) == renamed
+
+
+# The archive. eventbridge API, CreateArchive: a name of at most 48 characters, a pattern of 4,096;
+# "You cannot change the source event bus once an archive is created": eventbridge, "Archiving and
+# replaying events".
+
+
+@each_deployment
+def test_an_archive_is_kept_where_it_was_asked_for(deployed: Translated) -> None:
+    archives = deployed.of_type("AWS::Events::Archive")
+    assert bool(archives) == ("ArchiveDays" in deployed.parameters)
+    for archive in archives.values():
+        assert archive["RetentionDays"] == int(deployed.parameters["ArchiveDays"])
+        assert "ArchiveName" not in archive, "else CloudFormation could not move it to another bus"
+
+
+@pytest.mark.parametrize("name", ["an archive", "an archive of a source"])
+def test_the_archive_keeps_what_the_rule_hands_on_and_nothing_else(name: str) -> None:
+    deployed = DEPLOYMENTS[name]
+    rule, archive = (deployed.resources[n]["Properties"] for n in ("EventRule", "EventArchive"))
+    assert archive["EventPattern"] == rule["EventPattern"]
+    bus = rule["EventBusName"]
+    ours = {"Fn::GetAtt": [bus["Ref"], "Arn"]} if isinstance(bus, dict) else None
+    default = f"arn:aws:events:{deployed.region}:{ACCOUNT}:event-bus/default"
+    assert archive["SourceArn"] == (ours or default)
+
+
+def test_the_archive_is_encrypted_with_the_key_of_the_stack() -> None:
+    """eventbridge API, CreateArchive, KmsKeyIdentifier."""
+    archive = DEPLOYMENTS["an archive of a source"].resources["EventArchive"]["Properties"]
+    assert archive["KmsKeyIdentifier"] == KEY
+    assert (
+        "KmsKeyIdentifier" not in DEPLOYMENTS["an archive"].resources["EventArchive"]["Properties"]
+    )
 
 
 def test_the_longest_topics_fit_into_a_rule_as_often_as_the_description_says() -> None:

@@ -1,12 +1,13 @@
 """Starts ministack with what AWS does otherwise put right: the name of a Lambda's error, its
-throttling, the description of a pipe, a definition in YAML, which rights a request needs, and an
-alarm on several metrics. And it logs the states that an execution enters, and parses each JSONata
-expression only once.
+throttling, the description of a pipe, a definition in YAML, which rights a request needs, an
+archive in a template, and an alarm on several metrics. And it logs the states that an execution
+enters, and parses each JSONata expression only once.
 """
 
 import copy
 import json
 import threading
+from http import HTTPStatus
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]
@@ -14,6 +15,7 @@ from ministack import app  # type: ignore[import-untyped]
 from ministack.core import iam_actions, lambda_runtime  # type: ignore[import-untyped]
 from ministack.services import (  # type: ignore[import-untyped]
     dynamodb,
+    eventbridge,
     lambda_svc,
     pipes,
     stepfunctions,
@@ -156,6 +158,30 @@ def _keep_alarms_on_metric_math() -> None:
     provisioners._cw_metric_alarm_record = record_all
 
 
+def _create_archives_of_templates() -> None:
+    """ministack keeps archives and replays them, but its CloudFormation does not know the type."""
+
+    def create(logical_id: str, properties: _Answer, stack: str) -> tuple[str, Any]:
+        name = f"{stack}-{logical_id}"
+        asked = {
+            **properties,
+            "ArchiveName": name,
+            "EventSourceArn": properties["SourceArn"],
+            "EventPattern": json.dumps(properties["EventPattern"]),
+            "RetentionDays": int(properties["RetentionDays"]),
+        }
+        status, _, body = eventbridge._create_archive(asked)
+        said = json.loads(body)
+        if status != HTTPStatus.OK:
+            raise ValueError(f"The archive {name}: {said}")
+        return name, {"Arn": said["ArchiveArn"]}
+
+    def delete(physical_id: str, _: _Answer) -> None:
+        eventbridge._delete_archive({"ArchiveName": physical_id})
+
+    provisioners._RESOURCE_HANDLERS["AWS::Events::Archive"] = {"create": create, "delete": delete}
+
+
 def _parse_each_expression_once() -> None:
     """Parsing for each evaluation was half of all that an execution cost here."""
     engine = stepfunctions.jsonata.Jsonata
@@ -179,6 +205,7 @@ def put_right() -> None:
     _read_definitions_in_yaml()
     _ask_for_the_rights_of_aws()
     _keep_alarms_on_metric_math()
+    _create_archives_of_templates()
     _parse_each_expression_once()
     execution_log.write_what_is_entered()
 

@@ -33,6 +33,12 @@ OPERATE: dict[str, tuple[str, ...]] = {
     # Where the rule listens on another bus: what passes events on to it.
     "any rule": ("events:ListTargetsByRule",),
     "*": ("events:ListEventSources", "events:ListRules"),
+    "archive": (
+        "events:DescribeArchive",
+        "events:StartReplay",
+        "events:DescribeReplay",
+        "events:CancelReplay",
+    ),
 }
 _PARTNER = "aws.partner/genesys.com"
 _KEY_USE = {"read": ("kms:Decrypt",), "operate": ("kms:Decrypt", "kms:GenerateDataKey")}
@@ -71,6 +77,7 @@ def of(stack: Stack, operate: bool) -> dict[str, Any]:
         {"Effect": "Allow", "Action": list(actions), "Resource": places[place]}
         for table in tables
         for place, actions in table.items()
+        if places[place]
     ]
     key = stack.parameters.get("KmsKeyArn")
     if key:
@@ -90,6 +97,8 @@ def _places(stack: Stack) -> dict[str, list[str]]:
     def arn(service: str, name: str, where: str | None = None) -> str:
         where = f"{stack.region}:{stack.account}" if where is None else where
         return f"arn:{partition}:{service}:{where}:{name}"
+
+    archive = stack.outputs.get("EventArchiveArn")
 
     def queue(output: str) -> str:
         return arn("sqs", stack.outputs[output].rpartition("/")[2])
@@ -118,5 +127,9 @@ def _places(stack: Stack) -> dict[str, list[str]]:
         "rule": [arn("events", f"rule/{rule}" if bus == "default" else f"rule/{bus}/{rule}")],
         "source": [f"arn:{partition}:events:{stack.region}::event-source/{_PARTNER}*"],
         "any rule": [arn("events", f"rule/{_PARTNER}*")],
+        # A replay reads the archive, and writes to the bus under a name of its own.
+        "archive": [archive, arn("events", f"event-bus/{bus}"), arn("events", "replay/*")]
+        if archive
+        else [],
         "*": ["*"],
     }

@@ -32,6 +32,7 @@ EVERYTHING = {
     "BatchSize": "7",
     "MaxTries": "9",
     "ClaimDays": "3",
+    "ArchiveDays": "2",
     "MaxActionsPerMinute": "3000",
     "MaxConcurrentActions": "5",
     "DeletionProtection": "true",

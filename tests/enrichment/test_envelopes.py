@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from enrichment.contract import FIRST_SENT
 from enrichment.keys import idempotency_key
 from enrichment.normalise import normalise
 
+from proof.definition.asl import ROOT
 from tests.enrichment.examples import (
     CONVERSATION,
     NINE_MS,
@@ -94,6 +96,24 @@ def test_what_the_envelope_tells_is_kept_as_trace() -> None:
         "replayName": "tuesday",
         "source": EVENT["source"],
     }
+
+
+ANY_FAMILY = sorted((ROOT / "schemas" / "examples").glob("*.event.json"))
+
+
+@pytest.mark.parametrize("path", ANY_FAMILY, ids=lambda path: path.name.split(".event")[0])
+def test_an_event_of_an_archive_replayed_ten_days_later_is_a_copy_of_itself(path: Path) -> None:
+    """It comes with a replay-name, and EventBridge does not say whether its id stays."""
+    event = {"time": "2026-05-04T10:00:01Z", "id": "first", **json.loads(path.read_text("utf-8"))}
+    sent_ms = 1777888802000
+    first = element(event, sent_ms=sent_ms)
+    again = element(
+        {**event, "id": "another", "replay-name": "tuesday"}, sent_ms=sent_ms + 864_000_000
+    )
+    for name in ("key", "idempotencyKey", "occurredAtMs", "policy", "kind"):
+        assert first.get(name) == again.get(name)
+    if first["kind"] == "event":
+        assert again["trace"]["replayName"] == "tuesday"
 
 
 def test_correlation_id_in_lower_case() -> None:

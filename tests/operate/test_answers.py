@@ -13,7 +13,7 @@ from enrichment.normalise import normalise
 from once.answers import model_of
 from once.cli import commands
 from once.genesys.server import GenesysServer
-from once.operate import check, log, queues
+from once.operate import check, log, queues, replay
 from once.operate import phrases as words
 from once.operate.canaries import Canaries
 from once.operate.stack import Stack
@@ -45,6 +45,7 @@ def stocked(stack: Still, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     now_ms = log.now_ms()
     monkeypatch.setattr(log, "now_ms", lambda: now_ms)
     monkeypatch.setattr(queues, "_POLL_SECONDS", 0)  # nobody else reads them
+    monkeypatch.setattr(replay, "_POLL_SECONDS", 0.01)
     with GenesysServer() as destination, stack.up(tmp_path, destination.url):
         webhook = {"family": "user.presence", "idempotencyKey": "k" * 64}
         urllib3.request("POST", destination.webhook_url, json=webhook)
@@ -164,6 +165,10 @@ def key_of(conversation: str) -> str:
     return f"{key['pk']}/{key['sk']}"
 
 
+def at(distance_ms: int) -> str:
+    return words.moment(log.now_ms() + distance_ms)
+
+
 TYPED: dict[str, Callable[[], list[str]]] = {
     "send": lambda: [str(STORY), "--wait", "--timeout", "0", "--yes"],
     "received": list,
@@ -178,6 +183,7 @@ TYPED: dict[str, Callable[[], list[str]]] = {
     "dead-letters list": list,
     "dead-letters replay": lambda: ["--yes"],
     "forget": lambda: [key_of("acted"), "--yes"],
+    "replay": lambda: ["--from", at(-60_000), "--to", at(0), "--yes"],
     "check": lambda: ["--yes"],
     "prove": lambda: ["--embedded"],
     "hold": lambda: ["--for", "30m", "--why", "repairs", "--yes"],
@@ -235,6 +241,7 @@ FIGURES: dict[str, Callable[[Any], list[str]]] = {
     ],
     "dead-letters replay": lambda said: [f"{said['done']} replayed"],
     "forget": lambda _: ["Forgotten"],
+    "replay": lambda said: [words.moment(said[name])[:16] for name in ("fromMs", "toMs")],
     "check": lambda said: [edge[name] for edge in said["edges"] for name in ("edge", "said")],
     "prove": lambda said: [
         f"{verdict}: {count}" for verdict, count in said["counts"].items() if count
