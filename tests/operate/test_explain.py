@@ -74,7 +74,7 @@ def test_every_copy_of_the_call_names_the_one_that_acted_and_the_cause() -> None
     events = explained(CALL)
     assert len(events) == len(causes)
     assert sorted(
-        tuple(m["cause"] for m in event["messages"] if "cause" in m) for event in events
+        tuple(m["cause"] for m in event["messages"] if m["cause"]) for event in events
     ) == sorted(tuple(cause) for cause in causes.values())
     assert {"SAME_ENVELOPE", "SECOND_INTEGRATION", "REPUBLISHED"} <= {
         cause for found in causes.values() for cause in found
