@@ -121,7 +121,7 @@ def test_the_policy_allows_nothing_that_no_resource_needs() -> None:
     assert too_much == set()
 
 
-@pytest.mark.parametrize("sid", set(STATEMENTS) - {"WhatAwsNarrowsToNoResource"})
+@pytest.mark.parametrize("sid", sorted(STATEMENTS.keys() - {"WhatAwsNarrowsToNoResource"}))
 def test_every_right_ends_at_this_stack(sid: str) -> None:
     resources = STATEMENTS[sid]["Resource"]
     ours = (
