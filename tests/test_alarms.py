@@ -29,17 +29,6 @@ def slug(alarm: str) -> str:
     return name.removeprefix("${AWS::StackName}-")
 
 
-def metrics_of(alarm: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Each metric that it looks at, as one that looks at nothing else has it, by its id."""
-    if "Metrics" not in alarm:
-        return {"": {name: alarm[name] for name in ("Namespace", "MetricName", "Dimensions")}}
-    return {
-        query["Id"]: query["MetricStat"]["Metric"]
-        for query in alarm["Metrics"]
-        if "MetricStat" in query
-    }
-
-
 def period_of(alarm: Mapping[str, Any]) -> int:
     if "Metrics" not in alarm:
         return int(alarm["Period"])

@@ -14,6 +14,7 @@ import cfnlint
 import pytest
 
 from proof.definition.asl import ROOT
+from proof.template import RESOURCES
 from proof.translated import Translated
 from tests.test_deployments import GENESYS, SETS, WEBHOOK
 
@@ -72,7 +73,9 @@ def matches(action: str, patterns: Any) -> bool:
 def schemas() -> dict[str, dict[str, Any]]:
     """By type of resource, with every kind of resource that a parameter adds."""
     everything = {**WEBHOOK, **SETS["a published schema"], "EventSourceName": f"{GENESYS}/live"}
-    deployed = Translated({**everything, "AlarmEmail": "on-call@example.com"})
+    more = {"AlarmEmail": "on-call@example.com", "ArchiveDays": "7"}
+    deployed = Translated({**everything, **more})
+    assert deployed.resources.keys() >= RESOURCES.keys()
     folder = Path(cfnlint.__file__).parent / "data" / "schemas"
     known = json.loads((folder / "providers" / f"{deployed.region}.json").read_text())
     return {
@@ -131,6 +134,7 @@ def test_every_right_ends_at_this_stack(sid: str) -> None:
         "Serverless-2016",
         "Pipe-",
         "StateMachine-",
+        "EventArchive-",
     )
     for resource in [resources] if isinstance(resources, str) else resources:
         assert any(name in resource for name in ours), resource
@@ -153,13 +157,15 @@ def test_the_policy_fits_into_a_managed_one() -> None:
 
 def test_all_that_can_have_tags_gets_those_of_the_stack() -> None:
     """CloudFormation, "Resource tag": stack-level tags go to every resource that supports them."""
-    without = {kind for kind, schema in schemas().items() if not schema["tagging"]["taggable"]}
+    tagging = {kind: schema.get("tagging", {}) for kind, schema in schemas().items()}
+    without = {kind for kind, said in tagging.items() if not said.get("taggable")}
     assert {kind.rpartition("::")[2] for kind in without} == {
+        "Archive",
         "BucketPolicy",
         "LogStream",
         "QueuePolicy",
         "Subscription",
         "TopicPolicy",
     }
-    late = {kind for kind, s in schemas().items() if s["tagging"].get("tagOnCreate") is False}
+    late = {kind for kind, said in tagging.items() if said.get("tagOnCreate") is False}
     assert late <= without, "an account that refuses what has no tags would refuse it"
