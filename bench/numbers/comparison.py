@@ -1,6 +1,7 @@
 """The ways to act once on each event, beside each other: from bench/results/compare.json."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import statistics
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench import charts, recorded
@@ -26,19 +27,31 @@ SHORT = {
 }
 
 
+def most(verdicts: Sequence[Verdict], name: str) -> int:
+    return max(getattr(verdict, name) for verdict in verdicts)
+
+
+def ranged(verdicts: Sequence[Verdict], name: str) -> str:
+    """A count, or from where to where it went in several runs."""
+    counts = [getattr(verdict, name) for verdict in verdicts]
+    return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+
+
 class Comparison:
     def __init__(self) -> None:
         self.result = recorded.read("compare")
         self.open = [s["name"] for s in self.result["streams"] if s["saidOpenly"]]
         self.kept = [s["name"] for s in self.result["streams"] if not s["saidOpenly"]]
 
-    def contestants(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        for contestant in self.result["contestants"]:
-            title = f"({contestant['letter']}) {contestant['title']}"
-            yield title, contestant
+    def titles(self) -> list[str]:
+        return [f"({c['letter']}) {c['title']}" for c in self.result["contestants"]]
 
-    def total(self, contestant: Mapping[str, Any], streams: Sequence[str]) -> Verdict:
-        return sum((Verdict(**contestant["streams"][name]) for name in streams), Verdict())
+    def totals(self, at: int, streams: Sequence[str]) -> list[Verdict]:
+        """Of one contestant, run by run."""
+        return [
+            sum((Verdict(**run[at][name]) for name in streams), Verdict())
+            for run in self.result["runs"]
+        ]
 
     def calls(self, contestant: Mapping[str, Any]) -> float:
         calls: float = sum(contestant["storeCalls"].values())
@@ -53,16 +66,20 @@ class Comparison:
             "stale_overwrites",
             "stale_overwrites_compared",
         )
-        totals = [(title, self.total(c, streams), self.calls(c)) for title, c in self.contestants()]
-        best = {name: min(getattr(verdict, name) for _, verdict, _ in totals) for name in names}
         rows = []
-        for title, verdict, calls in totals:
+        totals = [self.totals(at, streams) for at, _ in enumerate(self.titles())]
+        best = {name: min(most(verdicts, name) for verdicts in totals) for name in names}
+        for title, contestant, verdicts in zip(
+            self.titles(), self.result["contestants"], totals, strict=True
+        ):
             cells = [
-                f"**{value}**" if (value := getattr(verdict, name)) == best[name] else str(value)
+                f"**{cell}**" if most(verdicts, name) == best[name] else cell
                 for name in names
+                for cell in [ranged(verdicts, name)]
             ]
-            ours = totals[-1][0] == title
-            rows.append([f"**{title}**" if ours else title, *cells, f"{calls:.1f}"])
+            ours = title == self.titles()[-1]
+            calls = f"{self.calls(contestant):.1f}"
+            rows.append([f"**{title}**" if ours else title, *cells, calls])
         head = (
             "",
             "lost",
@@ -77,27 +94,28 @@ class Comparison:
 
     def short(self) -> str:
         """One way of each kind that people take, for readers who have no time for all of them."""
-        by_letter = {c["letter"]: c for c in self.result["contestants"]}
+        letters = [c["letter"] for c in self.result["contestants"]]
         events = sum(s["happenings"] for s in self.result["streams"] if s["name"] in self.kept)
         rows = []
         for letter, title in SHORT.items():
-            verdict = self.total(by_letter[letter], self.kept)
-            counts = [getattr(verdict, name) for name in FAULTS]
-            rows.append([title, *(str(count) if count else "**0**" for count in counts)])
+            verdicts = self.totals(letters.index(letter), self.kept)
+            cells = [ranged(verdicts, name) for name in FAULTS]
+            rows.append([title, *(cell if cell != "0" else "**0**" for cell in cells)])
         return table([f"of {events:,} events", *FAULTS_IN_WORDS], rows)
 
     def matrix(self) -> str:
         names = {**FAULTS, "acted_twice": "twice", "wrongly_skipped": "skipped"}
         names["stale_overwrites"] = "stale"
 
-        def cell(verdict: Mapping[str, int]) -> str:
-            return ", ".join(f"{verdict[n]} {names[n]}" for n in FAULTS if verdict[n]) or "·"
+        def cell(verdicts: Sequence[Verdict]) -> str:
+            found = [n for n in FAULTS if most(verdicts, n)]
+            return ", ".join(f"{ranged(verdicts, n)} {names[n]}" for n in found) or "·"
 
-        head = ["", *(c["letter"] for _, c in self.contestants())]
+        head = ["", *(c["letter"] for c in self.result["contestants"])]
         rows = [
             [
                 f"{stream['name']} ({stream['happenings']})",
-                *(cell(c["streams"][stream["name"]]) for _, c in self.contestants()),
+                *(cell(self.totals(at, [stream["name"]])) for at, _ in enumerate(self.titles())),
             ]
             for stream in self.result["streams"]
         ]
@@ -119,21 +137,21 @@ class Comparison:
         return (
             f"{r['happenings']} happenings in {r['messages']} messages, seed {r['seed']}, "
             f"{r['storeMs']} ms in every store, {r['actionMs']} ms at the destination, "
-            f"{r['redis']}.\n"
+            f"{r['redis']}; {len(r['runs'])} runs.\n"
         )
 
     def chart(self) -> str:
         def series(streams: Sequence[str]) -> dict[str, dict[str, float]]:
             return {
                 title.replace("`", ""): {
-                    words: float(getattr(self.total(c, streams), name))
+                    words: statistics.fmean(getattr(one, name) for one in self.totals(at, streams))
                     for name, words in FAULTS.items()
                 }
-                for title, c in self.contestants()
+                for at, title in enumerate(self.titles())
             }
 
         return charts.bars(
-            f"Of {self.result['happenings']} events: what went wrong",
+            f"Of {self.result['happenings']} events: what went wrong, in the mean of the runs",
             {
                 f"{len(self.kept)} streams of copies, crashes, failures": series(self.kept),
                 f"{len(self.open)} streams that this project says it loses": series(self.open),
