@@ -9,7 +9,7 @@ import traceback
 
 from bench import numbers
 
-BENCHES = ("enrichment", "data_action", "cost", "copies", "scale")
+BENCHES = ("enrichment", "data_action", "cost", "copies", "scale", "answers")
 
 
 def main() -> int:

@@ -46,6 +46,7 @@ def blocks() -> dict[str, Callable[[], str]]:
         "jsonata": troubles.jsonata,
         "scale": scale.scale_line,
         "audit": speed.audit_line,
+        "answers": speed.answers_line,
         "capacity": quotas.line,
         "capacity-rates": quotas.table,
         "capacity-rows": quotas.hot,

@@ -1,4 +1,4 @@
-"""How fast the enrichment and the audit are."""
+"""How fast the enrichment, the audit and the commands that answer are."""
 
 from bench import recorded
 
@@ -54,3 +54,18 @@ def audit_line() -> str:
         f"{result['streams']:,}\nrandom streams {result['disagreements']} verdicts differed from "
         "the definition's.\n"
     )
+
+
+def answers_line() -> str:
+    measured = recorded.read("answers")
+    seconds, searches = measured["seconds"], measured["searches"]
+    return (
+        f"On a stack whose outcome log got {measured['records']:,} records in a day, "
+        f"`once explain` of a conversation\nanswers in {seconds['explain']} s and `once status` in "
+        f"{seconds['status']} s, the start of the command included. They search\nthe log "
+        f"{_times(searches['explain'])} and {_times(searches['status'])}.\n"
+    )
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")

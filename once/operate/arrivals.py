@@ -13,6 +13,7 @@ from once.operate import log
 from once.operate import phrases as words
 from once.operate.model import Model
 from once.operate.stack import Stack
+from once.records import OutcomeRecord
 from once.run.report import Outcome
 
 _HOUR_MS = 3_600_000
@@ -57,9 +58,8 @@ class Arrivals(Model):
 
 
 def read(stack: Stack, now_ms: int) -> list[Arrivals]:
-    """Of the last day, on an embedded stack of the last hour; the newest first."""
-    found = _of_records(stack, now_ms) if stack.embedded else _of_query(stack, now_ms)
-    return judged(found)
+    """Of the last day; the newest first."""
+    return judged(_of_query(stack, now_ms))
 
 
 def judged(found: Iterable[Arrivals]) -> list[Arrivals]:
@@ -102,10 +102,10 @@ def _ms(text: str) -> int:
     return round(float(text))
 
 
-def _of_records(stack: Stack, now_ms: int) -> list[Arrivals]:
+def of_records(records: Iterable[OutcomeRecord]) -> list[Arrivals]:
     """The embedded Logs Insights count nothing."""
     found: dict[tuple[str, str], Arrivals] = {}
-    for record in log.search(stack, "messageId", now_ms - _HOUR_MS):
+    for record in records:
         if record.family is None or record.outcome is Outcome.RETRY:
             continue
         source, at_ms = record.source or "unknown", record.recorded_at_ms
@@ -115,4 +115,4 @@ def _of_records(stack: Stack, now_ms: int) -> list[Arrivals]:
         )
         one.events += 1
         one.last_ms = max(one.last_ms, at_ms)
-    return list(found.values())
+    return judged(found.values())

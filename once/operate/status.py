@@ -120,7 +120,13 @@ def of(stack: Stack, now_ms: int) -> Status:
     queues = _queues(stack, now_ms)
     waits = waiting.read(stack, now_ms, queues[0].total)
     breaker = pace.breaker(stack, now_ms)
-    counted = _in_log(stack, waits, now_ms) if stack.embedded else _in_metrics(stack, now_ms)
+    if stack.embedded:
+        # It makes no metrics of what is logged or sent, and counts nothing: one search for both.
+        since_ms = now_ms - _HOUR_MS
+        hour = log.search(stack, '"messageId"', since_ms)
+        counted, came = _in_records(hour, waits, since_ms), arrivals.of_records(hour)
+    else:
+        counted, came = _in_metrics(stack, now_ms), arrivals.read(stack, now_ms)
     pipe = stack.client("pipes").describe_pipe(Name=stack.outputs["PipeName"])
     machine = stack.client("stepfunctions").describe_state_machine(
         stateMachineArn=stack.outputs["StateMachineArn"]
@@ -131,7 +137,7 @@ def of(stack: Stack, now_ms: int) -> Status:
     found = Status(
         queues=queues,
         last_arrival_ms=counted.last_arrival_ms,
-        arrivals=arrivals.read(stack, now_ms),
+        arrivals=came,
         outcomes=counted.outcomes,
         hidden=sum(waiting.returns_at_ms(one) > now_ms for one in waits),
         waiting=waiting.by_reason(waits, breaker),
@@ -189,18 +195,15 @@ def _in_metrics(stack: Stack, now_ms: int) -> _Counted:
     )
 
 
-def _in_log(stack: Stack, waits: Sequence[OutcomeRecord], now_ms: int) -> _Counted:
-    """The embedded AWS makes no metrics of what is logged or sent, so we count it here."""
-    group = stack.outputs["OutcomeLogGroupName"]
-    since_ms = now_ms - _HOUR_MS
+def _in_records(
+    hour: Sequence[OutcomeRecord], waits: Sequence[OutcomeRecord], since_ms: int
+) -> _Counted:
     ends: dict[str, Outcome] = {}
     first_ms: dict[str, int] = {}
-    for at_ms, line in log.insights(stack, group, since_ms, '"messageId"'):
-        record = OutcomeRecord.read(line, at_ms)
-        if record is not None:
-            first_ms.setdefault(record.message_id, at_ms)
-            if record.outcome in SETTLED:
-                ends.setdefault(record.message_id, record.outcome)
+    for record in hour:
+        first_ms.setdefault(record.message_id, record.recorded_at_ms)
+        if record.outcome in SETTLED:
+            ends.setdefault(record.message_id, record.outcome)
     counted = Counter(ends.values())
     for old in waits:
         first_ms.setdefault(old.message_id, old.recorded_at_ms)

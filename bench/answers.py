@@ -1,0 +1,120 @@
+"""How long `once explain` and `once status` take on a stack whose outcome log got 100,000 records
+in a day, and how often each asks AWS. The log is the embedded one; how fast AWS's own is to search
+and to reach, this does not say.
+
+Run: python -m bench.answers. Writes bench/results/answers.json.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import botocore.client
+
+from bench import recorded
+from once.cli import app
+from once.operate import log
+from once.project import ROOT
+from proof.events import ORGANISATION
+from proof.still import Still, still
+
+RECORDS = 100_000
+DAY_MS = 86_400_000
+AGAIN = 12  # the fastest counts: what else runs on the machine only slows
+MOST_SECONDS = 1
+COMMANDS = {"explain": ["explain", "conversation-77"], "status": ["status"]}
+
+
+def records(number: int, now_ms: int) -> Iterator[dict[str, Any]]:
+    """Evenly over the last day: of each five one acted, and four were its copies."""
+    apart_ms = DAY_MS // number
+    for at in range(number):
+        conversation = at // 5
+        message = {
+            "recordedAtMs": now_ms - (number - at) * apart_ms,
+            "messageId": f"message-{at}",
+            "pk": f"{ORGANISATION}/conversation/conversation-{conversation}",
+            "sk": f"v1/conversation.customer.start/participant/session/{at - at % 5}",
+            "family": "conversation.customer.start",
+            "source": "main",
+            "occurredAtMs": now_ms - (number - at) * apart_ms - 900,
+        }
+        if at % 5:
+            because = f"run-{at - at % 5}#message-{at - at % 5}"
+            yield {**message, "outcome": "DUPLICATE", "reason": "SAME_KEY", "because": because}
+        else:
+            yield {**message, "outcome": "PROCESSED", "reason": "ACTED", "calls": 1, "ageMs": 900}
+
+
+def seconds(arguments: list[str], folder: Path) -> float:
+    """Of the command as a person types it, from its start to its end."""
+    started = time.monotonic()
+    done = subprocess.run(  # noqa: S603 - the command is built here from our own parts
+        [sys.executable, "-P", "-m", "once.cli", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=False,
+    )
+    taken = time.monotonic() - started
+    if done.returncode not in (0, 3):
+        raise RuntimeError(done.stderr.decode())
+    return taken
+
+
+def requests(arguments: list[str]) -> Counter[str]:
+    """How often a command asks AWS, by operation."""
+    asked: Counter[str] = Counter()
+    call = botocore.client.BaseClient._make_api_call
+
+    def counted(client: Any, operation: str, parameters: Any) -> Any:
+        asked[operation] += 1
+        return call(client, operation, parameters)
+
+    botocore.client.BaseClient._make_api_call = counted
+    try:
+        with redirect_stdout(StringIO()):
+            app(arguments, standalone_mode=False)
+    finally:
+        botocore.client.BaseClient._make_api_call = call
+    return asked
+
+
+def fill(stack: Still, number: int) -> None:
+    stack.records(records(number, log.now_ms()))
+
+
+def main() -> int:
+    with still() as stack, tempfile.TemporaryDirectory() as place:
+        fill(stack, RECORDS)
+        with stack.up(Path(place)):
+            taken = {
+                name: [seconds(arguments, Path(place)) for _ in range(AGAIN)]
+                for name, arguments in COMMANDS.items()
+            }
+            asked = {name: requests(arguments) for name, arguments in COMMANDS.items()}
+    result = {
+        "records": RECORDS,
+        "seconds": {name: round(min(all_), 2) for name, all_ in taken.items()},
+        "searches": {name: counted["StartQuery"] for name, counted in asked.items()},
+        "requests": {name: counted.total() for name, counted in asked.items()},
+    }
+    recorded.write("answers", result)
+    print(json.dumps(result, indent=2))
+    slow = [name for name, least in result["seconds"].items() if least > MOST_SECONDS]
+    if slow:
+        print(f"Slower than {MOST_SECONDS} s: {', '.join(slow)}", file=sys.stderr)
+    return 1 if slow else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
