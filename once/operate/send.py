@@ -100,9 +100,10 @@ def _await(stack: Stack, sent: Sent, ids: list[str], since_ms: int, timeout: flo
         for record in outcomes.new():
             records.setdefault(record.message_id, []).append(record)
         ends = {message_id: settled(message_id, records) for message_id in ids}
-        if None not in ends.values() or time.monotonic() > until:
+        left = until - time.monotonic()
+        if None not in ends.values() or left <= 0:
             break
-        time.sleep(_POLL_SECONDS)
+        time.sleep(min(_POLL_SECONDS, left))
     sent.outcomes = dict(Counter(end.outcome for end in ends.values() if end))
     sent.unsettled = dict(
         Counter(_last_reason(records.get(one, ())) for one, end in ends.items() if end is None)

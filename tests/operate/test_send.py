@@ -1,0 +1,94 @@
+"""`once send --wait`: ends with 0 when all is settled and with 3 when it is not, and says why."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from once.operate import log, send
+from proof.events import customer_start
+from proof.still import Still, still
+from tests.operate.conftest import Answer, once
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Still]:
+    with still() as one:
+        yield one
+
+
+Settle = Callable[[list[str]], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def sent(stack: Still, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Two events sent into a stack that records this of their messages at the first poll."""
+    stack.clear()
+
+    def type_(settle: Settle, *options: str) -> Answer:
+        passed = [0.0]
+
+        def sleep(seconds: float) -> None:
+            passed[0] += seconds
+            queue = stack.outputs["EventQueueUrl"]
+            received = stack.client("sqs").receive_message(
+                QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=0
+            )
+            ids = sorted(message["MessageId"] for message in received.get("Messages", []))
+            stack.records({"recordedAtMs": log.now_ms(), **one} for one in settle(ids) if ids)
+
+        clock = SimpleNamespace(sleep=sleep, monotonic=lambda: passed[0])
+        monkeypatch.setattr(send, "time", clock)
+        with stack.up(tmp_path):
+            events = Path("events.jsonl")
+            events.write_text("".join(f"{json.dumps(customer_start(name))}\n" for name in "ab"))
+            return once("send", str(events), *options)
+
+    return type_
+
+
+def acted(message_id: str) -> dict[str, Any]:
+    return {"messageId": message_id, "outcome": "PROCESSED", "reason": "ACTED"}
+
+
+def test_it_ends_with_0_as_soon_as_all_are_settled(sent: Any) -> None:
+    def settle(ids: list[str]) -> list[dict[str, Any]]:
+        first, second = ids
+        parked = {"messageId": second, "outcome": "PARKED", "reason": "REJECTED"}
+        return [acted(first), parked]
+
+    answer = sent(settle, "--wait", "--timeout", "60")
+    assert answer.code == 0, answer.err
+    assert "2 events sent: 1 PROCESSED, 1 PARKED." in answer.out
+    assert "Not settled" not in answer.out
+
+
+def test_it_ends_with_3_when_one_is_not_settled_in_time_and_says_for_what_it_waits(
+    sent: Any,
+) -> None:
+    def settle(ids: list[str]) -> list[dict[str, Any]]:
+        if not ids:
+            return []
+        first, second = ids
+        waits = {"messageId": second, "outcome": "RETRY", "reason": "CALL_FAILED", "calls": 1}
+        return [acted(first), waits]
+
+    answer = sent(settle, "--wait", "--timeout", "90")
+    assert answer.code == 3
+    assert "2 events sent: 1 PROCESSED." in answer.out
+    assert "Not settled within 90 s: 1 event, the destination failed it." in answer.out
+
+
+def test_what_nobody_took_in_time_is_not_settled_either(sent: Any) -> None:
+    answer = sent(lambda _: [], "--wait", "--timeout", "0", "--json")
+    assert answer.code == 3
+    assert answer.json["unsettled"] == {"NOTHING_RECORDED": 2}
+    assert answer.json["outcomes"] == {}
+
+
+def test_without_wait_it_says_what_it_sent_and_ends_with_0(sent: Any) -> None:
+    answer = sent(lambda _: [], "--json")
+    assert (answer.code, answer.json["sent"], answer.json["outcomes"]) == (0, 2, None)
