@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -237,6 +237,14 @@ def test_a_refused_event_is_understood_and_replayed_on_the_page(
     expect(page.locator("#rows tr .badge")).to_have_text("PROCESSED", timeout=30_000)
 
 
+@pytest.fixture
+def well_again(embedded: Embedded) -> Iterator[None]:
+    """However it ends, those after it find a destination that is well."""
+    yield
+    embedded.destination.always = None
+
+
+@pytest.mark.usefixtures("well_again")
 def test_an_outage_is_lived_through_on_the_page(
     embedded: Embedded, console: Served, open_page: Open
 ) -> None:

@@ -144,15 +144,17 @@ for (const form of document.querySelectorAll("form[data-auto]")) {
 
 const text = document.querySelector("[data-look]");
 if (text) {
-  let later;
+  let soon;
+  const look = async () => {
+    const body = new URLSearchParams({ text: text.value });
+    const answer = await fetch(text.dataset.look, { method: "POST", body });
+    document.getElementById("looked").innerHTML = await answer.text();
+  };
   text.addEventListener("input", () => {
-    clearTimeout(later);
-    later = setTimeout(async () => {
-      const body = new URLSearchParams({ text: text.value });
-      const answer = await fetch(text.dataset.look, { method: "POST", body });
-      document.getElementById("looked").innerHTML = await answer.text();
-    }, 150);
+    clearTimeout(soon);
+    soon = setTimeout(look, 150);
   });
+  if (text.value !== text.defaultValue) look(); // typed before this ran
 }
 
 if (table) live();
