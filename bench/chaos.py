@@ -29,7 +29,6 @@ HANGING = 30
 MAX_TRIES = 5
 UNWANTED = ("lost", "actedTwice", "staleOverNewer", "withoutAReason")
 _TELL_SECONDS = 10
-_PATIENCE_SECONDS = 300
 
 
 class Progress:
@@ -98,8 +97,8 @@ def main() -> int:
             Path(folder),
             Progress(),
             max_tries=MAX_TRIES,
+            answered=chosen.events // 3,
             hanging=HANGING,
-            patience_seconds=_PATIENCE_SECONDS,
         )
     found = result(chosen.seed, stream, report, verdict)
     recorded.write("chaos", found)

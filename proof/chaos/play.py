@@ -14,12 +14,13 @@ from proof.chaos.events import Stream
 from proof.chaos.verdict import Verdict, judge
 
 CHAOS = ROOT / "once" / "examples" / "chaos.toml"
+# No return time is longer: half an hour and half of it again, and with Timing=fast a tenth.
+PATIENCE_SECONDS = 300
 
 
-def destination(stream: Stream, hanging: int) -> dict[str, Any]:
-    """Fails for what is poison; after a third of the lines so many calls in a row hang, whoever
-    makes them. That opens the breaker, and the last of them are its probes."""
-    answered = len(stream.lines) // 3
+def destination(stream: Stream, answered: int, hanging: int) -> dict[str, Any]:
+    """Fails for what is poison; after so many answers so many calls in a row hang, whoever makes
+    them. That opens the breaker, and the last of them are its probes."""
     return {
         "rules": [
             *({"match": {"conversationId": c}, "then": 500} for c in stream.poisoned),
@@ -66,15 +67,15 @@ def play(
     display: Display,
     *,
     max_tries: int,
+    answered: int,
     hanging: int,
-    patience_seconds: float,
 ) -> tuple[Report, Verdict]:
     """`folder` is for the files of the run, which ends with NoProgressError where it is stuck."""
     events, beside = folder / "events.jsonl", folder / "events.destination.json"
     events.write_text("".join(f"{line}\n" for line in stream.lines))
-    beside.write_text(json.dumps(destination(stream, hanging)))
+    beside.write_text(json.dumps(destination(stream, answered, hanging)))
     # A webhook is sent the whole body, from which it follows what really happened.
     parameters = {"ActionTarget": "webhook", "MaxTries": str(max_tries)}
-    guarded = Guarded(display, patience_seconds)
+    guarded = Guarded(display, PATIENCE_SECONDS)
     report, received = run(Plan(events, parameters=parameters, faults=CHAOS), guarded)
     return report, judge(stream, report, received.log, max_tries)
