@@ -46,7 +46,6 @@ _FOLDER = Path(__file__).parent
 _TICK_SECONDS = 0.1
 _BEAT_SECONDS = 15
 _AT_ONCE = 100  # rows in a message: what a browser draws well within a tenth of a second
-_LATE_MS = 2_000
 _OLDER_MS = 86_400_000
 _RECEIVED = 50
 
@@ -145,7 +144,6 @@ class _Pages:
         before = given.get("before", "")
         rows = self._older(int(before), wanted) if before.isdecimal() else self._feed.rows(wanted)
         reasons, families = self._feed.choices()
-        since = max((one.at_ms for one in rows), default=0) - _LATE_MS
         return {
             "rows": rows,
             "wanted": wanted,
@@ -153,7 +151,7 @@ class _Pages:
             "families": families,
             "older": bool(before),
             "oldest": min((one.at_ms for one in rows), default=log.now_ms()),
-            "stream": "" if before else "/stream?" + urlencode({**wanted.chosen, "since": since}),
+            "stream": "" if before else "/stream?" + urlencode(wanted.chosen),
             "strip": self._strip(),
             "json": {
                 "status": _dumped(self._feed.status) if self._feed.status else None,
@@ -286,14 +284,12 @@ class _Pages:
 
     async def stream(self, request: Request) -> Response:
         wanted = Filter.of(request.query_params)
-        since = request.query_params.get("since", "")
-        since_ms = int(since) if since.lstrip("-").isdecimal() else 0
-        kind = "text/event-stream"
-        return StreamingResponse(self._changes(wanted, since_ms), media_type=kind)
+        return StreamingResponse(self._changes(wanted), media_type="text/event-stream")
 
-    async def _changes(self, wanted: Filter, since_ms: int) -> AsyncIterator[str]:
-        """Rows and the strip, whenever they are others than were sent before."""
-        seen = {one.id: one for one in self._feed.rows(wanted) if one.at_ms <= since_ms}
+    async def _changes(self, wanted: Filter) -> AsyncIterator[str]:
+        """All rows, since nobody knows what the page has; then rows and strip as they change."""
+        seen: dict[str, Row] = {}
+        yield _message("only", [one.id for one in self._feed.rows(wanted)])
         version, beat = -1, 0.0
         said: tuple[Status | None, str] = (None, "")
         with self._feed.listening():

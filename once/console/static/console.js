@@ -58,6 +58,10 @@ function live() {
       const rows = JSON.parse(event.data);
       for (let at = 0; at < rows.length; at += 25) later(rows.slice(at, at + 25), []);
     });
+    source.addEventListener("only", (event) => {
+      const here = new Set(JSON.parse(event.data).map((id) => `row-${id}`));
+      later([], [...body.rows].map((row) => row.id).filter((id) => !here.has(id)).map((id) => id.slice(4)));
+    });
     source.addEventListener("gone", (event) => later([], JSON.parse(event.data)));
     source.addEventListener("strip", (event) => {
       strip.innerHTML = JSON.parse(event.data);
@@ -71,6 +75,13 @@ function live() {
     pause.textContent = paused ? "Go on" : "Pause";
     said.textContent = paused ? "paused" : "live";
     draw();
+  });
+  // What is older begins where the table ends now.
+  document.querySelector("[data-older]").addEventListener("click", ({ currentTarget: link }) => {
+    const last = body.lastElementChild?.querySelector("time");
+    const address = new URL(link.href);
+    if (last) address.searchParams.set("before", Date.parse(last.dateTime));
+    link.href = address;
   });
   // A page that nobody sees asks for nothing.
   document.addEventListener("visibilitychange", () => {
