@@ -4,16 +4,20 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-FONT = "font-family='system-ui, sans-serif'"
-INK, FAINT, GRID, PAPER = "#1f2328", "#59636e", "#d1d9e0", "#ffffff"
-RED, ORANGE, PURPLE, GREY, GREEN, BLUE = (
-    "#cf222e",
-    "#e8893a",
-    "#8250df",
-    "#6e7781",
-    "#1a7f37",
-    "#0969da",
-)
+# A colour is the name of a class, so that a chart without a background suits a dark page as well.
+INK, FAINT, GRID = "ink", "faint", "grid"
+RED, ORANGE, PURPLE, GREY, GREEN, BLUE = "red", "orange", "purple", "grey", "green", "blue"
+_LIGHT_AND_DARK = {
+    INK: ("#1f2328", "#e6edf3"),
+    FAINT: ("#59636e", "#9198a1"),
+    GRID: ("#d1d9e0", "#3d444d"),
+    RED: ("#cf222e", "#f85149"),
+    ORANGE: ("#e8893a", "#f0883e"),
+    PURPLE: ("#8250df", "#ab7df8"),
+    GREY: ("#6e7781", "#8b949e"),
+    GREEN: ("#1a7f37", "#3fb950"),
+    BLUE: ("#0969da", "#4493f8"),
+}
 LETTER = 6.9  # its width at size 12, on the safe side
 ROW, BAR = 26, 16
 TOP = 56
@@ -21,26 +25,38 @@ TOP = 56
 Series = Mapping[str, Mapping[str, float]]  # row to part to value
 
 
+def _style() -> str:
+    def colours(at: int) -> str:
+        return " ".join(
+            f".{name} {{ color: {both[at]} }}" for name, both in _LIGHT_AND_DARK.items()
+        )
+
+    return f"""<style>
+text {{ font-family: system-ui, sans-serif }}
+text, rect, circle {{ fill: currentColor }}
+line, polyline {{ stroke: currentColor; fill: none }}
+{colours(0)}
+@media (prefers-color-scheme: dark) {{ {colours(1)} }}
+</style>"""
+
+
 def text(
     x: float, y: float, words: str, size: int = 12, fill: str = INK, end: str = "start"
 ) -> str:
     return (
-        f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' fill='{fill}' text-anchor='{end}' "
-        f"{FONT}>{escape(words)}</text>"
+        f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' class='{fill}' "
+        f"text-anchor='{end}'>{escape(words)}</text>"
     )
 
 
 def box(x: float, y: float, width: float, height: float, fill: str) -> str:
     return (
-        f"<rect x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}' fill='{fill}'/>"
+        f"<rect x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}' class='{fill}'/>"
     )
 
 
 def line(x1: float, y1: float, x2: float, y2: float, stroke: str = GRID) -> str:
-    return (
-        f"<line x1='{x1:.1f}' y1='{y1:.1f}' x2='{x2:.1f}' y2='{y2:.1f}' stroke='{stroke}' "
-        "stroke-width='1'/>"
-    )
+    return f"<line x1='{x1:.1f}' y1='{y1:.1f}' x2='{x2:.1f}' y2='{y2:.1f}' class='{stroke}'/>"
 
 
 def page(width: float, height: float, title: str, parts: Sequence[str]) -> str:
@@ -49,7 +65,7 @@ def page(width: float, height: float, title: str, parts: Sequence[str]) -> str:
             f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.0f} {height:.0f}' "
             f"width='{width:.0f}' height='{height:.0f}' role='img'>",
             f"<title>{escape(title)}</title>",
-            box(0, 0, width, height, PAPER),
+            _style(),
             text(16, 24, title, 15),
             *parts,
             "</svg>\n",
@@ -141,7 +157,7 @@ def points(title: str, measured: Sequence[tuple[float, float]], x_name: str, y_n
     (x1, y1), (x2, y2) = ends
     parts.append(line(left + x1 * across, low - y1 * up, left + x2 * across, low - y2 * up, BLUE))
     parts += [
-        f"<circle cx='{left + x * across:.1f}' cy='{low - y * up:.1f}' r='4' fill='{RED}'/>"
+        f"<circle cx='{left + x * across:.1f}' cy='{low - y * up:.1f}' r='4' class='{RED}'/>"
         for x, y in measured
     ]
     return page(width, height, title, parts)
@@ -207,7 +223,7 @@ def timeline(
                 text(left - 8, y + 4, f"{mark:,g}", 10, FAINT, "end"),
             ]
         path = " ".join(f"{left + x * across:.1f},{low - y * up:.1f}" for x, y in points)
-        parts.append(f"<polyline points='{path}' fill='none' stroke='{BLUE}' stroke-width='1.5'/>")
+        parts.append(f"<polyline points='{path}' class='{BLUE}' stroke-width='1.5'/>")
         top = low + gap
     for mark in x_marks:
         parts.append(text(left + mark * across, top - gap + 16, f"{mark:,g}", 10, FAINT, "middle"))

@@ -154,7 +154,7 @@ class Comparison:
             f"Of {self.result['happenings']} events: what went wrong, in the mean of the runs",
             {
                 f"{len(self.kept)} streams of copies, crashes, failures": series(self.kept),
-                f"{len(self.open)} streams that this project says it loses": series(self.open),
+                f"this project may lose here: {', '.join(self.open)}": series(self.open),
             },
             dict(
                 zip(

@@ -1,6 +1,8 @@
 """The documents say what was recorded."""
 
+import re
 import xml.etree.ElementTree as ET
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,23 @@ def test_a_chart_is_well_formed_and_has_a_title(name: str):
     title = root.find("{http://www.w3.org/2000/svg}title")
     assert title is not None
     assert title.text
+
+
+@pytest.mark.parametrize("name", sorted(numbers.drawings()))
+def test_a_chart_can_be_read_on_a_light_and_on_a_dark_page(name: str):
+    drawn = numbers.drawings()[name]
+    if name == "explained.svg":  # a terminal, dark on either
+        return
+    assert "prefers-color-scheme: dark" in drawn
+    assert not re.search(r"(fill|stroke)='#", drawn), "a colour that is the same on either page"
+
+
+def test_the_chart_names_the_streams_in_which_this_project_may_lose():
+    compared = recorded.read("compare")
+    names = [stream["name"] for stream in compared["streams"] if stream["saidOpenly"]]
+    assert f"this project may lose here: {', '.join(names)}" in unescape(
+        numbers.drawings()["comparison.svg"]
+    )
 
 
 def test_of_the_recorded_copies_in_work_nearly_all_were_settled_at_once():
