@@ -4,6 +4,7 @@ result or error, and what comes of them. Its cases are found by watching the sce
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,7 +100,8 @@ class Watching(Machine):
     def _note(self, scope: Scope, level: _Level, clock_ms: int, **came: Any) -> None:
         variables = {**level.variables, **scope.variables}
         case = Case(scope.state, scope.input, variables, clock_ms, level.execution.id, **came)
-        type(self).noted(case)
+        # As it was then: a table in memory changes the rows that it once answered.
+        type(self).noted(deepcopy(case))
 
 
 def _level_of(definition: Mapping[str, Json], case: Case) -> tuple[_Level, Mapping[str, Json]]:
