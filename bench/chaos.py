@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import recorded
-from once.run.faults import Faults
+from once.faults import Faults
 from once.run.report import Report
 from once.run.tracker import Standing
 from proof.chaos.events import Stream, chaos_stream

@@ -23,7 +23,7 @@ from typing import Any
 from bench import recorded
 from once.embedded.stack import EmbeddedStack
 from once.genesys.server import GenesysServer, Received
-from once.outcomes import OutcomeLog
+from once.records import OutcomeLog
 from once.run.command import destination_parameters
 
 MINUTE_MS = 60_000

@@ -13,8 +13,8 @@ from playwright.sync_api import Browser, Page
 from once.console import sandbox
 from once.examples.story import CALL
 from once.operate import explain, log
+from once.outcomes import Outcome
 from once.project import EXAMPLE, ROOT
-from once.run.report import Outcome
 from proof.console import Served, browsing, chromium, served, stack_of
 from proof.embedded import Embedded, deployed
 from proof.events import customer_start

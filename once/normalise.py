@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from enrichment.batch import enrich
 
-from once.run.lines import texts, unreadable
+from once.lines import texts, unreadable
 from once.screen import showable
 
 

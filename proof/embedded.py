@@ -9,11 +9,11 @@ from typing import Any
 
 from once.embedded.stack import EmbeddedStack
 from once.genesys.server import GenesysServer
+from once.lines import Line
 from once.run.command import destination_parameters
-from once.run.lines import Line
 from once.run.report import LineReport
-from once.run.sending import Sender
 from once.run.tracker import Tracker
+from once.sending import Sender
 
 
 class Embedded:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from once.audit.verdict import Event, Rows, Verdict
-from once.run.report import Outcome
+from once.outcomes import Outcome
 from proof.asl.errors import Failure
 from proof.asl.jsonata import Library
 from proof.asl.machine import Call, Machine

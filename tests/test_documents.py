@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from once.run.report import Outcome
+from once.outcomes import Outcome
 from proof.definition.asl import ROOT
 
 PAGES = sorted(

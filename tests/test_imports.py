@@ -1,5 +1,6 @@
 """Imports go one way: what is deployed knows nothing of what operates it, describes it in schemas,
-proves it or measures it."""
+proves it or measures it. Within `once/` there are walls as well: running locally, the stand-in
+Genesys, operating a stack, planning."""
 
 import ast
 from collections.abc import Iterator
@@ -20,6 +21,21 @@ MAY_IMPORT = {
     "proof": ("functions", "schemas", "once"),
 }
 
+# A package of `once/`, and the packages it may import from besides itself. All may import the
+# modules that lie in `once/` itself; those import from no package.
+WITHIN_ONCE: dict[str, tuple[str, ...]] = {
+    "": (),
+    "examples": (),
+    "embedded": (),
+    "genesys": (),
+    "plan": (),
+    "operate": ("embedded", "genesys", "plan"),
+    "run": ("embedded", "genesys", "operate"),
+    "console": ("operate",),
+    "audit": ("operate", "plan"),
+    "prove": ("embedded", "operate"),
+}
+
 
 def _room_of(module: str) -> str | None:
     first = module.split(".")[0]
@@ -35,7 +51,8 @@ def _imports(room: str) -> Iterator[tuple[Path, str]]:
                 for name in node.names:
                     yield file, name.name
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                yield file, node.module
+                for name in node.names:
+                    yield file, f"{node.module}.{name.name}"
 
 
 @pytest.mark.parametrize("room", MAY_IMPORT)
@@ -52,3 +69,28 @@ def test_a_room_imports_only_from_those_before_it(room: str) -> None:
 def test_every_function_has_its_walls() -> None:
     functions = {f"functions/{one.name}" for one in (ROOT / "functions").iterdir() if one.is_dir()}
     assert functions == {room for room in MAY_IMPORT if room.startswith("functions/")}
+
+
+def _package_of(*parts: str) -> str:
+    """The package of `once/` in which a file or module lies; "" for `once/` itself."""
+    first = parts[1] if len(parts) > 1 else ""
+    return first if (ROOT / "once" / first).is_dir() else ""
+
+
+@pytest.mark.parametrize("package", WITHIN_ONCE)
+def test_a_package_of_once_imports_only_from_those_before_it(package: str) -> None:
+    strangers = [
+        f"{file.relative_to(ROOT)} imports {module}"
+        for file, module in _imports("once")
+        if _package_of(*file.relative_to(ROOT).parts) == package
+        and _room_of(module) == "once"
+        and _package_of(*module.split(".")) not in ("", package, *WITHIN_ONCE[package])
+    ]
+    assert strangers == []
+
+
+def test_the_packages_of_once_stand_in_an_order() -> None:
+    packages = list(WITHIN_ONCE)
+    assert {"", *(file.parent.name for file in (ROOT / "once").glob("*/*.py"))} == set(packages)
+    for package, others in WITHIN_ONCE.items():
+        assert all(packages.index(other) < packages.index(package) for other in others), package

@@ -7,9 +7,9 @@ from once.audit.report import OnlyCopies, Plan, Quota
 from once.audit.rivals import RULES
 from once.audit.tally import Counts, Examples
 from once.errors import OnceError
+from once.outcomes import Outcome
 from once.plan.capacity import Load, limits, quotas
 from once.plan.cost import Measured, Traffic, monthly, per_million, prices
-from once.run.report import Outcome
 
 _MONTH_MS = 30 * 86_400_000
 _SHORTEST_MS = 60_000  # a plan from less would be a guess

@@ -23,7 +23,7 @@ from once.audit.view import view
 from once.errors import OnceError
 from once.operate.refusals import plain
 from once.operate.stack import EMBEDDED, Stack
-from once.outcomes import OutcomeLog
+from once.records import OutcomeLog
 from once.screen import put, screen
 
 CLAIM_DAYS = 30  # ClaimDays' default

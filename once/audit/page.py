@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from once.audit.advice import duration, percent
 from once.audit.report import AuditReport, Share
-from once.run.report import MEANING, Outcome
+from once.outcomes import MEANING, Outcome
 
 _MOST_BARS = 72
 _MOST_ROWS = 25

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from once.run.report import Outcome
+from once.outcomes import Outcome
 
 
 class _Model(BaseModel):

@@ -15,7 +15,7 @@ from once.audit.facts import Fact, Parked, Recorded, again, number
 from once.audit.memory import Row, Table
 from once.audit.rivals import RULES, Answer, Rivals
 from once.audit.verdict import Claim, Event, Latest, Rows, Verdict
-from once.run.report import Outcome
+from once.outcomes import Outcome
 
 EXAMPLES = 3
 _MOST_NAMES = 1_000  # of families, topics and sources; a mistaken publisher could make millions

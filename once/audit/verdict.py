@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from once.run.report import Outcome
+from once.outcomes import Outcome
 
 DAY_SECONDS = 86_400
 

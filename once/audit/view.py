@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from once.audit.report import AuditReport
-from once.run.report import MEANING
+from once.outcomes import MEANING
 from once.screen import showable
 
 _MOST_ROWS = 12

@@ -38,8 +38,8 @@ from once.operate.refusals import plain
 from once.operate.stack import Stack
 from once.operate.status import Status
 from once.operate.story import tell
+from once.outcomes import MEANING, Outcome
 from once.records import OutcomeRecord
-from once.run.report import MEANING, Outcome
 from once.screen import showable
 
 _FOLDER = Path(__file__).parent

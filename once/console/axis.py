@@ -14,7 +14,7 @@ from once.operate.destination import Call
 from once.operate.model import Model
 from once.operate.story import Event, Message
 from once.operate.way import Way
-from once.run.report import Outcome
+from once.outcomes import Outcome
 
 _LEFT, _RIGHT = 4.0, 95.0
 _APART, _LEVELS = 7.0, 3  # percent of the axis that a label takes, and lines for labels

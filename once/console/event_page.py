@@ -15,7 +15,7 @@ from once.operate.model import Model
 from once.operate.stack import Stack
 from once.operate.story import Event, Message
 from once.operate.way import Way
-from once.run.report import Outcome
+from once.outcomes import Outcome
 
 _DAYS = 14
 _OTHERS = 4

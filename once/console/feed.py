@@ -15,9 +15,8 @@ from once.operate.refusals import plain
 from once.operate.stack import Stack
 from once.operate.status import Status
 from once.operate.story import tell
-from once.outcomes import OutcomeLog
-from once.records import OutcomeRecord
-from once.run.report import Outcome
+from once.outcomes import Outcome
+from once.records import OutcomeLog, OutcomeRecord
 
 # On AWS a search of the log costs nothing, a look at the status some metrics and a query.
 EVERY_SECONDS = {True: (0.25, 2.0), False: (1.0, 30.0)}

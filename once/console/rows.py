@@ -5,7 +5,7 @@ from typing import Any
 
 from once.operate.model import Model
 from once.operate.story import Event, Message
-from once.run.report import Outcome
+from once.outcomes import Outcome
 
 _MARKS = {
     Outcome.PROCESSED: "✓",

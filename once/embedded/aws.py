@@ -20,7 +20,7 @@ from botocore.config import Config
 
 from once.embedded import child
 from once.errors import OnceError
-from once.run.faults import Faults, Happened
+from once.faults import Faults, Happened
 
 LOOPBACK = "127.0.0.1"
 REGION = "eu-central-1"

@@ -6,7 +6,7 @@ from threading import Thread
 from typing import Any
 
 from once.embedded.pipe import InvocationError, Observer, PipeRunner, Record
-from once.run.faults import Draws
+from once.faults import Draws
 
 _SECOND_DELIVERY_SECONDS = 2
 

@@ -20,7 +20,7 @@ from ministack.core import lambda_runtime, responses  # type: ignore[import-unty
 from ministack.services import dynamodb, lambda_svc, stepfunctions  # type: ignore[import-untyped]
 
 from once.embedded import server
-from once.run.faults import Draws, Faults, Happened
+from once.faults import Draws, Faults, Happened
 
 
 class _KilledError(BaseException):

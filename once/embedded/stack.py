@@ -8,8 +8,8 @@ from once.embedded.aws import EmbeddedAws
 from once.embedded.deploy import Stack, deploy
 from once.embedded.faulty_pipe import FaultyPipe
 from once.embedded.pipe import Observer, PipeRunner
+from once.faults import Draws
 from once.project import TEMPLATE
-from once.run.faults import Draws
 
 Step = Callable[[str], None]
 

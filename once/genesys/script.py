@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from once.errors import OnceError
-from once.run.faults import uniform
+from once.faults import uniform
 
 _MATCHES = {
     "endpoint",

@@ -13,8 +13,8 @@ from once.operate import log
 from once.operate import phrases as words
 from once.operate.model import Model
 from once.operate.stack import Stack
+from once.outcomes import Outcome
 from once.records import OutcomeRecord
-from once.run.report import Outcome
 
 _HOUR_MS = 3_600_000
 _DAY_MS = 24 * _HOUR_MS

@@ -2,8 +2,8 @@
 
 from enum import StrEnum
 
+from once.outcomes import Outcome
 from once.records import OutcomeRecord
-from once.run.report import Outcome
 
 
 class Cause(StrEnum):

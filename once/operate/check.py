@@ -18,9 +18,8 @@ from once.operate.edge import Edge
 from once.operate.model import Answer
 from once.operate.queues import Reading
 from once.operate.stack import Stack
-from once.outcomes import Records, settled
-from once.records import OutcomeRecord
-from once.run.report import Outcome
+from once.outcomes import Outcome
+from once.records import OutcomeRecord, Records, settled
 from once.screen import screen
 
 _POLL_SECONDS = 2.0

@@ -32,8 +32,8 @@ from once.operate.groups import (
 from once.operate.model import Answer, Model
 from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack
+from once.outcomes import Outcome
 from once.records import OutcomeRecord
-from once.run.report import Outcome
 
 _NAMED = 50  # ids that fit into one search
 _KEPT_MS = 14 * 86_400_000

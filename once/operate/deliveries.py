@@ -7,8 +7,8 @@ from pydantic import Field
 
 from once.operate import phrases as words
 from once.operate.model import Model
+from once.outcomes import Outcome
 from once.records import OutcomeRecord
-from once.run.report import Outcome
 
 
 class Delivery(Model):

@@ -20,8 +20,8 @@ from once.operate.model import Answer, Model
 from once.operate.queues import depth
 from once.operate.stack import Stack
 from once.operate.story import Event, Message, first_seen, tell
+from once.outcomes import Outcome
 from once.records import OutcomeRecord
-from once.run.report import Outcome
 
 _SUBJECT_TYPES = ("conversation", "user", "queue")
 _ORGANISATION = re.compile(r"aws\.partner/genesys\.com[^/]*/[^/]+/([^/]+)/")

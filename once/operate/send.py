@@ -10,16 +10,15 @@ import typer
 from pydantic import Field
 
 from once.answers import answers
+from once.lines import Line, read_lines
 from once.operate import log
 from once.operate import phrases as words
 from once.operate.command import ATTENTION, Operation, Yes, command
 from once.operate.model import Answer
 from once.operate.stack import Stack
-from once.outcomes import OutcomeLog, settled
-from once.records import OutcomeRecord
-from once.run.lines import Line, read_lines
-from once.run.report import Outcome
-from once.run.sending import Sender
+from once.outcomes import Outcome
+from once.records import OutcomeLog, OutcomeRecord, settled
+from once.sending import Sender
 
 _POLL_SECONDS = 1.0
 

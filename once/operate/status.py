@@ -22,8 +22,8 @@ from once.operate.pace import Breaker, Limit, State
 from once.operate.queues import Depth, depth
 from once.operate.stack import Stack
 from once.operate.waiting import Failing, Waits
+from once.outcomes import SETTLED, Outcome
 from once.records import OutcomeRecord
-from once.run.report import SETTLED, Outcome
 
 QUEUES = {
     "queue": "EventQueueUrl",

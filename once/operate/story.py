@@ -12,8 +12,8 @@ from once.operate.causes import MEANING, Cause, cause_of, earlier_of, message_of
 from once.operate.claims import Claim, Status
 from once.operate.deliveries import Delivery, comes_back
 from once.operate.model import Model
+from once.outcomes import SETTLED, Outcome
 from once.records import OutcomeRecord
-from once.run.report import SETTLED, Outcome
 
 
 class Message(Model):

@@ -14,8 +14,8 @@ from once.operate.deliveries import Delivery
 from once.operate.model import Model
 from once.operate.pace import Breaker, State
 from once.operate.stack import Stack
+from once.outcomes import SETTLED, Outcome
 from once.records import OutcomeRecord
-from once.run.report import SETTLED, Outcome
 
 # The longest that a message can be hidden.
 _LONGEST_MS = 12 * 3_600_000

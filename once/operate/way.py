@@ -16,7 +16,7 @@ from once.operate.deliveries import Delivery
 from once.operate.model import Model
 from once.operate.stack import Stack
 from once.operate.story import Message
-from once.run.report import Outcome
+from once.outcomes import Outcome
 
 # A pipe's execution ends within five minutes, and is logged a little later.
 _BEFORE_MS, _AFTER_MS = 310_000, 15_000

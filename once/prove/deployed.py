@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 from once.errors import OnceError
+from once.lines import Line, bus_entry, read_lines
 from once.operate import check, log
 from once.operate.canaries import Canaries
-from once.outcomes import settled
+from once.outcomes import Outcome
 from once.project import EXAMPLE
 from once.prove.messages import (
     LATE_MS,
@@ -24,9 +25,7 @@ from once.prove.messages import (
 from once.prove.question import Question, UnansweredError
 from once.prove.site import Site
 from once.prove.throwaway import SOURCE_PREFIX, Deployed
-from once.records import OutcomeRecord
-from once.run.lines import Line, bus_entry, read_lines
-from once.run.report import Outcome
+from once.records import OutcomeRecord, settled
 
 Json = Any
 _FAILS_MS = 4_000

@@ -2,10 +2,9 @@
 
 import time
 
-from once.outcomes import OutcomeLog, Records, settled
 from once.prove.site import Site
 from once.prove.throwaway import Deployed
-from once.records import OutcomeRecord
+from once.records import OutcomeLog, OutcomeRecord, Records, settled
 
 PATIENCE_SECONDS = 120
 # How much later than it was told a message may be handed out, and its record be written.

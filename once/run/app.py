@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from once.errors import OnceError
-from once.operate.up import parameters_of
 from once.project import EXAMPLE
 from once.run import command
 from once.run.report import Via
 from once.run.terminal import Terminal
+from once.run.up import parameters_of
 from once.screen import screen
 
 

@@ -13,13 +13,13 @@ from botocore.exceptions import BotoCoreError
 from once.embedded.aws import EmbeddedAws
 from once.embedded.stack import EmbeddedStack
 from once.errors import OnceError
+from once.faults import Draws, Faults, arrange
 from once.genesys.server import GenesysServer
+from once.lines import Line, bus_entry, read_lines, source_prefix
 from once.run.fault_effects import faults_report
-from once.run.faults import Draws, Faults, arrange
-from once.run.lines import Line, bus_entry, read_lines, source_prefix
 from once.run.report import ActionReport, Report, Via
-from once.run.sending import Sender
 from once.run.tracker import Standing, Tracker
+from once.sending import Sender
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from once.faults import Draws, Happened
 from once.genesys.server import Received
-from once.run.faults import Draws, Happened
 from once.run.report import ActionReport, DeadLetter, FaultsReport, LineReport, RepeatedAct
 
 # How often the mark is tried in one execution; less than so many faults do not lose it.

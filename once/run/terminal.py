@@ -13,7 +13,8 @@ from rich.table import Table
 
 from once.genesys.server import GenesysServer, Received
 from once.operate import phrases as words
-from once.run.report import MEANING, FaultsReport, LineReport, Outcome, Report
+from once.outcomes import MEANING, Outcome
+from once.run.report import FaultsReport, LineReport, Report
 from once.run.tracker import Standing
 
 _LISTED_LINES = 100

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from once.embedded.pipe import Batch, Record
-from once.outcomes import OutcomeLog
-from once.records import OutcomeRecord
-from once.run.lines import Line
-from once.run.report import SETTLED, Key, LineReport, Outcome, Via
+from once.lines import Line
+from once.outcomes import SETTLED, Outcome
+from once.records import OutcomeLog, OutcomeRecord
+from once.run.report import Key, LineReport, Via
 
 # How long it waits for a batch to end before it looks at the queues.
 _QUEUE_SECONDS = 1.0

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from once.genesys.server import Received
-from once.run.report import Outcome, Report
+from once.outcomes import Outcome
+from once.run.report import Report
 from proof.chaos.events import Happening, Stream
 
 # With Timing=fast no execution begins a call later than 8 s after it began itself.

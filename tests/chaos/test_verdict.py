@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from once.genesys.server import Received
-from once.run.report import DeadLetter, FaultsReport, LineReport, Outcome, RepeatedAct, Report
+from once.outcomes import Outcome
+from once.run.report import DeadLetter, FaultsReport, LineReport, RepeatedAct, Report
 from proof.chaos.events import Happening, Stream, chaos_stream
 from proof.chaos.verdict import MAX_RECEIVES, Verdict, judge
 from proof.template import RESOURCES

@@ -6,8 +6,8 @@ from once.console.axis import Axis, axis
 from once.operate.destination import Call
 from once.operate.story import tell
 from once.operate.way import Step, Way
+from once.outcomes import Outcome
 from once.records import OutcomeRecord
-from once.run.report import Outcome
 
 NOW_MS = 1_795_000_100_000
 PK, SK = "-/conversation/c-1", "v1/conversation.customer.start/p/1"

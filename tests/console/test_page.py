@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 
 from once.examples.story import CALL, CHAT
 from once.operate import log
+from once.outcomes import Outcome
 from once.project import EXAMPLE
-from once.run.report import Outcome
 from proof.console import Served
 from proof.embedded import Embedded
 from proof.events import ORGANISATION, customer_start

@@ -15,7 +15,7 @@ from boto3.dynamodb.types import TypeDeserializer
 from data_action.request import ActionRequest, webhook_request
 from jsonschema import Draft202012Validator
 
-from once.run.report import Outcome
+from once.outcomes import Outcome
 from proof.embedded import Embedded, deployed
 from proof.events import ORGANISATION, customer_start
 from schemas.contracts import closed

@@ -11,8 +11,7 @@ from data_action import breaker_row
 
 from once.embedded.pipe import Batch
 from once.genesys.server import Received
-from once.outcomes import OutcomeLog
-from once.records import OutcomeRecord
+from once.records import OutcomeLog, OutcomeRecord
 from proof.embedded import Embedded
 from proof.events import ORGANISATION, customer_start
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from once.run.report import SETTLED, Outcome
+from once.outcomes import SETTLED, Outcome
 from proof.embedded import Embedded
 from proof.events import customer_start
 from tests.e2e.test_privacy import leaks, logged

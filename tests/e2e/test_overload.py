@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pacing.limiter import Limiter
 
-from once.run.report import Outcome
+from once.outcomes import Outcome
 from proof.embedded import Embedded
 from proof.events import customer_start
 from tests.operate.conftest import once, up

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from once.run.report import Outcome
+from once.outcomes import Outcome
 from proof.embedded import Embedded
 from proof.events import ORGANISATION, customer_start
 

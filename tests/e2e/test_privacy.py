@@ -21,7 +21,7 @@ import pytest
 
 from once.genesys.script import action_error_body
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET
-from once.run.report import Outcome
+from once.outcomes import Outcome
 from proof.embedded import Embedded
 from proof.events import customer_start
 from proof.template import RESOURCES, TEMPLATE

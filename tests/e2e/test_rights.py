@@ -26,8 +26,8 @@ from once.embedded.aws import ACCOUNT, REGION, EmbeddedAws
 from once.embedded.deploy import deploy
 from once.embedded.pipe import Batch, Ending, PipeRunner
 from once.genesys.server import GenesysServer
-from once.outcomes import OutcomeLog
 from once.project import TEMPLATE
+from once.records import OutcomeLog
 from once.run.command import destination_parameters
 from proof.embedded import Embedded
 from proof.events import customer_start

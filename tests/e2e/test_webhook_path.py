@@ -12,7 +12,7 @@ import trustme
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from once.genesys.server import SIGNING_SECRET, Received
-from once.run.report import Outcome
+from once.outcomes import Outcome
 from proof.embedded import Embedded, deployed
 from proof.events import customer_start
 from tests.e2e.delivery import Course, answers, deliver

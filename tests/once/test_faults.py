@@ -11,13 +11,14 @@ import pytest
 
 from once.embedded.faulty_pipe import FaultyPipe
 from once.errors import OnceError
+from once.faults import Destination, Draws, Faults, Pipe, Sending, Table, arrange
 from once.genesys.script import Script
 from once.genesys.server import Received
+from once.lines import Line
+from once.outcomes import Outcome
 from once.project import ROOT
 from once.run.fault_effects import faults_report
-from once.run.faults import Destination, Draws, Faults, Pipe, Sending, Table, arrange
-from once.run.lines import Line
-from once.run.report import ActionReport, Key, LineReport, Outcome
+from once.run.report import ActionReport, Key, LineReport
 from tests.once.pipes import FakeAws, message, succeeded
 
 CHAOS = ROOT / "once" / "examples" / "chaos.toml"

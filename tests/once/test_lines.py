@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from once.errors import OnceError
-from once.run.lines import Line, bus_entry, read_lines, source_prefix
+from once.lines import Line, bus_entry, read_lines, source_prefix
 
 EVENT: dict[str, Any] = {
     "source": "contact-centre.chat",

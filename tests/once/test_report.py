@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from once.cli import app
 from once.genesys.server import GenesysServer
-from once.run.report import ActionReport, Key, LineReport, Outcome, Report
+from once.outcomes import Outcome
+from once.run.report import ActionReport, Key, LineReport, Report
 
 KEY = Key(pk="org/conversation/c", sk="v1/conversation.acw/p/s/1")
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from once.errors import OnceError
-from once.run.lines import Line
-from once.run.sending import Sender
+from once.lines import Line
+from once.sending import Sender
 
 
 class Queue:

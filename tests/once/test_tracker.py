@@ -7,9 +7,9 @@ from typing import Any, cast
 import pytest
 
 from once.embedded.pipe import Batch
-from once.outcomes import OutcomeLog
-from once.run.lines import Line
-from once.run.report import Outcome
+from once.lines import Line
+from once.outcomes import Outcome
+from once.records import OutcomeLog
 from once.run.tracker import Standing, Tracker
 
 OUTPUTS = {

@@ -13,8 +13,8 @@ from once.operate import executions, status
 from once.operate import phrases as words
 from once.operate.pace import Limit
 from once.operate.stack import Stack
+from once.outcomes import Outcome
 from once.project import ROOT
-from once.run.report import Outcome
 
 REGION = "eu-west-1"
 NOW = datetime(2026, 11, 18, 17, 40, tzinfo=UTC)

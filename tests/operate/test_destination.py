@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from once.operate.up_process import _whom_it_calls
+from once.run.up_process import _whom_it_calls
 from proof.embedded import Embedded
 from proof.events import customer_start
 from tests.operate.conftest import Answer, once

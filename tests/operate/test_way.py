@@ -11,7 +11,7 @@ from once.operate import explain, way
 from once.operate import phrases as words
 from once.operate.deliveries import Delivery
 from once.operate.stack import Stack
-from once.run.report import Outcome
+from once.outcomes import Outcome
 from proof.definition.asl import definition
 from proof.definition.diagram import arrows
 from proof.embedded import Embedded

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from once.errors import OnceError
-from once.run.lines import Line
+from once.lines import Line
 
 # How many lines those behind may overtake.
 _FURTHEST = 30

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from botocore.exceptions import ClientError
 
 from once.errors import OnceError
-from once.run.lines import Line, bus_entry
+from once.lines import Line, bus_entry
 
 _BATCH = 10
 _BATCH_BYTES = 900_000

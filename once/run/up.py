@@ -79,7 +79,7 @@ def _start(parameters: dict[str, str], destination: Path | None) -> None:
     }
     with _LOG.open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - the command is built here from our own parts
-            [sys.executable, "-P", "-m", "once.operate.up_process", json.dumps(plan)],
+            [sys.executable, "-P", "-m", "once.run.up_process", json.dumps(plan)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
