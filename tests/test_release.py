@@ -60,6 +60,18 @@ def test_the_changelog_begins_with_the_version_of_the_package() -> None:
     assert first == PROJECT["version"]
 
 
+def test_the_line_without_a_clone_names_a_wheel_and_an_extra_of_this_version() -> None:
+    name, version = PROJECT["name"], PROJECT["version"]
+    wheel = f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert re.findall(r"^uvx --from '(\S+)\[(\w+)]' (\w+) run", readme, re.M) == [
+        (name, "local", "once"),
+        (f"./{wheel}", "local", "once"),
+    ]
+    assert "local" in PROJECT["optional-dependencies"]
+    assert "once" in PROJECT["scripts"]
+
+
 def test_files_that_contributing_names_are_there() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
     named = re.findall(r"`((?:[\w.]+/)+[\w.]*)`", text)
