@@ -8,6 +8,8 @@ READY := $(VENV)/.ready
 SCANNER := .venv-scan
 JSONATA := proof/asl/node/node_modules/.package-lock.json
 RELEASER := .venv-release
+# The wheel and its extras alone, as a user has them: the first SBOM says what that is.
+INSTALLED := .venv-installed
 # On the command line parameters replace those of samconfig.toml, so these two come along.
 BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
 # pip checks hashes of all that one command installs, or of nothing: the clone has none of its own.
@@ -17,7 +19,7 @@ PIN := uv pip compile --quiet --universal --python-version 3.11 --generate-hashe
 	--no-annotate --no-header --no-emit-index-url $(if $(UPGRADE),--upgrade)
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup jsonata browser run console test test-fast schemas asked publish-schemas check scan format lock wheel release build deploy bench compare overload waiting chaos explore differential mutate clean
+.PHONY: help setup jsonata browser run console test test-fast schemas asked publish-schemas check scan format lock release build deploy bench compare overload waiting chaos explore differential mutate clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -128,7 +130,11 @@ release: build $(RELEASER) ## Build what a release holds to dist/: wheel, templa
 	rm -rf dist
 	$(BIN)/python -m hatchling build -t wheel
 	tar -czf dist/genesys-once-template.tar.gz .aws-sam/build statemachine samconfig.toml
-	$(RELEASER)/bin/cyclonedx-py requirements requirements.lock -o dist/genesys-once.cdx.json
+	$(BIN)/python -m venv --clear --without-pip $(INSTALLED)
+	sed 's/ \\$$//; /^ /d' requirements.lock > $(INSTALLED)/pins.txt
+	$(BIN)/python -m pip --python $(INSTALLED)/bin/python install --quiet --disable-pip-version-check \
+		--constraint $(INSTALLED)/pins.txt "$$(echo dist/*.whl)[local,console]"
+	$(RELEASER)/bin/cyclonedx-py environment $(INSTALLED)/bin/python -o dist/genesys-once.cdx.json
 	cat functions/*/requirements.txt | \
 		$(RELEASER)/bin/cyclonedx-py requirements - -o dist/genesys-once-functions.cdx.json
 	cd dist && sha256sum * > SHA256SUMS
@@ -136,7 +142,7 @@ release: build $(RELEASER) ## Build what a release holds to dist/: wheel, templa
 ##@ Tidy up
 
 clean: ## Remove what was built and installed
-	rm -rf $(VENV) $(SCANNER) $(RELEASER) $(dir $(JSONATA)) dist .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SCANNER) $(RELEASER) $(INSTALLED) $(dir $(JSONATA)) dist .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # Without it the tests that need it are skipped, and say so.
 $(JSONATA): proof/asl/node/package-lock.json

@@ -13,6 +13,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 FUNCTIONS = sorted(ROOT.glob("functions/*/requirements.txt"))
 LOCKS = sorted(ROOT.glob("requirements*.lock"))
+MAKEFILE = (ROOT / "Makefile").read_text()
+TARGETS = set(re.findall(r"^([a-z-]+):.*##", MAKEFILE, re.M))
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")]
 
 
 def pins(path: Path) -> dict[str, list[str]]:
@@ -49,10 +52,39 @@ def test_actions_are_pinned_by_commit_with_their_version_beside_it(path: Path) -
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.name)
 def test_workflows_run_commands_that_the_makefile_has(path: Path) -> None:
     (job,) = yaml.safe_load(path.read_text())["jobs"].values()
-    targets = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.M))
     made = [step["run"].split()[1] for step in job["steps"] if "make " in step.get("run", "")]
     assert made
-    assert set(made) <= targets
+    assert set(made) <= TARGETS
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.name)
+def test_where_all_tests_run_none_is_skipped_for_want_of_an_older_commit(path: Path) -> None:
+    (job,) = yaml.safe_load(path.read_text())["jobs"].values()
+    checkout, *steps = job["steps"]
+    assert {"run": "make test"} in steps
+    assert checkout["with"]["fetch-depth"] == 0
+
+
+def test_the_bill_of_materials_lists_what_the_wheel_and_its_extras_install() -> None:
+    recipe = MAKEFILE.split("\nrelease:")[1].split("\n\n")[0]
+    (extras,) = re.findall(r"dist/\*\.whl\)\[(.*)]", recipe)
+    assert extras.split(",") == list(PROJECT["optional-dependencies"])
+    (of_wheel,) = re.findall(r"cyclonedx-py (.*) -o dist/genesys-once\.cdx\.json", recipe)
+    assert of_wheel == "environment $(INSTALLED)/bin/python"
+
+
+def commands(page: Path) -> set[str]:
+    """What comes after `make` in code. In prose it is a verb."""
+    return set(re.findall(r"(?:^ *|`|&& )make ([a-z][a-z-]*)", page.read_text("utf-8"), re.M))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_each_target_that_a_page_names_is_in_the_makefile(page: Path) -> None:
+    assert commands(page) <= TARGETS
+
+
+def test_targets_are_found_on_pages() -> None:
+    assert {"run", "setup", "deploy", "publish-schemas"} <= set().union(*map(commands, PAGES))
 
 
 def test_the_changelog_begins_with_the_version_of_the_package() -> None:
