@@ -3,10 +3,13 @@
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
@@ -20,6 +23,10 @@ from tests.operate.support import until
 pytestmark = pytest.mark.embedded
 
 Once = Callable[..., subprocess.CompletedProcess[str]]
+# What the README has uvx install; pip takes it in the same words.
+(IN_ONE_LINE,) = re.findall(
+    r"^uvx --from '\./(\S+\.whl\[\S+])'", (ROOT / "README.md").read_text("utf-8"), re.M
+)
 EXPECTED = json.loads((FOLDER / "story.expected.json").read_text())
 
 
@@ -65,7 +72,14 @@ def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Once:
 
 @pytest.fixture(scope="module")
 def local(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Once:
-    return installed(f"{wheel}[local]", tmp_path_factory.mktemp("local"))
+    return installed(str(wheel.with_name(IN_ONE_LINE)), tmp_path_factory.mktemp("local"))
+
+
+@pytest.fixture(scope="module")
+def page(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page")
+    installed(f"{wheel}[console]", folder)
+    return folder / "venv" / "bin" / "once"
 
 
 @pytest.fixture
@@ -97,6 +111,31 @@ def test_explain_needs_neither_the_sam_cli_nor_the_emulator(bare: Once, tmp_path
     sent = bare("send", "events.jsonl", cwd=tmp_path)
     assert sent.returncode == 0, sent.stderr
     until(lambda: "acted once" in bare("explain", "a-conversation", cwd=tmp_path).stdout)
+
+
+@pytest.mark.usefixtures("up")
+def test_the_console_serves_its_page_with_its_extra_alone(page: Path, tmp_path: Path) -> None:
+    command = [str(page), "console", "--stack", "embedded", "--no-browser", "--port", "0"]
+    at_once = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=at_once
+    ) as console:
+        try:
+            assert console.stdout is not None
+            address = console.stdout.readline().split()[-1]
+            until(lambda: listens(urlsplit(address).port))
+            browser = build_opener(HTTPCookieProcessor())
+            text = browser.open(address).read().decode()
+            style = re.search(r'href="([^"]+\.css[^"]*)"', text)
+            assert style, text
+            assert browser.open(urljoin(address, style[1])).status == 200
+        finally:
+            console.terminate()
+
+
+def listens(port: int | None) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port or 0)) == 0
 
 
 @pytest.mark.parametrize(
