@@ -1,5 +1,7 @@
 """The template's promises: limits that end in the right order, nothing open without need."""
 
+import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +178,34 @@ def test_all_that_is_kept_is_encrypted_with_your_key_where_you_give_one(own_key:
 def test_every_log_group_expires() -> None:
     for name, group in of_type("AWS::Logs::LogGroup").items():
         assert group["Properties"]["RetentionInDays"] == {"Ref": "LogRetentionDays"}, name
+
+
+class Asked(dict[str, str]):
+    """An environment with nothing in it, that remembers what was looked for."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.names.add(name)
+        return default
+
+
+@pytest.mark.parametrize("package", ["data_action", "enrichment", "pacing"])
+def test_a_function_reads_its_settings_in_one_place_and_the_template_sets_each(
+    package: str,
+) -> None:
+    set_by_template = [
+        set(function["Properties"]["Environment"]["Variables"])
+        for function in of_type("AWS::Serverless::Function").values()
+        if function["Properties"]["CodeUri"] == f"functions/{package}/"
+    ]
+    environment = Asked()
+    import_module(f"{package}.settings").Settings.read(environment)
+    assert set_by_template == [environment.names]
+    for file in (ROOT / "functions" / package / package).glob("*.py"):
+        elsewhere = file.read_text().replace("Settings.read(os.environ)", "")
+        assert not re.search(r"\b(environ|getenv)\b", elsewhere), file
 
 
 def test_nothing_has_a_physical_name_that_a_second_stack_would_share() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 from pacing import breaker_row, payload, steps
 from pacing.breaker import Row
-from pacing.handler import World, settings
+from pacing.handler import World
+from pacing.settings import Settings
 
 from proof.explorer.clock import NOW_MS
 from proof.explorer.outcomes import Paced
@@ -44,7 +45,7 @@ class Taken:
 class Pacing:
     def __init__(self, per_minute: int, *, used_up: bool = False) -> None:
         self._used_up = used_up
-        self._settings = settings({"MAX_ACTIONS_PER_MINUTE": str(per_minute)})
+        self._settings = Settings.read({"MAX_ACTIONS_PER_MINUTE": str(per_minute)})
 
     @property
     def quota(self) -> int:

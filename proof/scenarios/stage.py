@@ -15,7 +15,8 @@ from typing import Any, Protocol
 
 from botocore.exceptions import ClientError
 from pacing import breaker_row, payload, steps
-from pacing.handler import World, settings
+from pacing.handler import World
+from pacing.settings import Settings
 
 from proof.scenarios.scenario import Delivery, Fault, Message, Row, Scenario
 
@@ -233,7 +234,7 @@ class Stage:
         environment = {"MAX_ACTIONS_PER_MINUTE": str(self.scenario.settings.max_actions_per_minute)}
         begins = isinstance(said, payload.Begin)
         conversation = (steps.begin if begins else steps.end)(
-            said, settings(environment), clock, lambda: 0.5
+            said, Settings.read(environment), clock, lambda: 0.5
         )
         dynamodb = self._machine.dynamodb
         world = World(_TABLE, "queue", dynamodb, lambda: dynamodb, _Queue(), clock, sleep)

@@ -14,6 +14,7 @@ from typing import Any
 from pacing import breaker_row, steps
 from pacing.breaker import Row
 from pacing.payload import Begin, Candidate, End, HandedBack, Pace
+from pacing.settings import Settings
 from pacing.times import LONGEST_WAIT_MS
 
 from .destination import CALL_MS, Destination, Reply
@@ -80,7 +81,7 @@ class Machine:
         pipe: Pipe,
         table: PaceTable,
         destination: Destination,
-        settings: steps.Settings,
+        settings: Settings,
         measures: Measures,
         rng: random.Random,
         *,

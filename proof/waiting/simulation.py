@@ -5,8 +5,8 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pacing import steps
 from pacing.limiter import Limiter
+from pacing.settings import Settings
 from pacing.times import Times
 
 from .destination import Destination, well
@@ -74,7 +74,7 @@ class Run:
             self.pipe,
             self.table,
             self.destination,
-            steps.Settings(self.limiter, self.times),
+            Settings(self.limiter, self.times),
             self.measures,
             self.rng,
             own_lambda=self.own_lambda,

@@ -15,6 +15,7 @@ from moto import mock_aws
 from pacing import breaker_row, handler, payload, steps
 from pacing.breaker import Open, Probe, Row
 from pacing.limiter import Limiter
+from pacing.settings import Settings
 from pacing.times import Times
 
 from proof.template import TEMPLATE
@@ -150,7 +151,7 @@ def test_the_function_paces_a_batch_from_its_first_question_to_its_return_time(
 ) -> None:
     monkeypatch.setattr(handler, "_world", lambda: world(queue_url))
     monkeypatch.setattr(handler, "_now_ms", lambda: NOW)
-    monkeypatch.setattr(handler, "_settings", lambda: steps.Settings(Limiter(300), Times.of()))
+    monkeypatch.setattr(handler, "_settings", lambda: Settings(Limiter(300), Times.of()))
     sqs = boto3.client("sqs")
     sqs.send_message(QueueUrl=queue_url, MessageBody="an event")
     (message,) = sqs.receive_message(QueueUrl=queue_url, VisibilityTimeout=480)["Messages"]
@@ -175,7 +176,7 @@ def test_a_table_that_does_not_answer_is_an_error_before_the_calls_and_none_afte
 ) -> None:
     real = world(queue_url)
     boto3.client("dynamodb").delete_table(TableName=TABLE)
-    plain = steps.Settings(None, Times.of())
+    plain = Settings(None, Times.of())
     begin = payload.Begin(NOW, NOW, None, True, [payload.Candidate("a", NOW, 1, NOW)])
     with pytest.raises(steps.UnansweredError):
         real.run(steps.begin(begin, plain, lambda: NOW, lambda: 0.5))
@@ -184,10 +185,10 @@ def test_a_table_that_does_not_answer_is_an_error_before_the_calls_and_none_afte
 
 
 def test_the_settings_come_from_the_environment_and_are_production_without_one() -> None:
-    assert handler.settings({}) == steps.Settings(None, Times.of())
-    assert handler.settings(
+    assert Settings.read({}) == Settings(None, Times.of())
+    assert Settings.read(
         {"MAX_ACTIONS_PER_MINUTE": "300", "CALL_SECONDS": "3", "PACE_SCALE": "0.1"}
-    ) == steps.Settings(Limiter(300), Times.of(3_000, 0.1))
+    ) == Settings(Limiter(300), Times.of(3_000, 0.1))
 
 
 @pytest.mark.parametrize(
@@ -289,7 +290,7 @@ def test_the_backlog_is_what_waits_and_what_is_in_flight() -> None:
 
 @pytest.mark.usefixtures("aws")
 def test_the_function_knows_its_stack_from_the_environment() -> None:
-    found = handler.world({"CLAIM_TABLE": "claims", "EVENT_QUEUE_URL": "queue"})
+    found = handler.world(Settings.read({"CLAIM_TABLE": "claims", "EVENT_QUEUE_URL": "queue"}))
     assert (found.table, found.queue_url) == ("claims", "queue")
     assert abs(found.now_ms() - time.time() * 1_000) < 60_000
     slept = []
@@ -299,7 +300,7 @@ def test_the_function_knows_its_stack_from_the_environment() -> None:
 
 @pytest.mark.usefixtures("aws")
 def test_what_may_not_be_done_twice_is_tried_once_and_no_request_outlasts_the_function() -> None:
-    found = handler.world({"CLAIM_TABLE": "claims", "EVENT_QUEUE_URL": "queue"})
+    found = handler.world(Settings.read({"CLAIM_TABLE": "claims", "EVENT_QUEUE_URL": "queue"}))
     assert found.once_dynamodb().meta.config.retries["total_max_attempts"] == 1
     for client in (found.dynamodb, found.sqs, found.once_dynamodb()):
         config = client.meta.config

@@ -9,13 +9,14 @@ from pacing import steps
 from pacing.breaker import Open, Probe, Row
 from pacing.limiter import Limiter
 from pacing.payload import Begin, Candidate, End, HandedBack, Pace
+from pacing.settings import Settings
 from pacing.times import DAY_MS, Times
 
 from proof.waiting.table import PaceTable
 
 NOW = 1_777_888_800_000
-PLAIN = steps.Settings(None, Times.of())
-LIMITED = steps.Settings(Limiter(300), Times.of())
+PLAIN = Settings(None, Times.of())
+LIMITED = Settings(Limiter(300), Times.of())
 OPEN_SINCE = Row(NOW - 30_000, 20, open_until_ms=NOW - 1_000)
 
 
@@ -58,10 +59,10 @@ class World:
                 return {r.receipt for r in done}
         return self.table.take(step, self.now_ms)
 
-    def begin(self, ask: Begin, settings: steps.Settings = PLAIN) -> steps.Answer:
+    def begin(self, ask: Begin, settings: Settings = PLAIN) -> steps.Answer:
         return self.run(steps.begin(ask, settings, lambda: self.now_ms, lambda: 0.5))
 
-    def end(self, ask: End, settings: steps.Settings = PLAIN) -> steps.Answer:
+    def end(self, ask: End, settings: Settings = PLAIN) -> steps.Answer:
         return self.run(steps.end(ask, settings, lambda: self.now_ms, lambda: 0.5))
 
 
@@ -334,7 +335,7 @@ def test_events_of_one_subject_return_together_and_others_when_they_like() -> No
 
 
 def test_where_slots_are_long_the_queue_waits_and_not_the_batch() -> None:
-    slow = steps.Settings(Limiter(10), Times.of())
+    slow = Settings(Limiter(10), Times.of())
     now = NOW // slow.limiter.slot_ms * slow.limiter.slot_ms  # type: ignore[union-attr]
     world = World(now_ms=now)
     world.table.used[now // slow.limiter.slot_ms] = 1  # type: ignore[union-attr]
@@ -357,7 +358,7 @@ def test_no_call_begins_after_the_deadline_however_long_the_slot_lasts() -> None
 
 @pytest.mark.parametrize(("calls", "settings"), [(2, LIMITED), (3, LIMITED), (0, PLAIN)])
 def test_where_no_token_is_left_or_was_needed_none_goes_back(
-    calls: int, settings: steps.Settings
+    calls: int, settings: Settings
 ) -> None:
     world = World()
     world.end(ended(pace=Pace(NOW // 2_156, tokens=2), calls=calls), settings)

@@ -6,6 +6,7 @@ from typing import Any
 
 from enrichment.contract import RetryReason
 from enrichment.overflow import WriteError
+from enrichment.settings import Settings
 
 
 @cache
@@ -20,7 +21,7 @@ def _client() -> Any:
 
 def write(key: str, content: bytes) -> dict[str, str]:
     """Puts an object under a key that a redelivery computes again, so it overwrites itself."""
-    bucket = os.environ.get("OVERFLOW_BUCKET")
+    bucket = Settings.read(os.environ).overflow_bucket
     if not bucket:
         raise WriteError(
             RetryReason.OVERFLOW_NOT_CONFIGURED,

@@ -15,8 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from . import breaker_row, payload, slot_row, steps
 from .breaker import Open, Probe, Row
-from .limiter import Limiter
-from .times import Times
+from .settings import Settings
 
 _log = logging.getLogger(__name__)
 # What one request of ChangeMessageVisibilityBatch takes.
@@ -148,24 +147,14 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def settings(environment: Mapping[str, str]) -> steps.Settings:
-    """Of this stack: MAX_ACTIONS_PER_MINUTE (0: no limit), CALL_SECONDS, PACE_SCALE."""
-    per_minute = int(environment.get("MAX_ACTIONS_PER_MINUTE") or 0)
-    call_ms = round(1000 * float(environment.get("CALL_SECONDS") or 8))
-    scale = float(environment.get("PACE_SCALE") or 1)
-    return steps.Settings(
-        limiter=Limiter(per_minute) if per_minute else None, times=Times.of(call_ms, scale)
-    )
-
-
-def world(environment: Mapping[str, str]) -> World:
+def world(settings: Settings) -> World:
     """The table and the queue of this stack."""
 
     config = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard"})
     once = config.merge(Config(retries={"total_max_attempts": 1}))
     return World(
-        table=environment["CLAIM_TABLE"],
-        queue_url=environment["EVENT_QUEUE_URL"],
+        table=settings.claim_table,
+        queue_url=settings.event_queue_url,
         dynamodb=boto3.client("dynamodb", config=config),
         once_dynamodb=cache(lambda: boto3.client("dynamodb", config=once)),
         sqs=boto3.client("sqs", config=config),
@@ -174,8 +163,8 @@ def world(environment: Mapping[str, str]) -> World:
     )
 
 
-_settings = cache(lambda: settings(os.environ))
-_world = cache(lambda: world(os.environ))
+_settings = cache(lambda: Settings.read(os.environ))
+_world = cache(lambda: world(_settings()))
 
 
 def handler(event: Any, _context: object) -> dict[str, Any]:

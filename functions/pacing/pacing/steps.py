@@ -14,6 +14,7 @@ from .breaker import Flow, Open, Probe, Row, Wait, judge
 from .breaker_row import rate_limited_until_ms
 from .limiter import Limiter
 from .payload import Begin, Candidate, End
+from .settings import Settings
 from .times import LONGEST_WAIT_MS, Times
 
 # A batch that lost the row to another judges what that one wrote.
@@ -102,14 +103,6 @@ class SetReturns:
     """Sent back: the receipts that were taken."""
 
     returns: Sequence[Return]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Of one stack."""
-
-    limiter: Limiter | None
-    times: Times
 
 
 Steps = Generator[Any, Any, Answer]
