@@ -141,7 +141,7 @@ MUTANTS = [
         with_faults(ONCE_EACH, Fault.ZOMBIE, faults=2),
     ),
     Mutant(
-        "a lease is not heeded",
+        "a lease is not respected",
         both(
             without_guard("ClaimKey", 4, 2),
             text("ReadClaim", " or $until < $millis()", " or true"),
@@ -485,7 +485,7 @@ MUTANTS = [
         NOTED,
     ),
     Mutant(
-        "an open breaker is not heeded",
+        "an open breaker is not respected",
         no_edit,
         NEVER_CLOSING,
         ("pacing.steps.judge", lambda *_: Flow()),
@@ -536,7 +536,7 @@ MUTANTS = [
         SLOW_SLOT,
     ),
     Mutant(
-        "without pacing a limit is not heeded",
+        "without pacing a limit is not respected",
         text("AskPace", "$limit = 0 and $max(", "$max("),
         UNPACED,
     ),

@@ -381,7 +381,7 @@ def _raised(name: str, calls: int = 1, **facts: int) -> Failure:
 
 
 def _pace_of(variables: dict[str, Any]) -> tuple[bool, str]:
-    """Whether its batch probes, and which row its batch was to heed."""
+    """Whether its batch probes, and which row its batch was to respect."""
     pace, read = variables["pace"], variables["breaker"]
     if "probe" in pace or "allowed" not in pace or "openUntil" not in read:
         return "probe" in pace, ""
