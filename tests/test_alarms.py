@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from random import Random
 from typing import Any
 
 import pytest
@@ -341,41 +342,77 @@ def test_what_can_be_in_flight_is_approached_before_it_is_reached() -> None:
 
 
 @cache
-def queries(alarm: str, opening_hours: str | None = None) -> list[dict[str, Any]]:
-    given = {} if opening_hours is None else {"OpeningHours": opening_hours}
-    found: list[dict[str, Any]] = Translated(given).resources[alarm]["Properties"]["Metrics"]
+def queries(alarm: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = Translated({}).resources[alarm]["Properties"]["Metrics"]
     return found
 
 
 MONDAY_MIDNIGHT = datetime(2026, 5, 4, tzinfo=UTC)
+WEEK = 7 * 24 * 60
+SLACK = 15  # minutes before a closing in which the silence of a whole opening is noticed
+
+OPENINGS: dict[str, set[int]] = {  # in hours of the week
+    "1-7/0-24": set(range(7 * 24)),
+    "1-5/0-24": set(range(5 * 24)),
+    "1-5/7-19": {24 * day + hour for day in range(5) for hour in range(7, 19)},
+    "3-3/9-10": {2 * 24 + 9},
+    # From Monday 14:00 to Saturday 2:00, on the west coast of America.
+    "1-5/14-2": {24 * day + 14 + hour for day in range(5) for hour in range(12)},
+    # Sunday to Thursday; Sunday's last hour is Monday's first.
+    "7-4/18-1": {(24 * (day - 1) + 18 + hour) % 168 for day in range(5) for hour in range(7)},
+    "1-7/5-5": set(range(7 * 24)),
+}
 
 
-@pytest.mark.parametrize(
-    ("opening_hours", "open_hours"),
-    [
-        ("1-7/0-24", set(range(7 * 24))),
-        ("1-5/7-19", {24 * day + hour for day in range(5) for hour in range(7, 19)}),
-        # From Monday 14:00 to Saturday 2:00, on the west coast of America.
-        ("1-5/14-2", {24 * day + 14 + hour for day in range(5) for hour in range(12)}),
-        # Sunday to Thursday; Sunday's last hour is Monday's first.
-        ("7-4/18-1", {(24 * (day - 1) + 18 + hour) % 168 for day in range(5) for hour in range(7)}),
-    ],
-)
-def test_silence_counts_in_the_opening_hours_and_only_there(
-    opening_hours: str, open_hours: set[int]
+def too_little(opening_hours: str, quiet_minutes: int) -> list[list[bool]]:
+    """Of each minute of a week, whether no message in it is too few, and whether one is."""
+    parameters = {"OpeningHours": opening_hours, "QuietMinutes": str(quiet_minutes)}
+    alarm = Translated(parameters).resources["EventsSilentAlarm"]["Properties"]
+    assert alarm["EvaluationPeriods"] == quiet_minutes
+    moments = [MONDAY_MIDNIGHT + timedelta(minutes=minute) for minute in range(WEEK)]
+    return [
+        [
+            MetricMath(at, {"sent": n}).value_of(alarm["Metrics"]) < alarm["Threshold"]
+            for at in moments
+        ]
+        for n in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize("opening_hours", OPENINGS)
+@pytest.mark.parametrize("quiet_minutes", [1, 30, 240, 405, 800, 1439, 1440])
+def test_silence_raises_the_alarm_after_quiet_minutes_of_an_opening_and_never_otherwise(
+    opening_hours: str, quiet_minutes: int
 ) -> None:
-    threshold = ALARMS["EventsSilentAlarm"]["Threshold"]
-    watched = queries("EventsSilentAlarm", opening_hours)
-    silent = {
-        hour
-        for hour in range(7 * 24)
-        for at in [MONDAY_MIDNIGHT + timedelta(hours=hour, minutes=59)]
-        if MetricMath(at, {"sent": 0}).value_of(watched) < threshold
-    }
-    assert silent == open_hours
-    for hour in range(7 * 24):
-        at = MONDAY_MIDNIGHT + timedelta(hours=hour)
-        assert MetricMath(at, {"sent": 1}).value_of(watched) >= threshold
+    """An opening that is shorter than QuietMinutes was never silent for long enough."""
+    hours = OPENINGS[opening_hours]
+    silent, busy = too_little(opening_hours, quiet_minutes)
+    first, last = map(int, opening_hours.partition("/")[0].split("-"))
+    day_minutes = len(hours) * 60 // ((last - first) % 7 + 1)
+    enough = min(quiet_minutes, day_minutes - SLACK)
+    latest = quiet_minutes if day_minutes == 24 * 60 else enough
+    random = Random(1)  # noqa: S311
+    events: list[Callable[[int], bool]] = [
+        lambda _: False,
+        lambda minute: minute // 60 % (7 * 24) not in hours,
+        lambda minute: minute % (24 * 60) == 3 * 60,
+        lambda minute: minute % max(2, enough) == 0,
+        lambda minute: minute % (day_minutes // 2) == 0,
+        lambda _: random.random() < 1 / (2 * enough),
+    ]
+    for comes in events:
+        quiet, of_all, of_opening, fired = 0, 0, 0, 0
+        for minute in range(-WEEK, 2 * WEEK):
+            came = comes(minute)
+            quiet = quiet + 1 if (busy if came else silent)[minute % WEEK] else 0
+            is_open = minute // 60 % (7 * 24) in hours
+            of_opening = of_opening + 1 if is_open and not came else 0
+            of_all = 0 if is_open and came else of_all + is_open
+            if minute >= 0:
+                fired += quiet >= quiet_minutes
+                assert quiet < quiet_minutes or of_all >= enough, minute
+                assert quiet >= quiet_minutes or of_opening < latest, minute
+        assert fired or comes not in events[:2], "nothing came while it was open"
 
 
 def test_silence_lasts_as_long_as_quiet_minutes_say_and_is_not_watched_at_0() -> None:

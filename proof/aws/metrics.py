@@ -17,8 +17,11 @@ Only what a template may name: metric, and each set of dimensions that it is fou
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
+from types import CodeType
 from typing import Any
 
 Dimensions = frozenset[str]
@@ -122,6 +125,12 @@ def embedded_metrics(line: str) -> dict[Metric, list[float]]:
     return found
 
 
+@cache
+def _code(expression: str) -> CodeType:
+    text = expression.replace(" AND ", " and ").replace(" OR ", " or ")
+    return compile(text, "an alarm's expression", "eval")
+
+
 class MetricMath:
     """The expressions of an alarm for one point in time, with what its metrics say then.
 
@@ -132,6 +141,8 @@ class MetricMath:
     def __init__(self, at: datetime, metrics: Mapping[str, float]) -> None:
         self._known: dict[str, Any] = {
             "IF": lambda condition, then, otherwise: then if condition else otherwise,
+            "FLOOR": math.floor,
+            "MINUTE": lambda _: at.minute,
             "HOUR": lambda _: at.hour,
             "DAY": lambda _: at.isoweekday(),
             **metrics,
@@ -142,8 +153,7 @@ class MetricMath:
         watched: list[float] = []
         for query in queries:
             if "Expression" in query:
-                text = query["Expression"].replace(" AND ", " and ").replace(" OR ", " or ")
-                self._known[query["Id"]] = eval(text, {}, self._known)  # noqa: S307 - our template's
+                self._known[query["Id"]] = eval(_code(query["Expression"]), {}, self._known)  # noqa: S307 - our template's
             if query["ReturnData"]:
                 watched.append(float(self._known[query["Id"]]))
         (value,) = watched
