@@ -272,6 +272,14 @@ def test_an_element_that_is_sent_back_cannot_name_a_row_that_no_event_makes(
     assert "key." in again["detail"]
 
 
+@pytest.mark.parametrize("number", ["1e999", "-1e999", str(2**70), f"[[{2**70}]]"])
+def test_an_element_that_is_sent_back_with_a_number_too_large_is_parked(number: str) -> None:
+    """As JSON it would be `Infinity`, for which the whole batch fails, each time it comes."""
+    text = json.dumps(element(EVENT) | {"body": {"n": "NUMBER"}}).replace('"NUMBER"', number)
+    one = element(text)
+    assert (one["kind"], one["reason"]) == ("parked", "NUMBER_OUT_OF_RANGE")
+
+
 def test_an_element_that_is_sent_back_has_the_key_of_its_subject() -> None:
     one = element(EVENT)
     assert element({**one, "subjectKey": "another"}) == one

@@ -101,6 +101,7 @@ def _replayed(message: Message, value: Element) -> Element:
     # Rare, and its models would cost every cold start more than all else.
     from enrichment.elements import Event
 
+    _refuse_large_numbers(value.values())
     wrong = "its idempotencyKey is not that of its key"
     try:
         event = Event.model_validate({"subjectKey": "", **value, **message.delivery})
