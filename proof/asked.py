@@ -38,7 +38,7 @@ _ARNS = {
 }
 _PARAMETERS = {
     "KmsKeyArn": f"arn:aws:kms:{_WHERE}:key/ours",
-    "DestinationSecretArn": f"arn:aws:secretsmanager:{_WHERE}:secret:destination",
+    "DestinationSecretArn": f"arn:aws:secretsmanager:{_WHERE}:secret:destination-AbCdEf",
 }
 _PSEUDO = {"Partition": "aws", "Region": "us-east-1", "AccountId": "123456789012"}
 

@@ -348,6 +348,28 @@ def test_what_could_never_work_is_refused_with_what_to_do(
     assert said in refusal
 
 
+@pytest.mark.parametrize(
+    ("name", "is_taken"),
+    [
+        ("destination-AbCdEf", True),
+        ("genesys/live-destination-x1Y2z3", True),
+        ("destination", False),
+        ("live-destination", False),
+        ("destination-??????", False),
+        ("destination-AbCdEf:clientId", False),
+    ],
+)
+def test_a_secret_is_named_by_its_whole_arn_as_calls_to_it_match_no_other(
+    name: str, is_taken: bool
+) -> None:
+    """secretsmanager, "GetSecretValue", SecretId: a partial ARN may name another secret; and the
+    encryption context of its key is the whole one."""
+    pattern = TEMPLATE["Parameters"]["DestinationSecretArn"]["AllowedPattern"]
+    assert re.fullmatch(pattern, "")
+    arn = f"arn:aws:secretsmanager:eu-central-1:{ACCOUNT}:secret:{name}"
+    assert bool(re.fullmatch(pattern, arn)) == is_taken
+
+
 def test_a_region_is_refused_if_it_has_no_pipes_and_only_then() -> None:
     """As cfn-lint has it from CloudFormation's registry of each region."""
     folder = Path(cfnlint.__file__).parent / "data" / "schemas" / "providers"
