@@ -1,6 +1,7 @@
 """Where a run asks: an account and its region, or the embedded AWS; and what it creates there."""
 
 import json
+import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -39,6 +40,13 @@ _GONE = {
     "NoSuchEntity",
     "ResourceNotFoundException",
     "404",
+}
+# What a stack leaves standing when it is deleted, by the type of its resources.
+RETAINED: Mapping[str, str | None] = {
+    "AWS::DynamoDB::Table": "table",
+    "AWS::Logs::LogGroup": "log group",
+    "AWS::Logs::LogStream": None,  # goes with its group
+    "AWS::S3::Bucket": "bucket",
 }
 Step = Callable[[str], None]
 
@@ -146,6 +154,10 @@ def _remove_stack(site: Site, thing: Thing) -> None:
     """What CloudFormation would leave standing goes into the ledger first."""
     cloudformation = site.client("cloudformation")
     stack = _stack(cloudformation, thing.name)
+    # CloudFormation refuses to delete what it is changing.
+    while stack is not None and re.fullmatch("UPDATE_.*IN_PROGRESS", stack["StackStatus"]):
+        site.wait(_POLL_SECONDS)
+        stack = _stack(cloudformation, thing.name)
     if stack is None:
         return
     for kind, name in _retained(cloudformation, thing.name):
@@ -176,12 +188,12 @@ def _stack(cloudformation: Any, name: str) -> Any:
 
 
 def _retained(cloudformation: Any, name: str) -> list[tuple[str, str]]:
-    kinds = {"AWS::DynamoDB::Table": "table", "AWS::S3::Bucket": "bucket"}
     found = []
     for page in cloudformation.get_paginator("list_stack_resources").paginate(StackName=name):
         for resource in page["StackResourceSummaries"]:
-            if resource["ResourceType"] in kinds and resource.get("PhysicalResourceId"):
-                found.append((kinds[resource["ResourceType"]], resource["PhysicalResourceId"]))
+            kind = RETAINED.get(resource["ResourceType"])
+            if kind is not None and resource.get("PhysicalResourceId"):
+                found.append((kind, resource["PhysicalResourceId"]))
     return found
 
 
@@ -201,6 +213,13 @@ def _unless_gone(error: ClientError) -> None:
         raise error
 
 
+def _remove_log_group(site: Site, thing: Thing) -> None:
+    try:
+        site.client("logs").delete_log_group(logGroupName=thing.name)
+    except ClientError as error:
+        _unless_gone(error)
+
+
 def _remove_bus(site: Site, thing: Thing) -> None:
     site.client("events").delete_event_bus(Name=thing.name)  # no error if there is none
 
@@ -208,6 +227,7 @@ def _remove_bus(site: Site, thing: Thing) -> None:
 _REMOVE: dict[str, Callable[[Site, Thing], None]] = {
     "bucket": _remove_bucket,
     "bus": _remove_bus,
+    "log group": _remove_log_group,
     "role": _remove_role,
     "stack": _remove_stack,
     "table": _remove_table,
