@@ -73,10 +73,12 @@ def _judged(question: Question, site: Site) -> tuple[Verdict, str]:
         answer = _asked(question, site, False)
     except UnansweredError as unanswered:
         return Verdict.NOT_ANSWERED, str(unanswered)
-    if not any(differences(broken, answer)) and not any(differences(answer, broken)):
+    apart = list(differences(question.expected, answer))
+    alike = not any(differences(broken, answer)) and not any(differences(answer, broken))
+    # What nobody expects, such as a number that is never twice the same, tells nothing apart.
+    if alike or not (apart or any(differences(question.expected, broken))):
         said = f"the same is answered to something broken: {shown(answer)}"
         return Verdict.NOT_ANSWERED, said
-    apart = list(differences(question.expected, answer))
     if apart:
         return Verdict.DIFFERS, "; ".join(apart)
     return Verdict.CONFIRMED, f"{shown(answer)}; broken: {shown(broken)}"

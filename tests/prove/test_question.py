@@ -82,3 +82,11 @@ def test_lists_of_other_lengths_differ() -> None:
     assert list(differences({"todo": ["m1"]}, {"todo": []})) == [
         'todo is [], expected ["m1"]',
     ]
+
+
+def test_what_nobody_expected_tells_nothing_apart(tmp_path: Path) -> None:
+    """A count that is never twice the same does not show that what is broken was seen."""
+    answer = asked(
+        {"kept up": True, "late": 3}, {"kept up": True, "late": 9}, {"kept up": True}, tmp_path
+    )
+    assert answer.verdict is Verdict.NOT_ANSWERED
