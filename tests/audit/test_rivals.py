@@ -12,7 +12,9 @@ from bench.events import START_MS
 from once.audit.rivals import Answer, Read, Rivals, Rule, with_fifo_of
 
 RECORDED = recorded.read("compare")
-RIVALS = {one["letter"]: one["streams"] for one in RECORDED["contestants"]}
+LETTERS = [one["letter"] for one in RECORDED["contestants"]]
+# How a race between copies ends depends on the machine, so each run has its own figures.
+RUNS = [dict(zip(LETTERS, run, strict=True)) for run in RECORDED["runs"]]
 # The others have faults on the way, which no capture shows, or were received in another order
 # than they were sent in.
 ORDERLY = (
@@ -49,21 +51,21 @@ def played(stream: Stream) -> list[tuple[Rule, dict[str, int], int]]:
 def test_a_rule_without_races_gives_the_figures_of_the_comparison(name: str) -> None:
     for rule, figures, _ in played(STREAMS[name]):
         if not rule.unseen_ms:
-            seen = {what: RIVALS[rule.letter][name][what] for what in figures}
-            del seen["acted_twice_told_apart"], seen["stale_overwrites_compared"]
-            assert {what: figures[what] for what in seen} == seen, rule.title
+            for what in ("lost", "acted_twice", "wrongly_skipped", "stale_overwrites"):
+                assert figures[what] in {run[rule.letter][name][what] for run in RUNS}, rule.title
 
 
 @pytest.mark.parametrize("name", ORDERLY)
 def test_what_a_race_adds_is_within_what_the_rule_says_it_may(name: str) -> None:
     for rule, figures, more in played(STREAMS[name]):
         least = figures["acted_twice"]
-        assert least <= RIVALS[rule.letter][name]["acted_twice"] <= least + more, rule.title
+        for run in RUNS:
+            assert least <= run[rule.letter][name]["acted_twice"] <= least + more, rule.title
 
 
 def test_an_event_that_a_rule_cannot_read_is_said_to_be_one() -> None:
-    home_made = {"detail-type": "Call", "detail": {"conversationId": "c", "status": "ended"}}
-    answers = dict(zip([rule.letter for rule in RULES], _answers(home_made), strict=True))
+    custom = {"detail-type": "Call", "detail": {"conversationId": "c", "status": "ended"}}
+    answers = dict(zip([rule.letter for rule in RULES], _answers(custom), strict=True))
     assert {letter for letter, one in answers.items() if one == Answer.CANNOT_READ} == set("bcdf")
 
 
