@@ -2,7 +2,7 @@
 
 import math
 
-from once.audit.kinds import KINDS
+from once.audit.origins import ORIGINS
 from once.audit.report import OnlyCopies, Plan, Quota
 from once.audit.rivals import RULES
 from once.audit.tally import Counts, Examples
@@ -54,7 +54,7 @@ def conclusions(counts: Counts) -> list[str]:
         f"{max(0, acted):,} are events that act."
     ]
     for kind, examples in _by_count(counts):
-        what = KINDS[kind]
+        what = ORIGINS[kind]
         found.append(
             f"{percent(examples.count, copies)} of the copies have {what.what}: {what.who}."
         )
@@ -70,6 +70,13 @@ def conclusions(counts: Counts) -> list[str]:
             f"{counts.late.total():,} events came after a newer one of their subject, by up to "
             f"{duration(counts.longest_late_ms)}; {counts.outcomes[Outcome.STALE]:,} of them were "
             "states that nobody may act on any more."
+        )
+    if counts.backwards:
+        found.append(
+            f"{counts.backwards:,} events arrived before one that was read from another file, and "
+            "the capture does not tell in which order the files belong: late and stale events and "
+            "the mistakes of other ways may be of that order only. Give files that follow one "
+            "another."
         )
     best = _best_rival(counts)
     if best:
@@ -98,7 +105,7 @@ def _best_rival(counts: Counts) -> str | None:
 
 
 def advice(counts: Counts, only: list[OnlyCopies]) -> list[str]:
-    found = [KINDS[kind].do for kind, _ in _by_count(counts)]
+    found = [ORIGINS[kind].do for kind, _ in _by_count(counts)]
     if only:
         names = ", ".join(sorted({one.source for one in only}))
         found.append(
@@ -116,6 +123,12 @@ def advice(counts: Counts, only: list[OnlyCopies]) -> list[str]:
             f"{sum(sum(names.values()) for names in counts.windows.values()):,} events have "
             "neither a time nor an id of their own: a state that leaves and returns within their "
             "window counts once. Where that matters, act on a topic that tells the time."
+        )
+    if counts.custom and any(topic.startswith("v2.") for topic in counts.topics):
+        found.append(
+            f"{counts.custom:,} of these are custom events. The template's rule takes one "
+            "SourcePrefix, by default that of Genesys Cloud: let a rule of your own send the "
+            "others to the queue."
         )
     if counts.fallbacks:
         found.append(
@@ -184,16 +197,20 @@ def plan(counts: Counts) -> Plan | None:
 def _parameters(counts: Counts) -> tuple[dict[str, str], dict[str, str]]:
     values = {"ActionTarget": "none"}
     because = {"ActionTarget": "First only observe: events are claimed, nobody is called."}
-    topics = sorted(topic for topic in counts.topics if topic.startswith("v2."))
+    # Of a capture with custom events too, either would let them no longer through the rule.
+    topics = [] if counts.custom else sorted(counts.topics)
     if 0 < len(topics) <= _MOST_TOPICS and "*" not in "".join(topics):
         values["DetailTypes"] = ",".join(topics)
         because["DetailTypes"] = "The Genesys topics of this capture. Take out what must not act."
-    sources = {source for source, topic in counts.brought if topic.startswith("v2.")}
+    sources = {source for source, _ in counts.brought}
     idle = sources - {source for (source, _), acted in counts.brought.items() if acted[True]}
-    if len(sources - idle) == 1 and idle:
+    if len(sources - idle) == 1 and idle and not counts.custom:
         (kept,) = sources - idle
-        values["SourcePrefix"] = f"aws.partner/genesys.com/cloud/YOUR-ORGANISATION/{kept}"
-        because["SourcePrefix"] = f"{', '.join(sorted(idle))} brings nothing new."
+        name = "YOUR-INTEGRATION" if "*" in kept else kept
+        values["SourcePrefix"] = f"aws.partner/genesys.com/cloud/YOUR-ORGANISATION/{name}"
+        because["SourcePrefix"] = f"{', '.join(sorted(idle))} brings nothing new." + (
+            f" {kept} is the one to keep; --with-ids shows its name." if "*" in kept else ""
+        )
     if counts.acting_minutes.most > _GENESYS_CALLS_PER_MINUTE:
         values["MaxActionsPerMinute"] = str(_GENESYS_CALLS_PER_MINUTE)
         because["MaxActionsPerMinute"] = (

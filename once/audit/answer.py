@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from once.audit.advice import advice, conclusions, only_copies, plan
 from once.audit.capture import Capture, Place
-from once.audit.kinds import KINDS
+from once.audit.origins import ORIGINS
 from once.audit.report import (
     AuditReport,
     Broken,
@@ -17,6 +17,7 @@ from once.audit.report import (
     Window,
 )
 from once.audit.rivals import RULES
+from once.audit.shown import Shown
 from once.audit.tally import Counts, Example, Examples, Shares
 
 _CLOCKS = {
@@ -26,9 +27,9 @@ _CLOCKS = {
 }
 
 
-def answer(counts: Counts, capture: Capture) -> AuditReport:
+def answer(counts: Counts, capture: Capture, shown: Shown) -> AuditReport:
     only = only_copies(counts)
-    files = [source.path.name for source in capture.sources]
+    files = shown.files([source.name for source in capture.sources])
     where = _Where(files)
     return AuditReport(
         received=counts.received,
@@ -41,7 +42,7 @@ def answer(counts: Counts, capture: Capture) -> AuditReport:
         advice=advice(counts, only),
         files=[
             FileReport(
-                name=source.path.name,
+                name=files[number],
                 records=source.records,
                 broken=counts.broken_in[number],
                 trouble=source.trouble or (None if source.records else "holds nothing"),
@@ -60,8 +61,8 @@ def answer(counts: Counts, capture: Capture) -> AuditReport:
         copy_kinds=[
             CopyKind(
                 kind=kind,
-                what=KINDS[kind].what,
-                who=KINDS[kind].who,
+                what=ORIGINS[kind].what,
+                who=ORIGINS[kind].who,
                 count=examples.count,
                 examples=where.all(examples),
             )
@@ -69,6 +70,7 @@ def answer(counts: Counts, capture: Capture) -> AuditReport:
         ],
         differences=dict(counts.differences.most_common()),
         out_of_order=counts.late.total(),
+        late_examples=where.all(counts.late_few, "after"),
         longest_late_ms=counts.longest_late_ms,
         windows=[
             Window(
@@ -103,13 +105,13 @@ class _Where:
     def __init__(self, files: list[str]) -> None:
         self._files = files
 
-    def all(self, examples: Examples) -> list[str]:
-        return [self._one(example) for example in examples.few]
+    def all(self, examples: Examples, relation: str = "first in") -> list[str]:
+        return [self._one(example, relation) for example in examples.few]
 
-    def _one(self, example: Example) -> str:
+    def _one(self, example: Example, relation: str) -> str:
         text = self._place(example.place)
         if example.first is not None:
-            text += f", first in {self._place(example.first)}"
+            text += f", {relation} {self._place(example.first)}"
         return f"{text} ({example.who})" if example.who else text
 
     def _place(self, place: Place) -> str:

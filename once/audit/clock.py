@@ -1,6 +1,26 @@
-"""When the events of a capture came, where nobody noted it."""
+"""When the events of a capture came, noted or not."""
+
+from datetime import UTC, datetime
+from typing import Any
 
 _LEAP_MS = 7 * 86_400_000
+_LAST_MS = 253_402_300_799_999  # the last millisecond that ISO 8601 can write
+
+
+def milliseconds(value: Any) -> int | None:
+    """Epoch milliseconds of what AWS or the enrichment wrote; None for whatever is no time."""
+    try:
+        if type(value) is str and not value.isdecimal():
+            moment = datetime.fromisoformat(value)
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            return _in_range(round(moment.timestamp() * 1000))
+        return _in_range(int(value))
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _in_range(ms: int) -> int | None:
+    return ms if 0 < ms <= _LAST_MS else None
 
 
 class Clock:

@@ -1,10 +1,8 @@
 """`once audit`: what a capture of one's own events holds, without AWS."""
 
 import json
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +16,8 @@ from once.audit.capture import Capture
 from once.audit.page import page
 from once.audit.report import AuditReport
 from once.audit.run import audit_capture, audit_log
-from once.audit.shapes import Shapes, written
+from once.audit.shapes import Shapes
+from once.audit.shown import Shown
 from once.audit.view import view
 from once.errors import OnceError
 from once.operate.refusals import plain
@@ -52,7 +51,7 @@ def audit(
     ] = None,
     with_ids: Annotated[
         bool,
-        typer.Option("--with-ids", help="Show ids as they are, in place of a hash of this run."),
+        typer.Option("--with-ids", help="Show ids, and names that hold them, as they are."),
     ] = False,
     stack: Annotated[
         str | None,
@@ -75,11 +74,11 @@ def audit(
     if stack:
         report, shapes = _of_stack(stack, region, profile)
     else:
-        report, shapes = _of_files(captures or [], _shown(with_ids), shape is not None)
+        report, shapes = _of_files(captures or [], Shown(with_ids), shape is not None)
     if html is not None:
         _write(html, page(report))
     if shape is not None:
-        _write(shape, json.dumps(written(shapes), indent=2) + "\n")
+        _write(shape, json.dumps(shapes.written(), indent=2) + "\n")
     if as_json:
         typer.echo(report.to_json(), nl=False)
         return
@@ -91,15 +90,15 @@ def audit(
         put(console, f"The whole report: {html}", markup=False)
 
 
-def _of_files(
-    paths: list[Path], show: Callable[[str], str], with_shapes: bool
-) -> tuple[AuditReport, Shapes]:
+def _of_files(paths: list[Path], shown: Shown, with_shapes: bool) -> tuple[AuditReport, Shapes]:
     capture = Capture.of(paths)
     with _progress(capture.size) as progress:
-        counts, shapes = audit_capture(capture, CLAIM_DAYS, show, progress, with_shapes=with_shapes)
+        counts, shapes = audit_capture(
+            capture, CLAIM_DAYS, shown, progress, with_shapes=with_shapes
+        )
     if counts.found_no_event:
         raise OnceError(_no_capture(capture))
-    return answer(counts, capture), shapes
+    return answer(counts, capture, shown), shapes
 
 
 def _no_capture(capture: Capture) -> str:
@@ -126,23 +125,11 @@ def _of_stack(name: str, region: str | None, profile: str | None) -> tuple[Audit
         raise plain(error, name == EMBEDDED) from error
     if not counts.received:
         raise OnceError(f"The outcome log of {found} is empty: nothing has reached it yet.")
-    return answer(counts, Capture()), Shapes()
-
-
-def _shown(with_ids: bool) -> Callable[[str], str]:
-    """An id as the report has it: nobody can turn the hash back, not even by trying all ids."""
-    key = secrets.token_bytes(32)
-
-    def show(text: str) -> str:
-        if with_ids:
-            return "".join(char if char.isprintable() else "?" for char in text)
-        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4, key=key).hexdigest()
-
-    return show
+    return answer(counts, Capture(), Shown(with_ids=False)), Shapes()
 
 
 @contextmanager
-def _progress(size: int) -> Iterator[Callable[[int], None]]:
+def _progress(size: int | None) -> Iterator[Callable[[int], None]]:
     """A bar on a terminal, and nothing elsewhere."""
     errors = screen(stderr=True)
     if not errors.is_terminal:

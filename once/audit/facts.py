@@ -3,11 +3,8 @@ no other text it can run beside the audit itself, in processes of its own.
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
-from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -16,16 +13,16 @@ from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from once.audit.capture import Place, Text
+from once.audit.clock import milliseconds
 from once.audit.rivals import Read, body
 from once.audit.rivals import topic as topic_of
-from once.audit.shapes import Shapes, shape_of
+from once.audit.shapes import Fields, shape_of
+from once.audit.shown import harmless
 from once.normalise import sqs_record, would_write
 from once.records import OutcomeRecord
 
 _WRAPPERS = ("body", "Body", "Message", "requestPayload")
 _LAYERS = 4
-_LAST_MS = 253_402_300_799_999  # the last millisecond that ISO 8601 can write
-_LOOKS_LIKE_DATA = re.compile(r"[0-9a-fA-F-]{12,}|\d{4,}|@")
 
 
 class Fact(NamedTuple):
@@ -49,6 +46,7 @@ class Fact(NamedTuple):
     envelope: int
     correlation: int
     source: str
+    """In clear, as `subject_id` is."""
     organisation: int
     order: int
     note: str
@@ -76,13 +74,13 @@ class Recorded(NamedTuple):
 
 class Facts(NamedTuple):
     found: list[Fact | Parked | Recorded]
-    shapes: Shapes
+    fields: Fields
 
 
-def facts(texts: Sequence[Text], with_shapes: bool) -> Facts:
+def facts(texts: Sequence[Text], *, with_shapes: bool) -> Facts:
     """The facts of some texts, in their order."""
     found: list[Fact | Parked | Recorded] = []
-    shapes: Shapes = Counter()
+    fields: Fields = Counter()
     for text in texts:
         for place, record, value in _records(text):
             if record is None:
@@ -93,8 +91,8 @@ def facts(texts: Sequence[Text], with_shapes: bool) -> Facts:
             fact, event = _fact(place, record)
             found.append(fact)
             if with_shapes and isinstance(fact, Fact):
-                shapes.update(shape_of(fact.family, body(event)))
-    return Facts(found, shapes)
+                fields.update(shape_of(fact.family, body(event)))
+    return Facts(found, fields)
 
 
 def again(parked: Parked, clock_ms: int) -> Fact | Parked:
@@ -109,7 +107,7 @@ def _records(text: Text) -> Iterator[tuple[Place, dict[str, Any] | None, Any]]:
     value = _parsed(text.text)
     inner = value.get("logEvents") if isinstance(value, dict) else None
     if not isinstance(inner, list):
-        yield text.place, *_one(text.text, value, _ms(text.stamp))
+        yield text.place, *_one(text.text, value, text.arrived_ms)
         return
     for number, event in enumerate(inner, text.place.item):
         yield text.place._replace(item=number), *_one(json.dumps(event), event, None)
@@ -121,7 +119,7 @@ def _one(text: str, value: Any, arrived_ms: int | None) -> tuple[dict[str, Any] 
     message = value.get("message", value.get("@message"))
     if type(message) is str and "detail" not in value:
         arrived = value.get("ingestionTime") or value.get("timestamp") or value.get("@timestamp")
-        return _one(message, _parsed(message), _ms(arrived) or arrived_ms)
+        return _one(message, _parsed(message), milliseconds(arrived) or arrived_ms)
     record = sqs_record(value)
     if record is not None:
         return record, value
@@ -148,7 +146,9 @@ def _recorded(place: Place, value: dict[str, Any]) -> Recorded | None:
 def _fact(place: Place, record: dict[str, Any]) -> tuple[Fact | Parked, Any]:
     (element,) = enrich([record], would_write)
     attributes = record.get("attributes")
-    arrived_ms = _ms(attributes.get("SentTimestamp")) if isinstance(attributes, dict) else None
+    arrived_ms = (
+        milliseconds(attributes.get("SentTimestamp")) if isinstance(attributes, dict) else None
+    )
     if element["kind"] != "event":
         retry = record["body"] if element["reason"] == "NO_TIME" else None
         retry = retry if type(retry) is str else None
@@ -174,11 +174,11 @@ def _fact(place: Place, record: dict[str, Any]) -> tuple[Fact | Parked, Any]:
         number(f"subject {pk}"),
         element["occurredAtMs"],
         policy["windowMs"],
-        _ms(element.get("publishedAt")) or _ms(event.get("time")),
+        milliseconds(element.get("publishedAt")) or milliseconds(event.get("time")),
         _number_of(trace.get("eventId")),
         _number_of(trace.get("envelopeId")),
         _number_of(trace.get("correlationId")),
-        source_name(source),
+        source,
         _number_of(element.get("organizationId")),
         number(to_json(body(event))),
         element.get("note", ""),
@@ -188,7 +188,7 @@ def _fact(place: Place, record: dict[str, Any]) -> tuple[Fact | Parked, Any]:
             _part(read.entity),
             _part(read.state),
             _part(read.content),
-            _ms(read.happened_ms),
+            milliseconds(read.happened_ms),
         ),
     ), event
 
@@ -215,18 +215,6 @@ def _template(event: dict[str, Any], topic: str) -> str:
     return harmless(topic_of(event) or topic)
 
 
-@lru_cache(maxsize=4096)
-def harmless(name: str) -> str:
-    """A name without what looks like an id, a number or an address."""
-    return ".".join("*" if _LOOKS_LIKE_DATA.search(word) else word for word in name.split("."))
-
-
-@lru_cache(maxsize=256)
-def source_name(source: str) -> str:
-    """The integration's name: the last part of a partner's source."""
-    return harmless(source.rpartition("/")[2]) if source else ""
-
-
 def number(text: str | bytes) -> int:
     """A hash that fits a row id of SQLite; of a million texts two are alike once in 10^7 runs."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
@@ -246,19 +234,3 @@ def _parsed(text: Any) -> Any:
         return from_json(text, allow_inf_nan=False)
     except (ValueError, TypeError):
         return None
-
-
-def _ms(value: Any) -> int | None:
-    """Epoch milliseconds of what AWS or the enrichment wrote; None for whatever is no time."""
-    try:
-        if type(value) is str and not value.isdecimal():
-            moment = datetime.fromisoformat(value)
-            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-            return _in_range(round(moment.timestamp() * 1000))
-        return _in_range(int(value))
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
-def _in_range(ms: int) -> int | None:
-    return ms if 0 < ms <= _LAST_MS else None

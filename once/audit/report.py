@@ -156,6 +156,7 @@ class AuditReport(_Model):
     copy_kinds: list[CopyKind]
     differences: dict[str, int] = Field(description="In what copies differ from the first.")
     out_of_order: int = Field(description="Events that came after a newer one of their subject.")
+    late_examples: list[str] = Field(description="The first of them, each with the newer event.")
     longest_late_ms: int
     windows: list[Window]
     fallbacks: list[Fallback]

@@ -4,7 +4,7 @@ counts what the report tells.
 
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from once.audit.distances import Histogram
 from once.audit.facts import Fact, Parked, Recorded, again, number
 from once.audit.memory import Row, Table
 from once.audit.rivals import RULES, Answer, Rivals
+from once.audit.shown import OTHERS, Shown
 from once.audit.verdict import Claim, Event, Latest, Rows, Verdict
 from once.outcomes import Outcome
 
@@ -22,7 +23,8 @@ _MOST_NAMES = 1_000  # of families, topics and sources; a mistaken publisher cou
 _MOST_HOURS = 20_000
 _MOST_STRETCHES = 4_096
 _HOUR_MS = 3_600_000
-OTHERS = "(others)"
+_MOST_OPEN = 100_000  # records of a log that others have to complete
+_BACK_MS = 1_000  # within which files may disagree about the order
 
 _OUTCOMES = list(Outcome)
 _CLAIM = ("message", "occurred", "event_id", "expires", "outcome")
@@ -67,6 +69,15 @@ class First(NamedTuple):
             fact.order,
             fact.read.content,
         )
+
+
+class Logged(NamedTuple):
+    """What is kept of a message that the outcome log says was settled."""
+
+    place: Place
+    at_ms: int
+    envelope: int
+    source: int
 
 
 class Example(NamedTuple):
@@ -148,7 +159,11 @@ class Counts:
     """By source and topic: how many events acted, and how many did not."""
     windowed: Counter[str] = field(default_factory=Counter)
     late: Counter[str] = field(default_factory=Counter)
+    late_few: Examples = field(default_factory=Examples)
     longest_late_ms: int = 0
+    backwards: int = 0
+    """Events that arrived before one of another file, and were read after it."""
+    custom: int = 0
     distances: Histogram = field(default_factory=Histogram)
     arrivals: int = 0
     logged: int = 0
@@ -195,18 +210,19 @@ class Counts:
 class Tally:
     """One audit of a capture."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, claim_days: int, show: Callable[[str], str]
-    ) -> None:
-        """`show` makes of an id what the report may tell of it."""
+    def __init__(self, connection: sqlite3.Connection, claim_days: int, shown: Shown) -> None:
         self.counts = Counts()
-        self._show = show
+        self._shown = shown
         self._connection = connection
         self._claims = Table(connection, "claims", _COLUMNS)
         self._memory = Table(connection, "memory", _CELLS)
         self._rows = Rows(_Claims(self._claims), _LatestRows(self._memory), claim_days)
         self._rivals = Rivals(self._memory)
         self._clock = Clock()
+        self._newest = 0, 0
+        self._handed_back: dict[int, tuple[str, str, int]] = {}
+        self._unmatched: dict[int, list[Logged]] = {}
+        self._copies_left = 0
 
     def add(self, found: Iterable[Fact | Parked | Recorded]) -> None:
         """A chunk of the capture, in its order."""
@@ -225,6 +241,10 @@ class Tally:
     def finish(self) -> Counts:
         """What can only be said at the end: on which events nobody acted."""
         self._claims.write()
+        while self._handed_back:
+            self._count_handed_back()
+        while self._unmatched:
+            self._give_up_matching()
         settled = _OUTCOMES.index(Outcome.PROCESSED)
         for bit, rival in enumerate(self.counts.rivals):
             skipped = f"FROM claims WHERE outcome = {settled} AND acted & {1 << bit} = 0"
@@ -257,11 +277,35 @@ class Tally:
         if claimed:
             if before is not None:
                 self._close(before)
-            who = f"{fact.subject} {self._show(fact.subject_id)}"
+            who = self._who(fact)
             row[len(_CLAIM) :] = [*First.of(fact, who, now_ms), 0]
-        family = counts.count(verdict.outcome, fact.family, fact.source or "(none)", now_ms)
+        source = self._shown.source(fact.source) if fact.source else ""
+        family = counts.count(verdict.outcome, fact.family, source or "(none)", now_ms)
+        self._follow(fact)
         self._play(fact, verdict, row, now_ms)
+        self._note_topic(fact, source, acted=verdict.reason == "ACTED")
         self._describe(fact, verdict, row, now_ms, family)
+
+    def _who(self, fact: Fact) -> str:
+        return f"{fact.subject} {self._shown.id(fact.subject_id)}"
+
+    def _follow(self, fact: Fact) -> None:
+        """Notices files that were read in another order than their events arrived in."""
+        if fact.arrived_ms is None:
+            return
+        newest_ms, file = self._newest
+        if fact.place.file != file and fact.arrived_ms < newest_ms - _BACK_MS:
+            self.counts.backwards += 1
+        self._newest = max(self._newest, (fact.arrived_ms, fact.place.file))
+
+    def _note_topic(self, fact: Fact, source: str, acted: bool) -> None:
+        counts = self.counts
+        counts.custom += not fact.topic.startswith("v2.")
+        if fact.topic in counts.topics or len(counts.topics) < _MOST_NAMES:
+            counts.topics[fact.topic] += 1
+        brought = source, fact.topic
+        if brought in counts.brought or len(counts.brought) < _MOST_NAMES:
+            counts.brought.setdefault(brought, Counter())[acted] += 1
 
     def _timed(self, one: Fact | Parked | Recorded) -> Fact | Parked | Recorded:
         if isinstance(one, Parked) and one.text is not None:
@@ -281,10 +325,6 @@ class Tally:
     def _describe(self, fact: Fact, verdict: Verdict, row: Row, now_ms: int, family: str) -> None:
         counts = self.counts
         is_copy = verdict.outcome == Outcome.DUPLICATE or verdict.reason == "SETTLED_BEFORE"
-        counts.topics[fact.topic] += len(counts.topics) < _MOST_NAMES or fact.topic in counts.topics
-        brought = fact.source, fact.topic
-        if brought in counts.brought or len(counts.brought) < _MOST_NAMES:
-            counts.brought.setdefault(brought, Counter())[verdict.reason == "ACTED"] += 1
         if is_copy:
             first = _first(row)
             same_message = verdict.reason == "SETTLED_BEFORE"
@@ -308,10 +348,12 @@ class Tally:
         newest = row[0] if row else 0
         if fact.occurred_ms < newest:
             self.counts.late[family] += 1
+            newer = unpacked(row[1]) if row else None
+            self.counts.late_few.add(Example(fact.place, self._who(fact), newer))
             late_ms = newest - fact.occurred_ms
             self.counts.longest_late_ms = max(self.counts.longest_late_ms, late_ms)
         else:
-            self._memory[fact.about] = [fact.occurred_ms, None, None]
+            self._memory[fact.about] = [fact.occurred_ms, packed(fact.place), None]
 
     def _play(self, fact: Fact, verdict: Verdict, row: Row, now_ms: int) -> None:
         """What each rival does, and whether it should have."""
@@ -356,34 +398,68 @@ class Tally:
         examples.add(Example(parked.place))
 
     def _note(self, recorded: Recorded) -> None:
-        """A line of an outcome log: the stack has judged already."""
+        """A line of an outcome log: the stack has judged already, and each message once."""
         record, counts = recorded.record, self.counts
         at_ms = self._clock.at(record.recorded_at_ms or None, record.occurred_at_ms)
-        counts.arrivals += bool(record.recorded_at_ms)
         counts.logged += 1
-        family = counts.count(
-            record.outcome, record.family or "(unreadable)", record.source or "(none)", at_ms
-        )
+        message = _logged(record.message_id)
+        if self._memory.get(message) is not None:
+            return  # it was settled, and delivered again
+        source = self._shown.source(record.source) if record.source else "(none)"
+        family = record.family or "(unreadable)"
+        if record.outcome == Outcome.RETRY:
+            self._handed_back[message] = family, source, at_ms
+            if len(self._handed_back) > _MOST_OPEN:
+                self._count_handed_back()
+            return
+        self._handed_back.pop(message, None)
+        counts.arrivals += bool(record.recorded_at_ms)
+        family = counts.count(record.outcome, family, source, at_ms)
         if record.window_ms:
             counts.windowed[family] += 1
             counts.windows[record.window_ms][family] += 1
-        own = [at_ms, _hash(record.envelope_id), _hash(record.source)]
+        logged = Logged(
+            recorded.place, at_ms, _number_of(record.envelope_id), _number_of(record.source)
+        )
+        self._memory[message] = [logged.at_ms, logged.envelope, logged.source]
         if record.outcome == Outcome.PROCESSED:
             counts.acting_minutes.add(at_ms)
-            self._memory[_logged(record.message_id)] = [*own]
         elif record.outcome == Outcome.DUPLICATE:
-            first = self._memory.get(_logged(_winner(recorded)))
-            if first is None:
-                counts.count_copy("unknown", None, Example(recorded.place))
-                return
-            came, envelope, source = first
-            if own[1] and own[1] == envelope:
-                kind = "envelope"
-            elif own[2] != source:
-                kind = "integration"
-            else:
-                kind = "published" if own[1] and envelope else "unknown"
-            counts.count_copy(kind, abs(at_ms - came), Example(recorded.place))
+            self._match(logged, _logged(_winner(recorded)))
+        for copy in self._unmatched.pop(message, ()):
+            self._copies_left -= 1
+            self._count_logged(copy, logged.at_ms, logged.envelope, logged.source)
+
+    def _match(self, copy: Logged, winner: int) -> None:
+        """Batches end in another order than they began, so a copy may come before its winner."""
+        first = self._memory.get(winner)
+        if first is not None:
+            self._count_logged(copy, *first)
+            return
+        self._unmatched.setdefault(winner, []).append(copy)
+        self._copies_left += 1
+        if self._copies_left > _MOST_OPEN:
+            self._give_up_matching()
+
+    def _count_logged(self, copy: Logged, at_ms: int, envelope: int, source: int) -> None:
+        if copy.envelope and copy.envelope == envelope:
+            kind = "envelope"
+        elif copy.source != source:
+            kind = "integration"
+        else:
+            kind = "published" if copy.envelope and envelope else "unknown"
+        self.counts.count_copy(kind, abs(copy.at_ms - at_ms), Example(copy.place))
+
+    def _give_up_matching(self) -> None:
+        """Of the copies that have waited longest for their winner."""
+        copies = self._unmatched.pop(next(iter(self._unmatched)))
+        self._copies_left -= len(copies)
+        for copy in copies:
+            self.counts.count_copy("unknown", None, Example(copy.place))
+
+    def _count_handed_back(self) -> None:
+        family, source, at_ms = self._handed_back.pop(next(iter(self._handed_back)))
+        self.counts.count(Outcome.RETRY, family, source, at_ms)
 
 
 def _first(row: Row) -> First:
@@ -399,7 +475,7 @@ def kind_of(fact: Fact, first: First, same_message: bool) -> str:
     if fact.envelope and fact.envelope == first.envelope:
         return "envelope"
     if not fact.topic.startswith("v2."):
-        return "home-made"
+        return "custom"
     if number(fact.source) != first.source:
         return "integration"
     return "published" if fact.envelope and first.envelope else "unknown"
@@ -420,7 +496,7 @@ def differing(fact: Fact, first: First, row: Row) -> list[str]:
         if one != other
     ]
     if fact.read.content != first.content:
-        if fact.topic.startswith("v2."):  # home-made bodies hold their own ids and times
+        if fact.topic.startswith("v2."):  # custom events hold their own ids and times
             found.append("content beside the identity")
     elif fact.order != first.fields:
         found.append("field order")
@@ -456,10 +532,10 @@ def _logged(message_id: str) -> int:
 def _winner(recorded: Recorded) -> str:
     """The message that acted, whose claim this one met."""
     record = recorded.record
-    return record.copy_of or (record.because or "").rpartition("#")[2]
+    return (record.because or "").rpartition("#")[2] or record.copy_of or ""
 
 
-def _hash(text: str | None) -> int:
+def _number_of(text: str | None) -> int:
     return number(text) if text else 0
 
 

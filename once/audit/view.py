@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from once.audit.report import AuditReport
+from once.audit.report import AuditReport, Plan
 from once.outcomes import MEANING
 from once.screen import showable
 
@@ -53,9 +53,30 @@ def view(report: AuditReport) -> Iterator[RenderableType]:
         )
     yield from _listed("What to do", report.advice)
     if report.plan:
+        yield from _listed("Traffic, cost, capacity", _planned(report.plan))
         yield _heading("To deploy with")
         for name, value in report.plan.parameters.items():
             yield Text(showable(f"{name}={value}"), overflow="fold")
+
+
+def _planned(plan: Plan) -> list[str]:
+    traffic = f"About {plan.events_per_month:,} events a month at this rate"
+    if plan.cost_per_month is not None:
+        traffic += f", for ${plan.cost_per_month:,.0f} a month on AWS at list price"
+    found = [
+        f"{traffic}.",
+        f"The busiest minute has {plan.peak_per_minute:,} records and asks for "
+        f"{plan.acts_per_minute:,} calls.",
+    ]
+    short = [quota for quota in plan.quotas if not quota.enough]
+    found += [
+        f"{one.name}: by default {one.events_per_second:,} events a second, too few for the "
+        f"busiest minute. {one.ask}"
+        for one in short
+    ]
+    if plan.quotas and not short:
+        found.append("No default quota of AWS is too low for that.")
+    return found
 
 
 def _listed(heading: str, lines: list[str]) -> Iterator[RenderableType]:

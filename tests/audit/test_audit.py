@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -23,6 +24,8 @@ from once.audit.facts import facts
 from once.audit.memory import database
 from once.audit.report import AuditReport
 from once.audit.rivals import RULES, Answer, Read, Rivals
+from once.audit.shapes import Shapes
+from once.audit.shown import Shown
 from once.audit.tally import Tally
 from once.cli import app
 from tests.audit.test_capture import audited, lines, logged
@@ -79,14 +82,37 @@ def test_two_integrations_are_named_with_what_to_deploy(tmp_path: Path) -> None:
     assert report.plan.parameters["SourcePrefix"].endswith("/events")
 
 
-def test_home_made_events_without_a_time_are_copies_within_their_window(tmp_path: Path) -> None:
+def test_two_integrations_are_told_apart_though_neither_name_may_be_shown(tmp_path: Path) -> None:
+    centre = Centre(11)
+    sent = []
+    for number in range(10):
+        at = START_MS + number * 10_000
+        event = centre.conversation("customer.end", at)
+        again = centre.published_again(event, 30)
+        event["source"] = event["source"].rpartition("/")[0] + "/events-2024"
+        again["source"] = again["source"].rpartition("/")[0] + "/wallboard-2025"
+        sent += [(at, event), (at + 70, again)]
+    path = tmp_path / "capture"
+    path.write_text(lines([logged(event) for _, event in sent]))
+    said = json.loads(once(path, "--json").stdout)
+    assert {one["kind"]: one["count"] for one in said["copyKinds"]} == {"integration": 10}
+    assert [one["name"] for one in said["sources"]] == ["*", "* 2"]
+    assert said["onlyCopies"][0]["source"] == "* 2"
+    assert said["plan"] is None or "*" not in said["plan"]["parameters"]["SourcePrefix"]
+    shown = arriving(path, sent)
+    assert [one.name for one in shown.sources] == ["events-2024", "wallboard-2025"]
+    assert shown.plan is not None
+    assert shown.plan.parameters["SourcePrefix"].endswith("/events-2024")
+
+
+def test_custom_events_without_a_time_are_copies_within_their_window(tmp_path: Path) -> None:
     def event(state: str) -> Event:
         return {"source": "my.app", "detail": {"conversation_id": "c-1", "status": state}}
 
     came = (0, "ringing"), (100, "ringing"), (59_000, "ringing"), (61_000, "ringing"), (90_000, "x")
     report = arriving(tmp_path / "c", [(START_MS + at, event(state)) for at, state in came])
     assert report.outcomes == {"PROCESSED": 3, "DUPLICATE": 2}
-    assert kinds(report) == {"home-made": 2}
+    assert kinds(report) == {"custom": 2}
     (window,) = report.windows
     assert (window.window_ms, window.count) == (60_000, 5)
     assert any("tell no time at all" in line for line in report.advice)
@@ -180,6 +206,48 @@ def test_the_outcome_log_of_an_observing_stack_gives_families_copies_and_distanc
     assert report.families[0].name == "user.presence"
 
 
+def outcome_log(path: Path, *records: dict[str, Any]) -> AuditReport:
+    """Of records as a stack logs them, a second apart."""
+    logged = [
+        {
+            "timestamp": START_MS + at * 1_000,
+            "message": json.dumps({"family": "user.presence", "source": "events"} | record),
+        }
+        for at, record in enumerate(records)
+    ]
+    path.write_text(lines(logged))
+    return audited(path)
+
+
+def test_a_copy_that_is_logged_before_its_winner_has_its_distance(tmp_path: Path) -> None:
+    report = outcome_log(
+        tmp_path / "log",
+        {"messageId": "m2", "outcome": "DUPLICATE", "because": "run#m1", "envelopeId": "e2"},
+        {"messageId": "m3", "outcome": "DUPLICATE", "because": "run#gone", "envelopeId": "e3"},
+        {"messageId": "m1", "outcome": "PROCESSED", "reason": "OBSERVED", "envelopeId": "e1"},
+    )
+    assert kinds(report) == {"published": 1, "unknown": 1}
+    assert report.distances is not None
+    assert report.distances.longest_ms == 2_000
+
+
+def test_a_message_that_was_handed_back_counts_once(tmp_path: Path) -> None:
+    acted = {"messageId": "m1", "outcome": "PROCESSED", "envelopeId": "e1"}
+    copy = {"messageId": "m2", "outcome": "DUPLICATE", "because": "run#m1", "envelopeId": "e1"}
+    report = outcome_log(
+        tmp_path / "log",
+        {"messageId": "m2", "outcome": "RETRY", "reason": "HELD"},
+        {"messageId": "m2", "outcome": "RETRY", "reason": "HELD"},
+        acted,
+        copy,
+        copy,
+        {"messageId": "m3", "outcome": "RETRY", "reason": "RATE_LIMITED"},
+    )
+    assert report.received == 3
+    assert report.outcomes == {"PROCESSED": 1, "DUPLICATE": 1, "RETRY": 1}
+    assert kinds(report) == {"envelope": 1}
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
@@ -202,7 +270,7 @@ def test_no_value_in_any_field_ends_an_audit(data: st.DataObject) -> None:
         break
     found = facts([Text(Place(0, 1, 1), json.dumps(record), None)], with_shapes=True).found
     with database() as connection:
-        tally = Tally(connection, 30, lambda text: text)
+        tally = Tally(connection, 30, Shown(with_ids=True))
         tally.add(found)
         assert tally.finish().received == len(found) <= 1
 
@@ -302,8 +370,90 @@ def test_the_keys_of_attributes_are_no_part_of_a_shape(tmp_path: Path) -> None:
     assert "Jane" not in shape.read_text()
 
 
-def test_the_parameters_to_deploy_with_are_those_of_the_template() -> None:
-    parameters = json.loads(once(STORY, "--json").stdout)["plan"]["parameters"]
+def test_names_that_vary_between_events_are_no_part_of_a_shape(tmp_path: Path) -> None:
+    names = "Jane", "Ann", "Bob", "Eve", "Joe"
+    events = [
+        {
+            "source": "my.app",
+            "time": "2026-01-01T10:00:00Z",
+            "detail-type": "Call",
+            "detail": {
+                "conversationId": "c-1",
+                "status": "ended",
+                "call": {"length": 3, "customers": {name: {"calls": 1}}},
+            },
+        }
+        for name in names
+    ]
+    path, shape = tmp_path / "capture", tmp_path / "shape.json"
+    path.write_text(lines(events))
+    assert once(path, "--shape", shape).exit_code == 0
+    (fields,) = json.loads(shape.read_text()).values()
+    assert fields["call.length"] == {"integer": 5}
+    assert fields["call.customers.*.calls"] == {"integer": 5}
+    assert [name for name in names if name in shape.read_text()] == []
+
+
+def test_the_shape_of_a_capture_with_other_fields_in_each_event_stays_small() -> None:
+    shapes = Shapes()
+    for first in range(0, 60_000, 1_000):
+        fields = (("call", f"field{at}", "text") for at in range(first, first + 1_000))
+        shapes.add(Counter([*fields, ("call", "status", "text")]))
+        assert len(shapes) <= 21_000
+    assert shapes.written()["call"]["status"] == {"text": 60}
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (b"+4915112345678 Jane.jsonl", "*.jsonl"),
+        (b"2025-10-09-08.jsonl", "2025-10-09-08.jsonl"),
+        (b"caf\xe9.jsonl", "caf?.jsonl"),
+    ],
+)
+def test_a_name_of_a_file_that_is_somebodys_or_no_text_is_not_shown(
+    tmp_path: Path, name: bytes, shown: str
+) -> None:
+    folder = tmp_path / "capture"
+    folder.mkdir()
+    for one in (name, b"other"):
+        Path(os.fsdecode(os.fsencode(folder) + b"/" + one)).write_text(
+            lines([Centre(1).presence("u", "BUSY", START_MS)])
+        )
+    page = tmp_path / "page.html"
+    result = once(folder, "--json", "--html", page)
+    assert result.exit_code == 0, result.output
+    assert shown in {file["name"] for file in json.loads(result.stdout)["files"]}
+    assert "Jane" not in page.read_text() + result.stdout
+
+
+def test_late_events_are_named_with_the_newer_one(tmp_path: Path) -> None:
+    centre = Centre(12)
+    user = centre.id()
+    at = START_MS
+    sent = [(at, centre.presence(user, "BUSY", at)), (at, centre.presence(user, "AWAY", at - 900))]
+    report = arriving(tmp_path / "capture", sent)
+    assert report.late_examples == [f"line 2, after line 1 (user {user})"]
+
+
+def test_the_terminal_says_what_the_traffic_costs_and_asks_for() -> None:
+    said = once(STORY).stdout
+    assert re.search(r"events a month at this rate, for \$[\d,]+ a month on AWS", said)
+    assert "The busiest minute has" in said
+
+
+def test_a_capture_with_custom_events_is_not_told_to_filter_them_out() -> None:
+    said = json.loads(once(STORY, "--json").stdout)
+    assert not {"DetailTypes", "SourcePrefix"} & set(said["plan"]["parameters"])
+    assert any("custom events" in line and "rule of your own" in line for line in said["advice"])
+
+
+def test_the_parameters_to_deploy_with_are_those_of_the_template(tmp_path: Path) -> None:
+    story = STORY.read_text().splitlines()
+    events = [line for line in story if re.search(r'"detail-type": ?"v2\.', line)]
+    path = tmp_path / "capture"
+    path.write_text("\n".join(events))
+    parameters = json.loads(once(path, "--json").stdout)["plan"]["parameters"]
     assert {"ActionTarget", "DetailTypes"} <= set(parameters)
     for name in parameters:
         assert f"\n  {name}:\n    Type:" in (ROOT / "template.yaml").read_text()
