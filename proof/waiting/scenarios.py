@@ -41,9 +41,12 @@ def healthy(per_second: float) -> Judged:
     run = Run([Arrivals(per_second, min(600, 5_000 / per_second) * SECOND)])
     run.until(HOUR, settled=True)
     measures = run.measures
+    called = [float(ms - event.occurred_ms) for ms, event in measures.acts]
     return Judged(
         {
             "events": len(run.events),
+            "p50 to the call s": share(called, 0.5) / SECOND,
+            "p99 to the call s": share(called, 0.99) / SECOND,
             "p99 s": share(run.delays_ms(), 0.99) / SECOND,
             "calls of pacing": measures.pacing_calls,
         },
@@ -195,7 +198,9 @@ def hanging(per_second: float, batch_size: int, *, own_lambda: bool = False) -> 
         batch_size=batch_size,
         own_lambda=own_lambda,
     ).until(DAY, settled=True)
+    calls_ms = run.measures.calls_ms
     opened_ms = run.measures.opened_ms[0] - run.measures.failures_ms[0]
+    acts_again_ms = min(ms for ms, _ in run.measures.acts if ms >= ends) - ends
     most = run.measures.most_running
     bound = 150 if per_second <= 13 else 350
     holds = {"all acted": run.reasons() == {"ACTED": len(run.events)}}
@@ -207,7 +212,15 @@ def hanging(per_second: float, batch_size: int, *, own_lambda: bool = False) -> 
             "functions at once": most <= bound,
             f"open within {within} s": opened_ms <= within * SECOND,
         }
-    return Judged({"functions at once": most, "open after s": opened_ms / SECOND}, holds)
+    return Judged(
+        {
+            "functions at once": most,
+            "open after s": opened_ms / SECOND,
+            "calls begun": bisect_left(calls_ms, ends) - bisect_left(calls_ms, begins),
+            "acting again after s": acts_again_ms / SECOND,
+        },
+        holds,
+    )
 
 
 def flapping() -> Judged:
