@@ -2,10 +2,21 @@
 
 import json
 import os
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "results"
+
+
+def write_if_it_holds(name: str, result: dict[str, Any], broken: Sequence[str]) -> int:
+    """A record within its bounds, and the exit code; what breaks one leaves the last as it was."""
+    for bound in broken:
+        print(f"Not recorded, a bound did not hold: {bound}", file=sys.stderr)
+    if not broken:
+        write(name, result)
+    return 1 if broken else 0
 
 
 def write(name: str, result: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ import json
 import statistics
 import sys
 import time
+from typing import Any
 
 from bench import recorded
 from bench.events import START_MS, Centre, text
@@ -70,13 +71,19 @@ def main() -> int:
         "atLeast": LEAST_R_SQUARED,
         "acts": acts,
     }
-    recorded.write("scale", result)
     print(json.dumps(result, indent=2))
-    missing = sum(sizes) + WARM_UP - acts
-    if missing:
-        print(f"{missing} events did not act.", file=sys.stderr)
-    short = len(points) < len(EVENTS)
-    return 1 if missing or short or result["rSquared"] < LEAST_R_SQUARED else 0
+    return recorded.write_if_it_holds("scale", result, broken_bounds(result))
+
+
+def broken_bounds(result: dict[str, Any]) -> list[str]:
+    drained = [point["events"] for point in result["points"]]
+    held = {
+        f"{result['acts']} of {sum(drained) + WARM_UP} events acted": result["acts"]
+        == sum(drained) + WARM_UP,
+        f"{len(drained)} of {len(EVENTS)} sizes were counted": drained == list(EVENTS),
+        f"R² is {result['rSquared']}": result["rSquared"] >= LEAST_R_SQUARED,
+    }
+    return [bound for bound, holds in held.items() if not holds]
 
 
 if __name__ == "__main__":
