@@ -42,6 +42,9 @@ class Costs:
     def fixed(self) -> float:
         return sum(self.monthly()[name] for name in cost.FIXED)
 
+    def most_fixed(self) -> float:
+        return self.fixed() + cost.troubled(self.measured, self.price)
+
     def line(self) -> str:
         all_levels = {"log_level": LogLevel.ALL}
         comes = cost.flow_of(self.traffic, self.measured, self.price)
@@ -57,7 +60,9 @@ class Costs:
             f"events wait: {window.queued_s:.1f} s here, up to 20 s where little comes. In a "
             f"backlog, in batches of ten, it is ${self.of(backlog=True):.2f} and "
             f"${self.of(**all_levels, backlog=True):.2f}. Alarms, metrics, dashboard and an idle "
-            f"pipe are ${self.fixed():.2f} a month, whatever comes.\n"
+            f"pipe are ${self.fixed():.2f} a month, however many events come, and "
+            f"${self.most_fixed():.2f} at most: a metric of a trouble is paid for in the hours in "
+            "which there is one.\n"
         )
 
     def goals(self) -> str:

@@ -86,8 +86,9 @@ class Measured:
     enrichment_ms: Mapping[str, float]
     action_added_ms: float
     call_bytes: Mapping[str, float]
-    custom_metrics: int
-    alarms: int
+    metrics_well: int  # that a stack writes while nothing is wrong
+    metrics_most: int  # with one for every trouble that it can tell of
+    alarm_metrics: int  # each alarm with every metric that it reads
     dashboards: int
 
     @classmethod
@@ -102,8 +103,9 @@ class Measured:
             enrichment_ms=counted["enrichmentMs"],
             action_added_ms=calls["genesys"]["processor_ms"],
             call_bytes={target: one["sent_bytes"] for target, one in calls.items()},
-            custom_metrics=counted["customMetrics"],
-            alarms=template.count("Type: AWS::CloudWatch::Alarm"),
+            metrics_well=counted["customMetrics"]["well"],
+            metrics_most=counted["customMetrics"]["most"],
+            alarm_metrics=template.count(" MetricName: "),
             dashboards=template.count("Type: AWS::CloudWatch::Dashboard"),
         )
 
@@ -291,13 +293,19 @@ def monthly(traffic: Traffic, measured: Measured, price: Prices) -> dict[str, fl
         * assumed["queries"]
         * logs["scanned_gb"],
         "waiting for events": polls * price["sqs"]["requests_per_million"] / MILLION,
-        "alarms, metrics, dashboard": measured.alarms * watching["alarm_month"]
-        + measured.custom_metrics * watching["metric_month"]
+        "alarms, metrics, dashboard": measured.alarm_metrics * watching["alarm_month"]
+        + measured.metrics_well * watching["metric_month"]
         + measured.dashboards * watching["dashboard_month"],
     }
 
 
 FIXED = ("waiting for events", "alarms, metrics, dashboard")
+
+
+def troubled(measured: Measured, price: Prices) -> float:
+    """What a month costs beside the fixed part if every trouble is counted in each of its hours."""
+    more = measured.metrics_most - measured.metrics_well
+    return float(more * price["cloudwatch"]["metric_month"])
 
 
 def per_million(costs: Mapping[str, float], events: float) -> float:
@@ -386,8 +394,12 @@ def cost(
     Console().print(table)
     rate = per_million(costs, traffic.events)
     fixed = sum(costs[name] for name in FIXED)
+    most = fixed + troubled(measured, price)
     comes = flow_of(traffic, measured, price)
-    typer.echo(f"\n{rate:.2f} a million events, and {fixed:.2f} whatever comes.")
+    typer.echo(
+        f"\n{rate:.2f} a million events, and {fixed:.2f} however many come; {most:.2f} at most, if "
+        "every trouble\nthat a metric tells of is there in each hour of the month."
+    )
     typer.echo(
         f"At {traffic.rate:,.3g} a second the pipe hands on {comes.batch:.1f} at a time. "
         f"Of the copies {comes.collapsed:.0%} come in the\nbatch of their first, "

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bench import recorded
+from bench.cost import custom_metrics
 from bench.rival_costs import RIVALS, rival
 from once.cli import app
 from once.plan.cost import (
@@ -29,9 +30,10 @@ from once.plan.cost import (
     monthly,
     per_million,
     prices,
+    troubled,
 )
 from once.plan.pollers import Flow
-from proof.template import RESOURCES, TEMPLATE
+from proof.template import RESOURCES, TEMPLATE, of_type
 
 TRAFFIC = Traffic(MILLION, per_second=10, log_level=LogLevel.ERROR)
 PARTS = {
@@ -128,6 +130,21 @@ def test_cost_grows_with_the_events_and_the_fixed_part_does_not(measured: Measur
         assert twice[name] == pytest.approx(value if name in FIXED else 2 * value)
 
 
+def test_the_metrics_it_prices_are_those_that_the_definition_writes(measured: Measured):
+    assert recorded.read("cost")["customMetrics"] == custom_metrics()
+    assert measured.metrics_well < measured.metrics_most
+    more = measured.metrics_most - measured.metrics_well
+    assert troubled(measured, prices()) == pytest.approx(0.30 * more)
+
+
+def test_an_alarm_is_priced_for_every_metric_that_it_reads(measured: Measured):
+    alarms = [alarm["Properties"] for alarm in of_type("AWS::CloudWatch::Alarm").values()]
+    read = [
+        1 if "MetricName" in a else sum("MetricStat" in q for q in a["Metrics"]) for a in alarms
+    ]
+    assert measured.alarm_metrics == sum(read) > len(alarms)
+
+
 def test_what_a_setting_saves_has_the_right_sign(measured: Measured):
     base = dollars(TRAFFIC, measured)
     assert dollars(replace(TRAFFIC, log_level=LogLevel.ALL), measured) > base
@@ -185,6 +202,8 @@ def test_the_command_names_what_dominates_and_what_each_setting_saves():
     assert "LogLevel=ERROR saves" in said.output
     assert "a million events" in said.output
     assert "the pipe hands on 1.0 at a time" in said.output
+    assert "however many come" in said.output
+    assert "at most, if every trouble" in said.output
 
 
 def test_the_command_says_what_a_window_saves_and_what_it_delays():

@@ -92,6 +92,9 @@ class Watched:
                 return sum(batch.ending in ended_well for batch in self._batches)
             case "AWS/Lambda":
                 return self._collected(alarm)
+            case "AWS/Logs" if metric == "IncomingLogEvents":
+                assert dimensions == {"LogGroupName": self.stack.outputs["OutcomeLogGroupName"]}
+                return len(self._outcomes())
             case "GenesysOnce":
                 return self._logged(alarm)
             case "AWS/EventBridge/Pipes" if metric == "ExecutionFailed":
@@ -185,9 +188,7 @@ class Watched:
 
     def _logged(self, alarm: Mapping[str, Any]) -> float:
         """Out of the log, as CloudWatch extracts it, found by the values of all its dimensions."""
-        found = self.stack.client("logs").filter_log_events(
-            logGroupName=self.stack.outputs["OutcomeLogGroupName"], startTime=self.since_ms
-        )["events"]
+        found = self._outcomes()
         wanted = {dimension["Name"]: dimension["Value"] for dimension in alarm["Dimensions"]}
         values = [
             value
@@ -206,6 +207,12 @@ class Watched:
             "p50": statistics.median,
         }
         return float(summaries[statistic](values)) if values else 0
+
+    def _outcomes(self) -> list[Any]:
+        events: list[Any] = self.stack.client("logs").filter_log_events(
+            logGroupName=self.stack.outputs["OutcomeLogGroupName"], startTime=self.since_ms
+        )["events"]
+        return events
 
     def _collected(self, alarm: Mapping[str, Any]) -> float:
         now = datetime.now(UTC)

@@ -106,7 +106,6 @@ def stock(stack: Still) -> None:
             ),
             {
                 "recordedAtMs": now_ms,
-                "RECEIVED": 4,
                 "PROCESSED": 1,
                 "DUPLICATE": 1,
                 "HANDED_BACK": 2,

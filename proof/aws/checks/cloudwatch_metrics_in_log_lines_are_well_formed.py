@@ -44,6 +44,6 @@ BROKEN = {
         "'Timestamp': $now, 'Cloud", "'Timestamp': $string($now), 'Cloud"
     ),
     "dimensions that are no list of lists": _instead_of("[[$dimensions]]", "['Stack']"),
-    "a value as text": _instead_of("'RECEIVED': $count($records)", "'RECEIVED': ['13']"),
+    "a value as text": _instead_of("'PROCESSED': $number('PROCESSED')", "'PROCESSED': ['2']"),
     "another word for the metadata": _instead_of("'_aws'", "'aws'"),
 }
