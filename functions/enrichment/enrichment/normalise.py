@@ -30,7 +30,7 @@ _MOST_IDS = 24
 # U+FFFE and U+FFFF: of what JSON does not escape, all that SQS takes in no message. Its reference
 # of SendMessage said for a while that it puts U+FFFD in their place, and now that it refuses them.
 _NOT_FOR_SQS = ("\ufffe".encode(), "\uffff".encode())
-_BOTH_BEGIN = b"\xef\xbf"  # found in one look where each by itself takes two
+_BOTH_BEGIN = b"\xef"  # one byte is looked for a dozen times as fast as two
 _REPLACEMENT = "\ufffd".encode()
 
 
