@@ -18,15 +18,16 @@ from rich.table import Table
 
 from once.errors import OnceError
 from once.plan.cost import (
-    ACTION_MB,
     ENRICHMENT_MB,
     MONTH_SECONDS,
     Measured,
     Prices,
     Traffic,
     Volume,
+    acting_seconds,
     flow_of,
     function_seconds,
+    is_slow,
     prices,
 )
 
@@ -63,9 +64,7 @@ class Load:
         volume = Volume.of(replace(traffic, events=1), measured, comes)
         full = flow_of(replace(traffic, backlog=True), measured, price)
         enriching = function_seconds(measured.enrichment_of(comes.batch), ENRICHMENT_MB, assumed)
-        acting = traffic.action_ms / 1000 + function_seconds(
-            measured.action_added_ms, ACTION_MB, assumed
-        )
+        acting = acting_seconds(traffic, measured, assumed)
         calls = volume.of_all("actionCalls")
         return cls(
             batch=comes.batch,
@@ -76,7 +75,7 @@ class Load:
             calls=calls,
             calls_at_once=calls * traffic.action_ms / 1000,
             functions_at_once=calls * acting + volume.batches * enriching,
-            writes=volume.of_all("writeUnits"),
+            writes=volume.of_all("writeUnits") + (calls if is_slow(traffic) else 0),
         )
 
 

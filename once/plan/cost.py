@@ -29,6 +29,7 @@ ACTION_MB = 128
 PACING_MB = 128
 AT_ONCE = 5
 LOOKS_S = (1.0, 4.0, 10.0)  # after waits of 1, 3 and 6 s
+SLOW_MS = 1_000  # after an answer that took longer the breaker's row is deleted, should it be there
 LOG_DAYS = 30
 
 MILLION = 1_000_000
@@ -144,13 +145,24 @@ def function_seconds(ms_here: float, memory_mb: int, assumed: Prices) -> float:
     return float(ms_here * assumed["mb_per_vcpu"] / memory_mb + assumed["runtime_ms"]) / 1000
 
 
+def is_slow(traffic: Traffic) -> bool:
+    """Whether each answer costs a write: of a row that is not there while the destination is well,
+    and DynamoDB bills a refused write as well."""
+    return traffic.action_ms > SLOW_MS
+
+
+def acting_seconds(traffic: Traffic, measured: Measured, assumed: Prices) -> float:
+    """How long a function works for one call."""
+    noting_ms = assumed["store_ms"] if is_slow(traffic) else 0
+    own = function_seconds(measured.action_added_ms, ACTION_MB, assumed)
+    return float(traffic.action_ms + noting_ms) / 1000 + own
+
+
 def pipe_of(traffic: Traffic, measured: Measured, price: Prices) -> Pipe:
     """What the pollers need to know of the stack."""
     assumed, parts = price["assumed"], measured.parts
     enriching = function_seconds(measured.enrichment_of(1), ENRICHMENT_MB, assumed)
-    acting = traffic.action_ms + 1000 * function_seconds(
-        measured.action_added_ms, ACTION_MB, assumed
-    )
+    acting = 1000 * acting_seconds(traffic, measured, assumed)
     return Pipe(
         batch_size=traffic.batch_size,
         window_s=traffic.window_s,
@@ -217,9 +229,7 @@ def monthly(traffic: Traffic, measured: Measured, price: Prices) -> dict[str, fl
     gb_second = price["lambda"]["gb_second"]
 
     enriching = function_seconds(measured.enrichment_of(comes.batch), ENRICHMENT_MB, assumed)
-    acting = traffic.action_ms / 1000 + function_seconds(
-        measured.action_added_ms, ACTION_MB, assumed
-    )
+    acting = acting_seconds(traffic, measured, assumed)
     step = price["step_functions"]
 
     # With a limit a batch asks pacing for its tokens, and one with copies gives theirs back: one
@@ -228,7 +238,8 @@ def monthly(traffic: Traffic, measured: Measured, price: Prices) -> dict[str, fl
     if traffic.limited:
         copies = volume.copies + volume.held + volume.collapsed
         paced = volume.batches + min(volume.batches, copies)
-    writes = volume.of_all("writeUnits") + paced
+    called = volume.of_all("actionCalls")
+    writes = volume.of_all("writeUnits") + paced + (called if is_slow(traffic) else 0)
     pacing = (assumed["store_ms"] + assumed["runtime_ms"]) / 1000
     kept = volume.unique * (measured.row_bytes + price["dynamodb"]["item_overhead_bytes"]) / GB
 
@@ -247,7 +258,6 @@ def monthly(traffic: Traffic, measured: Measured, price: Prices) -> dict[str, fl
     executions_gb = logs["infrequent_ingestion_gb" if infrequent else "ingestion_gb"]
     logged = sum(ingested.values())
     large = traffic.events * traffic.overflow
-    called = volume.of_all("actionCalls")
     call_bytes = measured.call_bytes[traffic.target] + assumed["call_overhead_bytes"]
     # Five pollers wait for events all month, those that were added as long as events come.
     while_they_come = traffic.events / traffic.rate

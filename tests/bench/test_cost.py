@@ -6,6 +6,7 @@ import tomllib
 from dataclasses import replace
 
 import pytest
+from data_action import breaker_row
 from typer.testing import CliRunner
 
 from bench import recorded
@@ -20,6 +21,7 @@ from once.plan.cost import (
     MILLION,
     PACING_MB,
     PRICES,
+    SLOW_MS,
     LogClass,
     LogLevel,
     Measured,
@@ -159,6 +161,16 @@ def test_pacing_is_in_the_bill_only_where_it_is_called(measured: Measured):
     name = "Lambda: pacing"
     assert monthly(TRAFFIC, measured, prices())[name] == 0
     assert monthly(replace(TRAFFIC, limited=True), measured, prices())[name] > 0
+
+
+def test_a_destination_that_takes_longer_than_a_second_costs_a_write_for_each_answer(
+    measured: Measured,
+):
+    quick, slow = (replace(TRAFFIC, action_ms=ms, backlog=True) for ms in (SLOW_MS, SLOW_MS + 1))
+    name = "DynamoDB: claims"
+    more = monthly(slow, measured, prices())[name] - monthly(quick, measured, prices())[name]
+    assert more == pytest.approx(0.8 * 0.625, rel=0.01)
+    assert SLOW_MS == breaker_row.SLOW_MS
 
 
 def test_the_memory_it_prices_is_that_of_the_template():
