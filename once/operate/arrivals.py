@@ -5,7 +5,9 @@ Read from the outcome log without what was handed back: that is recorded again a
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
+from weakref import WeakKeyDictionary
 
 from pydantic import Field
 
@@ -18,80 +20,141 @@ from once.records import OutcomeRecord
 
 _HOUR_MS = 3_600_000
 _DAY_MS = 24 * _HOUR_MS
-# Of fewer nobody can tell how often they come.
+_WEEK_MS = 7 * _DAY_MS
+# A silence of up to a week can be compared with the week before it.
+_BACK_MS = 2 * _WEEK_MS
+# Fewer may be missing by chance.
 _ENOUGH = 10
-# A pause of so many times the usual interval, and of an hour at least, is no chance.
-_INTERVALS = 10
+_FEW = 8  # kinds of event that do not drown the rest of a status
 _QUERY = """
 filter ispresent(messageId) and ispresent(family) and outcome != "RETRY"
-| stats count(*) as events, min(@timestamp) as first, max(@timestamp) as last by source, family
+| stats count(*) as events, min(@timestamp) as first, max(@timestamp) as last
+    by source, family, bin(1h)
+| sort last desc
 | limit 10000
 """
 
 
 class Arrivals(Model):
-    """Events of one family that one source sent in the last day."""
+    """Events of one family that one source sent."""
 
     source: str = Field(description="Last segment of the source: which integration sent them.")
     family: str
     events: int
     first_ms: int
     last_ms: int
-    stopped: bool = Field(
-        default=False, description="None came for much longer than usual, while others went on."
+    usual: int = Field(
+        description="How many came a week before, in the same hours, while none come now and "
+        "others go on; a day before where the log goes back less far."
     )
+    stopped: bool = Field(description="Whether these are too many to be missing by chance.")
 
     def text(self, now_ms: int) -> str:
-        interval = words.age(self._interval_ms)
         return (
-            f"{self.family} of {self.source}, none for {words.age(now_ms - self.last_ms)}; "
-            f"before that one in {interval}, and others go on"
+            f"{self.family} of {self.source}, none for {words.age(now_ms - self.last_ms)} in which "
+            f"{self.usual:,} are usual, and others go on"
         )
 
-    @property
-    def _interval_ms(self) -> int:
-        return (self.last_ms - self.first_ms) // max(1, self.events - 1)
+
+@dataclass(frozen=True)
+class Hour:
+    """What of it came within an hour, or a part of it."""
+
+    source: str
+    family: str
+    events: int
+    first_ms: int
+    last_ms: int
 
     @property
-    def quiet_after_ms(self) -> int:
-        return max(_HOUR_MS, _INTERVALS * self._interval_ms)
+    def place(self) -> tuple[str, str]:
+        return self.source, self.family
+
+
+_Hours = dict[tuple[str, str, int], Hour]
+# The console asks every half minute, and AWS takes money for each gigabyte that is searched.
+_KNOWN: WeakKeyDictionary[Stack, _Hours] = WeakKeyDictionary()
 
 
 def read(stack: Stack, now_ms: int) -> list[Arrivals]:
-    """Of the last day; the newest first."""
-    return judged(_of_query(stack, now_ms))
+    """Of the last 14 days; the newest first."""
+    known = _KNOWN.get(stack, {})
+    oldest_ms = now_ms - _BACK_MS
+    # What was logged last may not have been found then.
+    newest_ms = max((hour.last_ms for hour in known.values()), default=0)
+    since_ms = max(oldest_ms, (newest_ms // _HOUR_MS - 1) * _HOUR_MS)
+    found = known | {
+        (*hour.place, hour.first_ms // _HOUR_MS): hour for hour in _of(stack, since_ms)
+    }
+    _KNOWN[stack] = {at: hour for at, hour in found.items() if hour.last_ms >= oldest_ms}
+    return judged(_KNOWN[stack].values())
 
 
-def judged(found: Iterable[Arrivals]) -> list[Arrivals]:
-    """Each with whether it stopped; the newest first."""
-    arrivals = sorted(found, key=lambda one: (-one.last_ms, one.source, one.family))
-    newest_ms = max((one.last_ms for one in arrivals), default=0)
-    for one in arrivals:
-        went_on = newest_ms > one.last_ms + one.quiet_after_ms
-        one.stopped = one.events >= _ENOUGH and went_on
-    return arrivals
+def judged(hours: Iterable[Hour]) -> list[Arrivals]:
+    """By source and family, each with whether it stopped; the newest first."""
+    hours = sorted(hours, key=lambda hour: hour.place)
+    oldest_ms = min((hour.first_ms for hour in hours), default=0)
+    newest_ms = max((hour.last_ms for hour in hours), default=0)
+    found = []
+    for (source, family), group in groupby(hours, lambda hour: hour.place):
+        own = list(group)
+        last_ms = max(hour.last_ms for hour in own)
+        back_ms = _WEEK_MS if oldest_ms <= last_ms - _WEEK_MS else _DAY_MS
+        usual = sum(
+            hour.events
+            for hour in own
+            if last_ms < hour.first_ms + back_ms and hour.last_ms + back_ms <= newest_ms
+        )
+        found.append(
+            Arrivals(
+                source=source,
+                family=family,
+                events=sum(hour.events for hour in own),
+                first_ms=min(hour.first_ms for hour in own),
+                last_ms=last_ms,
+                usual=usual,
+                stopped=usual >= _ENOUGH and newest_ms > last_ms + _HOUR_MS,
+            )
+        )
+    return sorted(found, key=lambda one: (-one.last_ms, one.source, one.family))
 
 
-def lines(arrivals: Sequence[Arrivals], now_ms: int) -> Iterator[str]:
-    """When each source last sent something, and which families stopped."""
+def lines(arrivals: Sequence[Arrivals], now_ms: int, verbose: bool) -> Iterator[str]:
+    """When each source last sent something, and what, where that is short or asked for."""
+    every = verbose or len(arrivals) <= _FEW
     by_source = sorted(arrivals, key=lambda one: one.source)
     for source, group in groupby(by_source, lambda one: one.source):
-        last_ms = max(one.last_ms for one in group)
-        yield f"source {source}: the last one {words.age(now_ms - last_ms)} ago"
-    for one in arrivals:
-        if one.stopped:
-            yield f"stopped? {one.text(now_ms)}: once check"
+        families = list(group)
+        last_ms = max(one.last_ms for one in families)
+        more = "" if every else f"; {len(families)} kinds of event: --verbose"
+        yield f"source {source}: the last one {words.age(now_ms - last_ms)} ago{more}"
+        for one in families if every else ():
+            yield f"  {one.family}: the last one {words.age(now_ms - one.last_ms)} ago"
 
 
-def _of_query(stack: Stack, now_ms: int) -> Iterator[Arrivals]:
-    group = stack.outputs["OutcomeLogGroupName"]
-    for row in log.rows(stack, group, _QUERY, now_ms - _DAY_MS):
-        yield Arrivals(
-            source=row.get("source", "unknown"),
-            family=row["family"],
-            events=int(row["events"]),
-            first_ms=_ms(row["first"]),
-            last_ms=_ms(row["last"]),
+def of_records(records: Iterable[OutcomeRecord]) -> list[Arrivals]:
+    """The embedded Logs Insights count nothing."""
+    return judged(
+        Hour(
+            record.source or "unknown",
+            record.family,
+            1,
+            record.recorded_at_ms,
+            record.recorded_at_ms,
+        )
+        for record in records
+        if record.family is not None and record.outcome is not Outcome.RETRY
+    )
+
+
+def _of(stack: Stack, since_ms: int) -> Iterator[Hour]:
+    for row in log.rows(stack, stack.outputs["OutcomeLogGroupName"], _QUERY, since_ms):
+        yield Hour(
+            row.get("source", "unknown"),
+            row["family"],
+            int(row["events"]),
+            _ms(row["first"]),
+            _ms(row["last"]),
         )
 
 
@@ -100,19 +163,3 @@ def _ms(text: str) -> int:
     if not re.fullmatch(r"[0-9.]+(E[0-9]+)?", text):
         return log.epoch_ms(text)
     return round(float(text))
-
-
-def of_records(records: Iterable[OutcomeRecord]) -> list[Arrivals]:
-    """The embedded Logs Insights count nothing."""
-    found: dict[tuple[str, str], Arrivals] = {}
-    for record in records:
-        if record.family is None or record.outcome is Outcome.RETRY:
-            continue
-        source, at_ms = record.source or "unknown", record.recorded_at_ms
-        one = found.setdefault(
-            (source, record.family),
-            Arrivals(source=source, family=record.family, events=0, first_ms=at_ms, last_ms=at_ms),
-        )
-        one.events += 1
-        one.last_ms = max(one.last_ms, at_ms)
-    return judged(found.values())

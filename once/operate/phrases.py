@@ -117,8 +117,10 @@ def why(code: str | None, cause: str | None, status: int | None) -> str:
     return ": ".join(part for part in (reason(code), said) if part)
 
 
-def events(count: int) -> str:
-    return "1 event" if count == 1 else f"{count:,} events"
+def events(count: int, complete: bool = True) -> str:
+    """Not complete, it is known of so many at least."""
+    said = "1 event" if count == 1 else f"{count:,} events"
+    return said if complete else f"at least {said}"
 
 
 def times(count: int) -> str:

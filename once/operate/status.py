@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from pydantic import Field
@@ -33,8 +33,8 @@ QUEUES = {
 }
 _HOUR_MS = 3_600_000
 _DAY_MS = 24 * _HOUR_MS
-_RECENT_MS = 900_000
-_OLD_SECONDS = 1800
+_MINUTE_MS = 60_000
+_LONG_SECONDS = 86_400  # as the alarm events-waiting-long has it
 _NAMESPACE = "GenesysOnce"
 
 
@@ -43,8 +43,9 @@ class Queue(Depth):
 
     name: str
     oldest_seconds: int | None = Field(
-        description="Of those received less than three times, which is all that SQS tells; so null "
-        "for dead ends, which looking receives, and where CloudWatch has no number."
+        description="Since when the oldest of what waits for its next try is on the queue; null "
+        "for dead ends, where nothing waits, and where CloudWatch has no number. SQS itself tells "
+        "no age of what was received three times."
     )
 
 
@@ -64,10 +65,15 @@ class Status(Answer):
         "there it is when the newest message was first recorded."
     )
     arrivals: list[Arrivals] = Field(
-        description="By source and family, settled in the last day; on an embedded stack, hour."
+        description="By source and family, settled in the last 14 days; on an embedded stack, hour."
     )
     outcomes: dict[Outcome, int] = Field(
-        description="Messages that were settled in the last hour; what waits is in `waiting`."
+        description="Deliveries that settled a message in the last hour, on an embedded stack "
+        "messages; what waits is in `waiting`."
+    )
+    complete: bool = Field(
+        description="False where the log holds more than one search answers: then at least so many "
+        "events wait and fail."
     )
     hidden: int = Field(
         description="Messages of the queue that wait for their return time; copies wait, too."
@@ -107,25 +113,35 @@ def register(app: typer.Typer) -> None:
 
 
 @answers(Status)
-def status(at: Operation) -> None:
+def status(
+    at: Operation,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show each kind of event with its last arrival.")
+    ] = False,
+) -> None:
     """Say how calls flow, what waits until when, what is stuck, and which command helps."""
     now_ms = log.now_ms()
     found = of(at.stack, now_ms)
-    at.answer(found, _view(found, now_ms))
+    at.answer(found, _view(found, now_ms, verbose))
     if found.findings:
         raise typer.Exit(ATTENTION)
 
 
 def of(stack: Stack, now_ms: int) -> Status:
-    queues = _queues(stack, now_ms)
-    waits = waiting.read(stack, now_ms, queues[0].total)
+    queues = [
+        Queue(name=name, oldest_seconds=None, **depth(stack, output).model_dump())
+        for name, output in QUEUES.items()
+    ]
+    waits, complete = waiting.read(stack, now_ms, queues[0].total)
     breaker = pace.breaker(stack, now_ms)
     if stack.embedded:
         # It makes no metrics of what is logged or sent, and counts nothing: one search for both.
         since_ms = now_ms - _HOUR_MS
         hour = log.search(stack, '"messageId"', since_ms)
+        complete = complete and len(hour) < log.MOST
         counted, came = _in_records(hour, waits, since_ms), arrivals.of_records(hour)
     else:
+        queues[0].oldest_seconds = _oldest_seconds(stack, waits, now_ms)
         counted, came = _in_metrics(stack, now_ms), arrivals.read(stack, now_ms)
     pipe = stack.client("pipes").describe_pipe(Name=stack.outputs["PipeName"])
     machine = stack.client("stepfunctions").describe_state_machine(
@@ -139,6 +155,7 @@ def of(stack: Stack, now_ms: int) -> Status:
         last_arrival_ms=counted.last_arrival_ms,
         arrivals=came,
         outcomes=counted.outcomes,
+        complete=complete,
         hidden=sum(waiting.returns_at_ms(one) > now_ms for one in waits),
         waiting=waiting.by_reason(waits, breaker),
         failing=waiting.failing(waits),
@@ -156,17 +173,23 @@ def of(stack: Stack, now_ms: int) -> Status:
     return found
 
 
-def _queues(stack: Stack, now_ms: int) -> list[Queue]:
-    name = stack.outputs["EventQueueUrl"].rpartition("/")[2]
-    metric = ("AWS/SQS", "ApproximateAgeOfOldestMessage", {"QueueName": name}, "Maximum")
-    newest = _metrics(stack, {"age": metric}, now_ms - _RECENT_MS, now_ms, 60)["age"][:1]
-    queues = []
-    for name, output in QUEUES.items():
-        now = depth(stack, output)
-        known = newest and now.total and output == "EventQueueUrl"
-        oldest = round(newest[0][1]) if known else None
-        queues.append(Queue(name=name, oldest_seconds=oldest, **now.model_dump()))
-    return queues
+def _oldest_seconds(stack: Stack, waits: Sequence[OutcomeRecord], now_ms: int) -> int | None:
+    """A batch counts the age of the oldest that it hands back, and each record is of a batch."""
+    if not waits:
+        return None
+    since_ms = _minute_ms(min(one.recorded_at_ms for one in waits))
+    metric = (_NAMESPACE, "SECONDS_WAITING", {"Stack": stack.name}, "Maximum")
+    counted = dict(_metrics(stack, {"waiting": metric}, since_ms, now_ms, 60)["waiting"])
+    ages = (
+        counted[minute_ms] + (now_ms - one.recorded_at_ms) / 1000
+        for one in waits
+        if (minute_ms := _minute_ms(one.recorded_at_ms)) in counted
+    )
+    return round(max(ages, default=0)) or None
+
+
+def _minute_ms(at_ms: int) -> int:
+    return at_ms - at_ms % _MINUTE_MS
 
 
 @dataclass
@@ -276,14 +299,19 @@ def _findings(found: Status, now_ms: int) -> Iterator[Finding]:
     for waits in found.waiting:
         if waits.reason in _HELPS:
             yield Finding(
-                what=f"{words.events(waits.events)} handed back: {waits.said}",
+                what=f"{words.events(waits.events, found.complete)} handed back: {waits.said}",
                 helps=_HELPS[waits.reason],
             )
-    if (queue.oldest_seconds or 0) > _OLD_SECONDS and found.limit is None:
+    if (queue.oldest_seconds or 0) > _LONG_SECONDS:
+        age = words.age((queue.oldest_seconds or 0) * 1000)
         yield Finding(
-            what=f"The oldest event waits for {words.age((queue.oldest_seconds or 0) * 1000)}",
-            helps=f"{_RUNBOOK}events-waiting",
+            what=f"The oldest that waits is on the queue for {age}; after 10 days it is parked",
+            helps=f"{_RUNBOOK}events-waiting-long",
         )
+    for one in found.arrivals:
+        if one.stopped:
+            what = f"Stopped? {one.text(now_ms)}"
+            yield Finding(what=what, helps=f"once check --look, {_RUNBOOK}events-silent")
     for alarm in found.alarms:
         yield Finding(what=f"Alarm {alarm}", helps=f"{_RUNBOOK}{alarm}")
 
@@ -310,27 +338,30 @@ def _failures(found: Status, now_ms: int) -> Iterator[Finding]:
         yield Finding(what=_sentence(breaker.text(now_ms)), helps=f"{_RUNBOOK}data-action-failing")
     for kind in found.failing:
         yield Finding(
-            what=f"{kind.text()}; {_others(found, kind)}",
+            what=f"{kind.text(found.complete)}; {_others(found, kind)}",
             helps=f"once explain {kind.example.split('/')[2]}, {_RUNBOOK}data-action-failing",
         )
 
 
 def _others(found: Status, kind: Failing) -> str:
-    """A second try counts only where somebody was answered after the first."""
+    """The breaker's row is there from a failure until somebody is answered."""
     since_ms = found.breaker.since_ms
-    if since_ms is not None and kind.most_tries < 2:
-        since = words.clock(since_ms)[:8]
-        return f"nobody was answered since {since}, so it may be an outage"
-    if found.outcomes[Outcome.PROCESSED]:
-        return "others act"
-    return "nothing else was answered in the last hour, so it may be an outage"
+    if since_ms is None:
+        if found.outcomes[Outcome.PROCESSED]:
+            return "others act"
+        return "nothing else acted in the last hour, so it may be an outage"
+    since = f"nothing else was answered since {words.moment(since_ms)[:19]} UTC"
+    if kind.most_tries < 2:
+        return f"{since}, so it may be an outage"
+    # A second try counts only where somebody was answered after the first.
+    return f"others were answered before, {since}"
 
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _view(found: Status, now_ms: int) -> Iterator[RenderableType]:
+def _view(found: Status, now_ms: int, verbose: bool = False) -> Iterator[RenderableType]:
     flow = escape(_sentence(found.breaker.text(now_ms)))
     yield flow if found.breaker.state is State.CLOSED else f"[yellow]{flow}[/]"
     if found.limit:
@@ -340,13 +371,15 @@ def _view(found: Status, now_ms: int) -> Iterator[RenderableType]:
     yield _places(found)
     yield from _waits(found, now_ms)
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in found.outcomes.items() if count)
-    yield f"settled in the last hour: {counts or 'nothing'}"
+    # CloudWatch counts a message that is delivered again after its end once more.
+    what = "messages" if found.embedded else "deliveries"
+    yield f"{what} settled in the last hour: {counts or 'none'}"
     arrived = "was first recorded" if found.embedded else "arrived"
     if found.last_arrival_ms is None:
         yield f"no event arrived in the last {'hour' if found.embedded else 'day'}"
     else:
         yield f"the last event {arrived} {words.age(now_ms - found.last_arrival_ms)} ago"
-    for line in arrivals.lines(found.arrivals, now_ms):
+    for line in arrivals.lines(found.arrivals, now_ms, verbose):
         yield escape(line)
     yield f"pipe {found.pipe}, state machine {found.machine}"
     if not found.findings:
@@ -358,13 +391,16 @@ def _view(found: Status, now_ms: int) -> Iterator[RenderableType]:
 
 def _places(found: Status) -> Table:
     """How much is where. In a dead end whoever looks hides some of it, so only its sum counts."""
-    columns = (Column(name, justify="right") for name in ("events", "worked on", "wait", "oldest"))
+    columns = (
+        Column(name, justify="right") for name in ("messages", "worked on", "wait", "oldest")
+    )
     table = Table("", *columns, box=None)
     queue, *dead_ends = found.queues
     hidden = min(found.hidden, queue.in_flight)
     oldest = "" if queue.oldest_seconds is None else words.age(queue.oldest_seconds * 1000)
-    numbers = (queue.total, queue.in_flight - hidden, hidden)
-    table.add_row(queue.name, *(f"{number:,}" for number in numbers), oldest)
+    worked_on = f"{queue.in_flight - hidden:,}" if found.complete else ""
+    waits = f"{hidden:,}" if found.complete else f"at least {hidden:,}"
+    table.add_row(queue.name, f"{queue.total:,}", worked_on, waits, oldest)
     for dead_end in dead_ends:
         table.add_row(dead_end.name, f"{dead_end.total:,}")
     return table
@@ -374,7 +410,7 @@ def _waits(found: Status, now_ms: int) -> Iterator[str]:
     """Aligned by hand: a table would break sentences where the terminal ends."""
     rows = [
         (
-            words.events(one.events),
+            words.events(one.events, found.complete),
             f"for {one.awaits}",
             f"next try {one.returns(now_ms)}",
             f"{one.reason}: {one.said}",

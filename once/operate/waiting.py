@@ -54,22 +54,31 @@ class Failing(Model):
     said: str = Field(description="What the newest of these calls ended in.")
     example: str = Field(description="The key of one of them.")
 
-    def text(self) -> str:
+    def text(self, complete: bool) -> str:
         tries = f", {words.tries(self.most_tries)}" if self.most_tries else ""
         if tries and self.events > 1:
             tries += " at most"
-        return f"{self.family} fails, {words.events(self.events)}{tries}: {self.said}"
+        many = words.events(self.events, complete)
+        return f"{self.family} fails, {many}{tries}: {self.said}"
 
 
-def read(stack: Stack, now_ms: int, queued: int) -> list[OutcomeRecord]:
-    """The newest record of each message that is not settled; `queued` are on the queue."""
-    newest = newest_of(log.search(stack, Outcome.RETRY.value, now_ms - _LONGEST_MS))
-    hidden = [one for one in newest if returns_at_ms(one) > now_ms]
+def read(stack: Stack, now_ms: int, queued: int) -> tuple[list[OutcomeRecord], bool]:
+    """The newest record of each message that is not settled, and whether these are all.
+
+    `queued` are on the queue. More than one search of the log answers can wait; then the newest are
+    known.
+    """
+    found = log.search(stack, Outcome.RETRY.value, now_ms - _LONGEST_MS)
+    complete = len(found) < log.MOST
+    newest = newest_of(found)
+    waits = [one for one in newest if returns_at_ms(one) > now_ms]
     due = [one for one in newest if now_ms - _QUEUE_MS < returns_at_ms(one) <= now_ms]
     if due and queued:
         settled = _settled(stack, due)
-        hidden += [one for one in due if one.message_id not in settled]
-    return hidden
+        if settled is None:
+            return waits, False
+        waits += [one for one in due if one.message_id not in settled]
+    return waits, complete
 
 
 def newest_of(records: Iterable[OutcomeRecord]) -> list[OutcomeRecord]:
@@ -77,10 +86,13 @@ def newest_of(records: Iterable[OutcomeRecord]) -> list[OutcomeRecord]:
     return list({one.message_id: one for one in records if one.outcome is Outcome.RETRY}.values())
 
 
-def _settled(stack: Stack, due: Collection[OutcomeRecord]) -> set[str]:
+def _settled(stack: Stack, due: Collection[OutcomeRecord]) -> set[str] | None:
+    """Their ids; None where the log holds more ends than one search answers."""
     pattern = _SETTLED if len(due) > _NAMED else "|".join(one.message_id for one in due)
     since_ms = min(one.recorded_at_ms for one in due)
     lines = log.insights(stack, stack.outputs["OutcomeLogGroupName"], since_ms, pattern)
+    if len(lines) == log.MOST:
+        return None
     records = (OutcomeRecord.read(line, at_ms) for at_ms, line in lines)
     return {one.message_id for one in records if one and one.outcome in SETTLED}
 

@@ -1,68 +1,126 @@
 """Which integration and family came when, and what stopped while others go on."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from once.operate import arrivals
-from once.operate.arrivals import Arrivals
+from once.operate.arrivals import Hour
 
 MINUTE, HOUR = 60_000, 3_600_000
-NOW_MS = 1_777_888_800_000
+DAY = 24 * HOUR
+NOW_MS = 1_777_888_800_000  # on a Monday, 10:00 UTC
+OFFICE = range(7, 19)
 
 
-def came(family: str, *, every_ms: int, until_ms: int, source: str = "live") -> Arrivals:
-    """Regularly, from a day ago until so long ago."""
-    first_ms, last_ms = NOW_MS - 24 * HOUR, NOW_MS - until_ms
-    events = (last_ms - first_ms) // every_ms + 1
-    return Arrivals(source=source, family=family, events=events, first_ms=first_ms, last_ms=last_ms)
+def hours(
+    family: str,
+    *,
+    until_ms: int,
+    days: int = 14,
+    a_day: range = range(24),
+    a_week: range = range(7),
+    each: int = 60,
+    source: str = "live",
+) -> Iterator[Hour]:
+    """So many an hour, every so many days back, until so long ago."""
+    for first_ms in range(NOW_MS - days * DAY, NOW_MS - until_ms + 1, HOUR):
+        weekday, hour = (first_ms // DAY + 3) % 7, first_ms // HOUR % 24
+        if hour in a_day and weekday in a_week:
+            last_ms = min(first_ms + HOUR - MINUTE, NOW_MS - until_ms)
+            yield Hour(source, family, each, first_ms, last_ms)
 
 
-def stopped(*found: Arrivals) -> set[str]:
-    return {one.family for one in arrivals.judged(found) if one.stopped}
+def others(days: int = 14) -> Iterator[Hour]:
+    """What never sleeps."""
+    return hours("user.presence", until_ms=MINUTE, days=days)
+
+
+def stopped(*found: Iterator[Hour]) -> set[str]:
+    judged = arrivals.judged(hour for some in found for hour in some)
+    return {one.family for one in judged if one.stopped}
 
 
 def test_a_family_that_comes_no_more_while_others_go_on_has_stopped() -> None:
-    presence = came("user.presence", every_ms=MINUTE, until_ms=2 * HOUR)
-    other = came("conversation.acd.start", every_ms=MINUTE, until_ms=MINUTE)
-    assert stopped(presence, other) == {"user.presence"}
+    assert stopped(hours("conversation.acd.start", until_ms=2 * HOUR), others()) == {
+        "conversation.acd.start"
+    }
+
+
+@pytest.mark.parametrize("silent_days", [1, 3, 6, 9, 13])
+def test_a_family_that_stopped_days_ago_is_still_named(silent_days: int) -> None:
+    old = hours("conversation.acd.start", until_ms=silent_days * DAY)
+    assert stopped(old, others()) == {"conversation.acd.start"}
+
+
+def test_on_a_stack_that_is_young_yesterday_is_what_is_usual() -> None:
+    old = hours("conversation.acd.start", until_ms=2 * HOUR, days=2)
+    assert stopped(old, others(days=2)) == {"conversation.acd.start"}
+    first_day = hours("conversation.acd.start", until_ms=2 * HOUR, days=1)
+    assert stopped(first_day, others(days=1)) == set(), "nobody knows yet what is usual"
 
 
 def test_where_everything_is_quiet_nothing_has_stopped() -> None:
-    """That is what the alarm events-silent is for; and contact centres sleep."""
-    presence = came("user.presence", every_ms=MINUTE, until_ms=3 * HOUR)
-    other = came("conversation.acd.start", every_ms=MINUTE, until_ms=3 * HOUR)
-    assert stopped(presence, other) == set()
+    """That is what the alarm events-silent is for."""
+    some = hours("conversation.acd.start", until_ms=3 * HOUR)
+    assert stopped(some, hours("user.presence", until_ms=3 * HOUR)) == set()
 
 
-@pytest.mark.parametrize("every_ms", [30 * MINUTE, 2 * HOUR])
-def test_a_rare_family_has_not_stopped_when_it_takes_its_time(every_ms: int) -> None:
-    rare = came("quality.evaluations", every_ms=every_ms, until_ms=2 * HOUR)
-    other = came("conversation.acd.start", every_ms=MINUTE, until_ms=MINUTE)
-    assert stopped(rare, other) == set()
+def test_a_contact_centre_that_sleeps_at_night_and_on_sundays_has_not_stopped() -> None:
+    """It is Monday, 10:00, and its day begins at 12 while others never sleep."""
+    until_ms = 36 * HOUR + MINUTE  # the end of its Saturday
+
+    def works(a_day: range) -> Iterator[Hour]:
+        return hours("conversation.acd.start", until_ms=until_ms, a_day=a_day, a_week=range(6))
+
+    assert stopped(works(range(12, 22)), others()) == set()
+    assert stopped(works(OFFICE), others()) == {"conversation.acd.start"}, "it begins at 7"
 
 
-def test_a_source_that_comes_no_more_is_named_with_when_it_last_did() -> None:
-    old = came("conversation.acd.start", every_ms=MINUTE, until_ms=5 * HOUR, source="old")
-    live = came("conversation.acd.start", every_ms=MINUTE, until_ms=2 * MINUTE, source="live")
-    assert list(arrivals.lines(arrivals.judged([old, live]), NOW_MS)) == [
+def test_a_rare_family_has_not_stopped_when_it_takes_its_time() -> None:
+    rare = hours("quality.evaluations", until_ms=5 * HOUR, each=1)
+    assert stopped(rare, others()) == set()
+
+
+def said(found: list[arrivals.Arrivals], verbose: bool = False) -> list[str]:
+    return list(arrivals.lines(found, NOW_MS, verbose))
+
+
+def test_each_kind_of_event_is_shown_with_its_last_arrival_where_there_are_few() -> None:
+    old = hours("conversation.acd.start", until_ms=5 * HOUR, source="old")
+    found = arrivals.judged([*old, *hours("user.presence", until_ms=2 * MINUTE)])
+    assert said(found) == [
         "source live: the last one 2 min ago",
+        "  user.presence: the last one 2 min ago",
         "source old: the last one 5 h ago",
-        "stopped? conversation.acd.start of old, none for 5 h; before that one in 60 s, "
-        "and others go on: once check",
+        "  conversation.acd.start: the last one 5 h ago",
     ]
+    assert found[-1].text(NOW_MS) == (
+        "conversation.acd.start of old, none for 5 h in which 180 are usual, and others go on"
+    )
+
+
+def test_of_many_kinds_only_the_source_is_shown_unless_asked() -> None:
+    found = arrivals.judged(
+        Hour("live", f"family.{number}", 1, NOW_MS, NOW_MS) for number in range(9)
+    )
+    assert said(found) == ["source live: the last one 0 s ago; 9 kinds of event: --verbose"]
+    assert "  family.3: the last one 0 s ago" in said(found, verbose=True)
 
 
 class FakeLogs:
     def __init__(self, *rows: dict[str, str]) -> None:
-        self._rows = rows
+        self.rows = list(rows)
+        self.since: list[int] = []
 
     def start_query(self, **asked: Any) -> dict[str, str]:
         assert 'outcome != "RETRY"' in asked["queryString"], "each delivery would be an arrival"
+        self.since.append(asked["startTime"] * 1000)
         return {"queryId": "q"}
 
     def get_query_results(self, **_: str) -> dict[str, Any]:
-        cells = [[{"field": k, "value": v} for k, v in row.items()] for row in self._rows]
+        cells = [[{"field": k, "value": v} for k, v in row.items()] for row in self.rows]
         return {"status": "Complete", "results": cells}
 
 
@@ -72,14 +130,14 @@ class FakeStack:
     def __init__(self, *rows: dict[str, str]) -> None:
         self.embedded = False
         self.outputs = {"OutcomeLogGroupName": "outcomes"}
-        self._logs = FakeLogs(*rows)
+        self.logs = FakeLogs(*rows)
 
     def client(self, _: str) -> FakeLogs:
-        return self._logs
+        return self.logs
 
 
 def test_what_logs_insights_counted_is_read_however_it_writes_a_time() -> None:
-    times = {"first": "1777802400000", "last": "1.7778888E12"}
+    times = {"first": "1777888000000", "last": "1.7778888E12"}
     named = {"first": "2026-05-03 10:00:00.000", "last": "2026-05-04 10:00:00.000"}
     stack: Any = FakeStack(
         {"source": "live", "family": "user.presence", "events": "7", **times},
@@ -88,4 +146,17 @@ def test_what_logs_insights_counted_is_read_however_it_writes_a_time() -> None:
     live, unknown = arrivals.read(stack, NOW_MS)
     assert (live.source, live.events, live.last_ms) == ("live", 7, NOW_MS)
     assert unknown.source == "unknown"
-    assert unknown.last_ms - unknown.first_ms == live.last_ms - live.first_ms == 24 * HOUR
+    assert unknown.last_ms - unknown.first_ms == 24 * HOUR
+
+
+def test_who_looks_again_searches_only_what_came_since() -> None:
+    def row(at_ms: int, events: int) -> dict[str, str]:
+        named = {"source": "live", "family": "user.presence", "events": str(events)}
+        return {**named, "first": str(at_ms - at_ms % HOUR), "last": str(at_ms)}
+
+    stack: Any = FakeStack(row(NOW_MS - DAY, 5), row(NOW_MS, 2))
+    (first,) = arrivals.read(stack, NOW_MS)
+    stack.logs.rows = [row(NOW_MS + MINUTE, 3)]
+    (again,) = arrivals.read(stack, NOW_MS + MINUTE)
+    assert (first.events, again.events) == (7, 8), "an hour is counted once"
+    assert stack.logs.since == [NOW_MS - 14 * DAY, NOW_MS - HOUR]

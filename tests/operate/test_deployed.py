@@ -8,8 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.table import Table
 
-from once.operate import executions, status
+from once.operate import executions, log, status
 from once.operate import phrases as words
 from once.operate.pace import Limit
 from once.operate.stack import Stack
@@ -54,7 +55,7 @@ def of(**answers: Any) -> Any:
     return SimpleNamespace(**{name: always(answer) for name, answer in answers.items()})
 
 
-def logs(*lines: tuple[str, dict[str, Any]]) -> Any:
+def logs(*lines: tuple[str, dict[str, Any]], counted: Sequence[dict[str, str]] = ()) -> Any:
     rows = [
         [
             {"field": "@timestamp", "value": at},
@@ -64,11 +65,16 @@ def logs(*lines: tuple[str, dict[str, Any]]) -> Any:
         for at, line in lines
     ]
 
+    counts = [[{"field": name, "value": row[name]} for name in row] for row in counted]
+
     def start(**query: Any) -> Any:
         return {"queryId": "counted" if "stats" in query["queryString"] else "lines"}
 
     def results(**query: Any) -> Any:
-        return {"status": "Complete", "results": rows if query["queryId"] == "lines" else []}
+        return {
+            "status": "Complete",
+            "results": rows if query["queryId"] == "lines" else counts,
+        }
 
     return SimpleNamespace(start_query=start, get_query_results=results)
 
@@ -107,12 +113,12 @@ def test_without_a_log_of_the_machine_there_is_no_link() -> None:
     assert executions.links(stack, {"run-1"}, 0) == {}
 
 
-def queues(visible: int) -> Any:
+def queues(visible: int, in_flight: int = 0) -> Any:
     return of(
         get_queue_attributes={
             "Attributes": {
                 "ApproximateNumberOfMessages": str(visible),
-                "ApproximateNumberOfMessagesNotVisible": "0",
+                "ApproximateNumberOfMessagesNotVisible": str(in_flight),
                 "ApproximateNumberOfMessagesDelayed": "0",
             }
         }
@@ -143,9 +149,10 @@ class Metrics:
 def whole(
     metrics: Metrics,
     visible: int = 3,
+    in_flight: int = 0,
     records: Sequence[dict[str, Any]] = (),
     row: dict[str, Any] | None = None,
-    **parameters: str,
+    **parameters: Any,
 ) -> Any:
     """`records` of the outcome log, newest first, each a minute older."""
     lines = [
@@ -154,7 +161,7 @@ def whole(
     ]
     return Deployed(
         parameters,
-        sqs=queues(visible),
+        sqs=queues(visible, in_flight),
         cloudwatch=metrics,
         pipes=of(describe_pipe={"CurrentState": "RUNNING"}),
         stepfunctions=machine(),
@@ -163,34 +170,103 @@ def whole(
     )
 
 
-def test_outcomes_and_ages_come_from_the_metrics() -> None:
-    stack = whole(Metrics(PROCESSED=[5.0, 7.0], ApproximateAgeOfOldestMessage=[7_300.0, 60.0]))
-    found = status.of(stack, 1_795_000_000_000)
+def test_outcomes_come_from_the_metrics() -> None:
+    found = status.of(whole(Metrics(PROCESSED=[5.0, 7.0])), NOW_MS)
     assert found.outcomes[Outcome.PROCESSED] == 12
-    assert found.queues[0].oldest_seconds == 7_300
-    helps = [finding.helps for finding in found.findings]
-    assert "docs/runbook.md#events-waiting" in helps
-    assert "The oldest event waits for 2 h" in [finding.what for finding in found.findings]
+    assert "deliveries settled in the last hour: 12 PROCESSED" in shown(found)
 
 
-def test_a_dead_end_shows_no_age_since_sqs_forgets_the_age_of_what_was_looked_at() -> None:
-    found = status.of(whole(Metrics(ApproximateAgeOfOldestMessage=[7_300.0])), 0)
+def test_an_event_that_has_waited_for_days_shows_its_age_beside_a_fresh_one() -> None:
+    """SQS tells no age of what was received three times: its metric has that of the fresh one."""
+    old = handed_back("m1", "CALL_FAILED", returnsAtMs=NOW_MS + 60_000)
+    fresh = handed_back("m2", "LIMITED", returnsAtMs=NOW_MS + 60_000)
+    counted = Metrics(
+        SECONDS_WAITING=[9.0, 5 * 86_400.0, 864_000.0], ApproximateAgeOfOldestMessage=[9.0]
+    )
+    found = status.of(whole(counted, records=[fresh, old]), NOW_MS)
+    assert found.queues[0].oldest_seconds == 5 * 86_400 + 60
+    (finding,) = (one for one in found.findings if "oldest" in one.what)
+    assert finding.what == (
+        "The oldest that waits is on the queue for 5 d; after 10 days it is parked"
+    )
+    assert finding.helps == "docs/runbook.md#events-waiting-long"
     assert [queue.oldest_seconds for queue in found.queues[1:]] == [None] * 3
 
 
-def test_an_empty_queue_has_no_oldest_message_whatever_the_metric_still_says() -> None:
-    found = status.of(whole(Metrics(ApproximateAgeOfOldestMessage=[7_300.0]), visible=0), 0)
-    assert [queue.oldest_seconds for queue in found.queues] == [None] * 4
+def test_the_age_of_what_is_settled_is_shown_no_more() -> None:
+    counted = Metrics(SECONDS_WAITING=[9.0, 5 * 86_400.0])
+    fresh = handed_back("m2", "LIMITED", returnsAtMs=NOW_MS + 60_000)
+    assert status.of(whole(counted, records=[fresh]), NOW_MS).queues[0].oldest_seconds == 9
+    assert status.of(whole(counted), NOW_MS).queues[0].oldest_seconds is None
 
 
 def test_what_waits_under_a_limit_is_no_finding_but_a_forecast() -> None:
+    limited = handed_back("m1", "LIMITED", returnsAtMs=NOW_MS + 60_000)
     stack = whole(
-        Metrics(ApproximateAgeOfOldestMessage=[7_300.0]), visible=2140, MaxActionsPerMinute="300"
+        Metrics(SECONDS_WAITING=[7_300.0]),
+        visible=2140,
+        records=[limited],
+        MaxActionsPerMinute="300",
     )
-    found = status.of(stack, 0)
+    found = status.of(stack, NOW_MS)
+    assert found.queues[0].oldest_seconds == 7_300
     assert found.limit is not None
     assert found.limit.text == "limited to 300 a minute, 2,140 waiting, drained in about 8 minutes"
     assert not any("oldest" in finding.what for finding in found.findings)
+
+
+def test_what_stopped_while_others_go_on_is_a_finding() -> None:
+    """A source that went silent, and status said that nothing is stuck."""
+    day = 86_400_000
+    stack = whole(Metrics(), visible=0)
+    stack._clients["logs"] = logs(
+        counted=[
+            {"source": source, "family": "user.presence", "events": "50", "first": at, "last": at}
+            for source, until_ms in (("live", 0), ("old", day))
+            for at in map(str, range(NOW_MS - 9 * day, NOW_MS - until_ms + 1, 3_600_000))
+        ]
+    )
+    found = status.of(stack, NOW_MS)
+    finding = found.findings[0]
+    assert finding.what == (
+        "Stopped? user.presence of old, none for 24 h in which 1,200 are usual, and others go on"
+    )
+    assert finding.helps == "once check --look, docs/runbook.md#events-silent"
+    assert "Nothing is stuck" not in shown(found)
+
+
+@pytest.fixture
+def few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search of the log answers no more than three."""
+    monkeypatch.setattr(log, "MOST", 3)
+
+
+@pytest.mark.usefixtures("few_lines")
+def test_where_more_waits_than_a_search_answers_status_says_at_least() -> None:
+    records = [
+        handed_back(f"m{number}", "CALL_FAILED", returnsAtMs=NOW_MS + 60_000, tries=1)
+        for number in range(3)
+    ]
+    stack = whole(Metrics(), visible=0, in_flight=100_000, records=records)
+    found = status.of(stack, NOW_MS)
+    assert not found.complete
+    assert "waits: at least 3 events  for a retry" in shown(found)
+    assert "conversation.acd.start fails, at least 3 events" in shown(found)
+    assert places(found) == ["queue", "100,000", "", "at least 3", ""], (
+        "nobody knows how many are worked on"
+    )
+    fault = [handed_back(f"m{n}", "SETUP_FAULT", returnsAtMs=NOW_MS + 60_000) for n in range(3)]
+    assert "at least 3 events handed back" in shown(
+        status.of(whole(Metrics(), visible=0, records=fault), NOW_MS)
+    )
+
+
+@pytest.mark.usefixtures("few_lines")
+def test_what_is_due_is_not_counted_where_its_end_may_be_beyond_the_search() -> None:
+    due = handed_back("m1", "SETUP_FAULT", returnsAtMs=NOW_MS - 1)
+    ends = [{**handed_back(f"m{n}", "ACTED"), "outcome": "PROCESSED"} for n in range(2, 4)]
+    found = status.of(whole(Metrics(), visible=1, records=[*ends, due]), NOW_MS)
+    assert (found.waiting, found.complete) == ([], False)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +277,7 @@ def test_what_waits_under_a_limit_is_no_finding_but_a_forecast() -> None:
         ({"ActionTarget": "webhook", "ActionFunctionArn": ""}, False),
     ],
 )
-def test_a_stack_that_calls_nobody_says_so(parameters: dict[str, str], observes: bool) -> None:
+def test_a_stack_that_calls_nobody_says_so(parameters: dict[str, Any], observes: bool) -> None:
     found = status.of(whole(Metrics(), **parameters), 0)
     assert found.only_observes is observes
     assert (words.OBSERVED in list(status._view(found, 0))) is observes
@@ -239,6 +315,16 @@ def breaker_row(**fields: int | str) -> dict[str, Any]:
 
 def shown(found: status.Status) -> str:
     return "\n".join(line for line in status._view(found, NOW_MS) if isinstance(line, str))
+
+
+def places(found: status.Status) -> list[Any]:
+    """The row of the queue in the table."""
+    (table, *_) = (part for part in status._view(found, NOW_MS) if not isinstance(part, str))
+    assert isinstance(table, Table)
+    assert [column.header for column in table.columns][1:] == [
+        *("messages", "worked on", "wait", "oldest")
+    ]
+    return [next(iter(column.cells)) for column in table.columns]
 
 
 def test_what_waits_is_counted_by_reason_with_the_time_it_comes_back() -> None:
@@ -327,15 +413,9 @@ def test_reasons_stand_under_each_other_with_their_causes() -> None:
 
 def test_what_is_worked_on_is_told_from_what_waits() -> None:
     record = handed_back("m1", "LIMITED", returnsAtMs=NOW_MS + 60_000)
-    stack = whole(Metrics(), visible=3, records=[record])
-    stack.client("sqs").get_queue_attributes()["Attributes"][
-        "ApproximateNumberOfMessagesNotVisible"
-    ] = "5"
-    found = status.of(stack, NOW_MS)
+    found = status.of(whole(Metrics(), visible=3, in_flight=5, records=[record]), NOW_MS)
     assert (found.hidden, found.queues[0].in_flight) == (1, 5)
-    lines = [part for part in status._view(found, NOW_MS) if not isinstance(part, str)]
-    cells = [next(iter(column.cells)) for column in lines[0].columns]  # type: ignore[union-attr]
-    assert cells == ["queue", "8", "4", "1", ""]
+    assert places(found) == ["queue", "8", "4", "1", ""]
 
 
 def test_failures_of_a_batch_that_is_not_recorded_yet_are_a_finding() -> None:
@@ -357,7 +437,21 @@ def test_first_failures_may_be_an_outage_though_others_acted_before_it() -> None
     first = handed_back("m1", "CALL_FAILED", returnsAtMs=NOW_MS + 60_000, tries=1)
     stack = whole(Metrics(PROCESSED=[500.0]), visible=0, records=[first], row=breaker_row())
     (finding, *_) = status.of(stack, NOW_MS).findings
-    assert finding.what.endswith("nobody was answered since 17:39:00, so it may be an outage")
+    assert finding.what.endswith(
+        "nothing else was answered since 2026-11-18 17:39:00 UTC, so it may be an outage"
+    )
+
+
+def test_an_event_that_fails_alone_for_days_says_since_when_nobody_was_answered() -> None:
+    """With its tries it once failed while others were answered, and PROCESSED is of copies."""
+    alone = handed_back("m1", "CALL_FAILED", returnsAtMs=NOW_MS + 60_000, tries=2)
+    row = breaker_row(since=NOW_MS - 3 * 86_400_000)
+    stack = whole(Metrics(PROCESSED=[5.0]), visible=0, records=[alone], row=row)
+    (finding, *_) = status.of(stack, NOW_MS).findings
+    assert finding.what.startswith("conversation.acd.start fails, 1 event, 2 tries: ")
+    assert finding.what.endswith(
+        "; others were answered before, nothing else was answered since 2026-11-15 17:40:00 UTC"
+    )
 
 
 @pytest.mark.parametrize("reason", sorted(status._HELPS))
@@ -393,9 +487,7 @@ def test_a_poison_among_good_events_is_named_and_never_called_an_outage() -> Non
 def test_one_failing_event_without_any_other_traffic_may_be_an_outage() -> None:
     alone = handed_back("m1", "CALL_FAILED", returnsAtMs=NOW_MS + 60_000)
     (finding, *_) = status.of(whole(Metrics(), visible=0, records=[alone]), NOW_MS).findings
-    assert finding.what.endswith(
-        "nothing else was answered in the last hour, so it may be an outage"
-    )
+    assert finding.what.endswith("nothing else acted in the last hour, so it may be an outage")
 
 
 def test_a_hold_is_the_first_that_is_said() -> None:
