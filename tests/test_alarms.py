@@ -322,6 +322,7 @@ def test_only_what_the_pipe_does_not_take_is_watched_by_the_queues_own_age() -> 
         if alarm.get("MetricName") == "ApproximateAgeOfOldestMessage"
     }
     assert by_age == {"EventsAgeingAlarm"}
+    assert "ApproximateAgeOfOldestMessage" not in json.dumps(list(dashboard()))
     alarm = ALARMS["EventsAgeingAlarm"]
     assert alarm["Dimensions"][0]["Value"] == {"GetAtt": "EventQueue.QueueName"}
     # Two return times at their longest: at its third receive a message is left out of the age.
