@@ -67,7 +67,7 @@ ENTRIES = {
     "forget": Entry(OPERATE, "once.operate.forget", "Let the next copy of an event act again"),
     "console": Entry(OPERATE, "once.console.command", "See a stack at work, in the browser"),
     "replay": Entry(OPERATE, "once.operate.replay", "Send a slice of the archive once more"),
-    "check": Entry(OPERATE, "once.operate.check", "Try every edge of a stack with canaries"),
+    "check": Entry(OPERATE, "once.operate.check", "Look at the way in, try the rest with canaries"),
     "prove": Entry(OPERATE, "once.prove.command", "Ask AWS whether it is as we take it to be"),
     "hold": Entry(OPERATE, "once.operate.hold", "Let nobody call the destination for a while"),
     "resume": Entry(OPERATE, "once.operate.hold", "Let calls flow again, and start the pipe"),

@@ -1,10 +1,12 @@
-"""`once check`: sends canaries through a deployed stack and says whether every edge works."""
+"""`once check`: looks at the way in, sends canaries through, and says whether every edge works."""
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Annotated
 
 import typer
+from pydantic import Field
 from rich.markup import escape
 
 from once.answers import answers
@@ -32,9 +34,11 @@ _UNRECORDED = "docs/runbook.md#outcomes-unrecorded"
 
 
 class Check(Answer):
-    """What became of the canaries."""
+    """What was seen of the way in, and what became of the canaries."""
 
-    run: str
+    run: str | None = Field(
+        description="Tells the canaries of this check from others; null where none were sent."
+    )
     edges: list[Edge]
 
 
@@ -43,30 +47,61 @@ def register(app: typer.Typer) -> None:
 
 
 @answers(Check)
-def check(at: Operation, yes: Yes = False) -> None:
-    """Send canaries through the real queue, and say whether every edge of the stack works."""
+def check(
+    at: Operation,
+    yes: Yes = False,
+    look: Annotated[
+        bool,
+        typer.Option("--look", help="Only at how events get to the queue: rule, source, Genesys."),
+    ] = False,
+) -> None:
+    """Look at how events get to the queue, send canaries on from there, and say what works."""
+    seen = look_at(at.stack)
+    if look:
+        at.answer(seen, [*_lines(seen.edges), _verdict(seen)])
+        return _end(seen)
+    # At once: canaries take minutes, and where they would do harm this is the whole answer.
+    if not at.as_json:
+        at.answer(seen, _lines(seen.edges))
+    try:
+        refuse_where_it_would_harm(at.stack)
+    except OnceError:
+        if at.as_json:
+            at.answer(seen, [])
+        raise
     hidden = visibility_seconds(at.stack)
-    refuse_where_it_would_harm(at.stack)
     at.confirm(
         "Send four canaries and a copy? No destination sees them. It takes about "
         f"{words.age((hidden + 30) * 1000)}, since one of them is handed back on purpose.",
         yes,
     )
     with at.errors.status("") as status:
-        result = of(at.stack, hidden, lambda what: status.update(f"{what} …"))
-    at.answer(result, _view(result))
+        result = of(at.stack, seen, hidden, lambda what: status.update(f"{what} …"))
+    if at.as_json:
+        at.answer(result, [])
+    else:
+        at.say([*_lines(result.edges[len(seen.edges) :]), _verdict(result)])
+    return _end(result)
+
+
+def _end(result: Check) -> None:
     if any(edge.works is False for edge in result.edges):
         raise typer.Exit(ATTENTION)
 
 
-def of(stack: Stack, hidden_seconds: int, step: Callable[[str], None]) -> Check:
-    before = [*_way_in(stack)]
+def look_at(stack: Stack) -> Check:
+    """The way in, which only Genesys Cloud can send by, so nothing of it is tried."""
+    return Check(run=None, edges=[*way_in.edges(stack), *integration.edges(stack, os.environ)])
+
+
+def of(stack: Stack, seen: Check, hidden_seconds: int, step: Callable[[str], None]) -> Check:
+    """What was seen of the way in, and what becomes of canaries."""
     canaries = Canaries.hatch(fails_for_ms=hidden_seconds * 900)
     try:
         records = _fly(stack, canaries, hidden_seconds, step)
     finally:  # also where somebody does not wait for the end
         parked = _clear_parked(stack, canaries)
-    return Check(run=canaries.run, edges=[*_edges(canaries, records, parked), *before])
+    return Check(run=canaries.run, edges=[*seen.edges, *_edges(canaries, records, parked)])
 
 
 def _fly(
@@ -102,7 +137,7 @@ def refuse_where_it_would_harm(stack: Stack) -> None:
     if stack.parameters.get("ActionFunctionArn"):
         raise OnceError(
             "This stack calls a function of your own (ActionFunctionArn), which would take the "
-            "canaries for events.\nDeploy without it to check the rest."
+            "canaries for events, so none are sent.\nDeploy without it to check the rest."
         )
     breaker = pace.breaker(stack, log.now_ms())
     if breaker.state is not pace.State.CLOSED:
@@ -211,16 +246,15 @@ def _hand_back(canaries: Canaries, records: Records) -> Iterator[Edge]:
     yield Edge(edge="batchItemFailures", works=works, said=said)
 
 
-def _way_in(stack: Stack) -> Iterator[Edge]:
-    yield from way_in.edges(stack)
-    yield from integration.edges(stack, os.environ)
-
-
-def _view(result: Check) -> Iterator[str]:
+def _lines(edges: Iterable[Edge]) -> Iterator[str]:
     marks = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[dim]·[/]"}
-    for edge in result.edges:
+    for edge in edges:
         yield f"{marks[edge.works]} {escape(edge.edge)} [dim]{escape(edge.said)}[/]"
+
+
+def _verdict(result: Check) -> str:
     if all(edge.works is not False for edge in result.edges):
-        yield "[green]Every edge that could be tried works.[/]"
-    else:
-        yield f"[red]Something does not.[/] More: once explain {result.run}-good"
+        looked = "Nothing that can be looked at is wrong." if result.run is None else ""
+        return f"[green]{looked or 'Every edge that could be tried works.'}[/]"
+    more = f" More: once explain {result.run}-good" if result.run else ""
+    return f"[red]Something does not work.[/]{more}"

@@ -63,6 +63,10 @@ class Operation:
             typer.echo(json.dumps(answer.model_dump(mode="json", by_alias=True), indent=2))
             return
         put(self.console, f"[dim]{answer.stack}[/]")
+        self.say(view)
+
+    def say(self, view: Iterable[RenderableType]) -> None:
+        """For people; after `answer` it goes on with it."""
         for part in view:
             put(self.console, part)
 

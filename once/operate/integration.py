@@ -46,40 +46,59 @@ def _edge(works: bool | None, said: str) -> Edge:
 
 def _judged(integrations: Sequence[Mapping[str, Any]], stack: Stack) -> Edge:
     bus = stack.outputs["EventBusName"]
-    suffix = bus.rpartition("/")[2]
-    ours = [one for one in integrations if one["properties"].get("eventSourceSuffix") == suffix]
-    if not bus.startswith(PARTNER):  # whatever is sent to this account may be passed on
-        ours = [
-            one for one in integrations if one["properties"].get("awsAccountId") == stack.account
-        ]
-    if not ours:
+    place = (stack.account, stack.region)
+    if bus.startswith(PARTNER):
+        suffix = bus.rpartition("/")[2]
+        ours = [one for one in integrations if one["properties"].get("eventSourceSuffix") == suffix]
+        if ours and place not in map(_where, ours):
+            return _edge(
+                False,
+                f"{_sends(ours[0])}, and the stack is in {', '.join(place)}: change it in Genesys "
+                "Cloud",
+            )
+    else:  # whatever is sent to this account and region may be passed on
+        suffix, ours = ", ".join(place), list(integrations)
+        if ours and place not in map(_where, ours):
+            others = "; ".join(map(_sends, ours))
+            return _edge(
+                None,
+                f"none sends to {suffix}: {others}. Does a rule of yours pass it on from there?",
+            )
+    here = [one for one in ours if _where(one) == place]
+    if not here:
         others = ", ".join(str(one["properties"].get("eventSourceSuffix")) for one in integrations)
         return _edge(
             False,
             f"none sends to {suffix}; there is {others or 'none of this type'}. "
             "Set one up: docs/runbook.md#set-up-the-genesys-side",
         )
-    for one in ours:
-        reported = (one.get("reportedState") or {}).get("code", "unknown")
-        if reported != "ACTIVE":
-            return _edge(
-                False,
-                f"{one['name']} is {reported}, so nothing is sent. "
-                "Set it to active in Genesys Cloud: Admin, Integrations",
-            )
-        where = (one["properties"].get("awsAccountId"), one["properties"].get("awsAccountRegion"))
-        if where != (stack.account, stack.region):
-            return _edge(
-                False,
-                f"{one['name']} sends to account {where[0]} in {where[1]}, and the stack is in "
-                f"{stack.account}, {stack.region}: change it in Genesys Cloud",
-            )
-    return _topics(ours, stack.parameters["DetailTypes"])
+    active = [one for one in here if _reported(one) == "ACTIVE"]
+    if not active:
+        return _edge(
+            False,
+            f"{here[0]['name']} is {_reported(here[0])}, so nothing is sent. "
+            "Set it to active in Genesys Cloud: Admin, Integrations",
+        )
+    return _topics(active, stack.parameters["DetailTypes"])
+
+
+def _where(one: Mapping[str, Any]) -> tuple[str, str]:
+    properties = one["properties"]
+    return str(properties.get("awsAccountId")), str(properties.get("awsAccountRegion"))
+
+
+def _sends(one: Mapping[str, Any]) -> str:
+    return f"{one['name']} sends to {', '.join(_where(one))}"
+
+
+def _reported(one: Mapping[str, Any]) -> str:
+    return str((one.get("reportedState") or {}).get("code", "unknown"))
 
 
 def _topics(ours: Sequence[Mapping[str, Any]], detail_types: str) -> Edge:
     sent = {topic for one in ours for topic in one["properties"].get("eventFilter", [])}
-    wanted = sent if detail_types == "*" else set(detail_types.split(","))
+    wanted = {topic.strip() for topic in detail_types.split(",")}
+    wanted = sent if wanted == {"*"} else wanted
     if missing := sorted(wanted - sent):
         return _edge(
             False,

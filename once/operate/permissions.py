@@ -20,7 +20,17 @@ READ: dict[str, tuple[str, ...]] = {
     "logs": ("logs:FilterLogEvents", "logs:StartQuery"),
     "pipe": ("pipes:DescribePipe",),
     "machine": ("states:DescribeStateMachine",),
-    "*": ("cloudwatch:DescribeAlarms", "cloudwatch:GetMetricData", "logs:GetQueryResults"),
+    "rule": ("events:DescribeRule", "events:ListTargetsByRule"),
+    "source": ("events:DescribeEventSource",),
+    # Where the rule listens on another bus: what passes events on to it.
+    "any rule": ("events:ListTargetsByRule",),
+    "*": (
+        "cloudwatch:DescribeAlarms",
+        "cloudwatch:GetMetricData",
+        "events:ListEventSources",
+        "events:ListRules",
+        "logs:GetQueryResults",
+    ),
 }
 OPERATE: dict[str, tuple[str, ...]] = {
     "event queue": ("sqs:SendMessage",),
@@ -28,11 +38,6 @@ OPERATE: dict[str, tuple[str, ...]] = {
     "table": ("dynamodb:DeleteItem", "dynamodb:UpdateItem"),
     "overflow": ("s3:GetObject",),
     "pipe": ("pipes:StartPipe",),
-    "rule": ("events:DescribeRule", "events:ListTargetsByRule"),
-    "source": ("events:DescribeEventSource",),
-    # Where the rule listens on another bus: what passes events on to it.
-    "any rule": ("events:ListTargetsByRule",),
-    "*": ("events:ListEventSources", "events:ListRules"),
     "archive": (
         "events:DescribeArchive",
         "events:StartReplay",
@@ -61,7 +66,7 @@ def permissions(
         bool, typer.Option("--operate", help="For all commands; else for those that only look.")
     ] = False,
 ) -> None:
-    """Print the IAM policy that the commands need: status, explain and the lists, or all."""
+    """Print the IAM policy that the commands need: all, or those that only look."""
     policy = of(at.stack, operate)
     if at.as_json:
         at.answer(Policy(policy=policy), [])

@@ -29,8 +29,24 @@ _STATES = {
 
 def edges(stack: Stack) -> Iterator[Edge]:
     yield _rule(stack)
-    if stack.parameters.get("SourcePrefix", PARTNER).startswith(PARTNER):
+    bus = stack.outputs["EventBusName"]
+    if bus.startswith(PARTNER) or _prefix(stack).startswith(PARTNER):
         yield _source(stack)
+
+
+def _prefix(stack: Stack) -> str:
+    return stack.parameters.get("SourcePrefix", PARTNER)
+
+
+def _mismatch(stack: Stack, source: str) -> str | None:
+    """Events of a partner source carry its name."""
+    prefix = _prefix(stack)
+    if source.startswith(prefix):
+        return None
+    return (
+        f"it takes only events whose source begins with {prefix}, and what comes by {source} does "
+        f"not. Deploy with SourcePrefix={PARTNER}genesys.com"
+    )
 
 
 def _rule(stack: Stack) -> Edge:
@@ -51,6 +67,8 @@ def _rule(stack: Stack) -> Edge:
         return found(False, f"{state}: what comes meanwhile is lost. Enable it: {helps}")
     if not any(target["Arn"].rpartition(":")[2] == queue for target in targets):
         return found(False, "it does not send to our queue: deploy again")
+    if bus.startswith(PARTNER) and (mismatch := _mismatch(stack, bus)):
+        return found(False, mismatch)
     return found(None, "ENABLED, to our queue; only Genesys can try it")
 
 
@@ -72,6 +90,8 @@ def _source(stack: Stack) -> Edge:
     sources = events.list_event_sources(NamePrefix=prefix)["EventSources"]
     for source in sources:
         if _passed_on(events, source["Name"], bus):
+            if mismatch := _mismatch(stack, source["Name"]):
+                return found(False, f"a rule of yours passes it on, but {mismatch}")
             return found(None, f"a rule of yours passes on what comes by {source['Name']}")
     for source in sources:
         deploy = "EventSourceName" if source["State"] == "PENDING" else "EventBusName"

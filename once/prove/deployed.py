@@ -70,7 +70,7 @@ def _check(stack: Deployed, site: Site, broken: bool) -> Json:
         try:
             hidden = check.visibility_seconds(stack)
             check.refuse_where_it_would_harm(stack)
-            edges = check.of(stack, hidden, site.step).edges
+            edges = check.of(stack, check.look_at(stack), hidden, site.step).edges
         except OnceError as refusal:
             return {"refused": str(refusal)}
     return {"fails": [f"{edge.edge}: {edge.said}" for edge in edges if edge.works is False]}

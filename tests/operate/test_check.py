@@ -15,6 +15,7 @@ from tests.operate.conftest import once
 from tests.operate.support import machine
 
 BATCH_REPORT = "batchItemFailures"
+WAY_IN = {"rule": None, "partner source": None}
 
 
 def edges(answer: Any) -> dict[str, bool | None]:
@@ -36,8 +37,7 @@ def test_a_stack_that_works_is_said_to_work_and_no_destination_heard_of_it(
         "parking queue": True,
         "an action that fails is tried again later": True,
         BATCH_REPORT: True,
-        "rule": None,
-        "partner source": None,
+        **WAY_IN,
     }
     assert len(operated.destination.log) == before
     assert answer.json["run"] not in once("parked", "list", "--json").out
@@ -82,15 +82,40 @@ def test_whoever_does_not_wait_for_the_end_leaves_nothing_parked(
 
 
 @pytest.mark.embedded
-def test_a_stack_whose_pipe_is_stopped_is_not_tried(operated: Embedded) -> None:
+def test_a_stack_whose_pipe_is_stopped_is_looked_at_and_not_tried(operated: Embedded) -> None:
     pipes, name = operated.client("pipes"), operated.outputs["PipeName"]
     pipes.stop_pipe(Name=name)
     try:
         answer = once("check", "--yes")
+        as_json = once("check", "--yes", "--json")
     finally:
         once("resume")
-    assert answer.code == 1
+    assert answer.code == as_json.code == 1
     assert "once resume" in answer.err
+    assert "rule ENABLED, to our queue" in answer.out
+    assert (edges(as_json), as_json.json["run"]) == (WAY_IN, None)
+
+
+@pytest.mark.embedded
+def test_whoever_only_looks_sends_no_canary_and_waits_for_none(operated: Embedded) -> None:
+    """They would count as events, while an alarm says that none come."""
+    sqs, queue = operated.client("sqs"), operated.outputs["EventQueueUrl"]
+    rule = {"Name": operated.outputs["EventRuleName"], "EventBusName": "default"}
+    operated.client("pipes").stop_pipe(Name=operated.outputs["PipeName"])
+    try:
+        looked = once("check", "--look", "--json")
+        operated.client("events").disable_rule(**rule)
+        disabled = once("check", "--look")
+        depth = sqs.get_queue_attributes(
+            QueueUrl=queue, AttributeNames=["ApproximateNumberOfMessages"]
+        )["Attributes"]
+    finally:
+        operated.client("events").enable_rule(**rule)
+        once("resume")
+    assert (looked.code, edges(looked)) == (0, WAY_IN)
+    assert disabled.code == 3
+    assert "aws events enable-rule" in disabled.out
+    assert depth == {"ApproximateNumberOfMessages": "0"}
 
 
 @pytest.mark.embedded

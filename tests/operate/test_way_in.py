@@ -116,6 +116,28 @@ def test_a_rule_on_the_default_bus_is_said_to_listen_in_vain(state: str, deploy:
     assert f"Deploy with {deploy}={SOURCE}" in source.said
 
 
+def test_a_rule_that_takes_none_of_what_its_source_sends_is_no_way_in() -> None:
+    """The source is ACTIVE, and nothing ever came."""
+    other = ORGANISATION.replace("0000a", "0000b")
+    found = looked_at(FakeStack(SOURCE, {SOURCE: "ACTIVE"}, SourcePrefix=other))
+    assert found["rule"].works is False
+    assert "Deploy with SourcePrefix=aws.partner/genesys.com" in found["rule"].said
+    assert looked_at(FakeStack(SOURCE, {SOURCE: "ACTIVE"}, SourcePrefix="shop."))["rule"].works is (
+        False
+    )
+    exact = looked_at(FakeStack(SOURCE, {SOURCE: "ACTIVE"}, SourcePrefix=ORGANISATION))
+    assert exact["rule"].works is None
+
+
+def test_what_is_passed_on_and_not_taken_says_what_to_deploy() -> None:
+    rules = {SOURCE: {"pass-on": f"arn:aws:events:{REGION}:{ACCOUNT}:event-bus/contact-centre"}}
+    prefix = ORGANISATION.replace("0000a", "0000b")
+    stack = FakeStack("contact-centre", {SOURCE: "ACTIVE"}, rules, SourcePrefix=prefix)
+    source = looked_at(stack)["partner source"]
+    assert source.works is False
+    assert "Deploy with SourcePrefix=" in source.said
+
+
 def test_a_rule_on_the_wrong_bus_is_well_where_another_passes_events_on_to_it() -> None:
     bus = f"arn:aws:events:{REGION}:{ACCOUNT}:event-bus/contact-centre"
     rules = {SOURCE: {"pass-on": bus}}
@@ -182,6 +204,7 @@ def asked(
     topics: str = "*",
     state: str = "ACTIVE",
     secret: str | None = None,
+    bus: str = SOURCE,
 ) -> Edge:
     """What check says, with integrations of these properties behind one of another type."""
     genesys.integrations = [
@@ -191,13 +214,13 @@ def asked(
                 "id": f"i{number}",
                 "name": "To AWS",
                 "integrationType": {"id": "amazon-eventbridge-source"},
-                "reportedState": {"code": state},
+                "reportedState": {"code": properties.get("state", state)},
                 "config": {"properties": properties},
             }
             for number, properties in enumerate(integrations, 1)
         ),
     ]
-    stack: Any = FakeStack(SOURCE, GenesysHost=genesys.url, DetailTypes=topics)
+    stack: Any = FakeStack(bus, GenesysHost=genesys.url, DetailTypes=topics)
     (edge,) = integration.edges(
         stack,
         {
@@ -235,6 +258,29 @@ def test_an_integration_that_does_not_send_it_says_what_to_change(
     edge = asked(genesys, {**SENT, **changed}, topics=topics, state=state)
     assert edge.works is False
     assert said in edge.said
+
+
+def test_topics_may_stand_apart_by_commas_and_spaces(genesys: GenesysServer) -> None:
+    edge = asked(genesys, SENT, topics=", ".join(TOPICS))
+    assert (edge.works, edge.said) == (True, "ACTIVE, 2 topics")
+
+
+@pytest.mark.parametrize("other", [{"state": "INACTIVE"}, {"awsAccountRegion": "us-east-1"}])
+def test_on_a_bus_of_ones_own_one_active_integration_is_enough(
+    genesys: GenesysServer, other: Mapping[str, Any]
+) -> None:
+    others = {**SENT, "eventSourceSuffix": "test", **other}
+    for both in ((SENT, others), (others, SENT)):
+        assert asked(genesys, *both, bus="contact-centre").works is True
+    assert asked(genesys, SENT, SENT, bus="contact-centre", state="INACTIVE").works is False
+
+
+def test_on_a_bus_of_ones_own_events_may_come_from_another_region(genesys: GenesysServer) -> None:
+    elsewhere = {**SENT, "awsAccountRegion": "us-east-1"}
+    edge = asked(genesys, elsewhere, bus="contact-centre")
+    assert edge.works is None
+    assert f"To AWS sends to {ACCOUNT}, us-east-1" in edge.said
+    assert asked(genesys, bus="contact-centre").works is False
 
 
 def test_credentials_that_are_refused_break_nothing_and_are_said(genesys: GenesysServer) -> None:
