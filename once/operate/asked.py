@@ -41,23 +41,30 @@ class Asked(Model):
     meaning: str
 
 
-def asked(
-    records: Iterable[OutcomeRecord], key: str | None, forgotten_at_ms: int | None
-) -> Asked | None:
-    """Of all records of one event; None where it was asked once or never.
+def called_of(records: Iterable[OutcomeRecord]) -> list[OutcomeRecord]:
+    """Those in which the destination was called, oldest first."""
+    return sorted((one for one in records if one.calls), key=lambda one: one.recorded_at_ms)
 
-    `key` is what would be sent now, and `forgotten_at_ms` when somebody opened the claim on
-    purpose.
+
+def keys_of(called: Sequence[OutcomeRecord], key: str | None) -> list[str]:
+    """The Idempotency-Keys that were sent: recorded of calls that acted, else it is `key`, what
+    would be sent now."""
+    keys = [one.idempotency_key for one in called if one.idempotency_key]
+    if called and key is not None and not called[-1].idempotency_key:
+        keys.append(key)
+    return list(dict.fromkeys(keys))
+
+
+def asked(
+    called: Sequence[OutcomeRecord], keys: list[str], forgotten_at_ms: int | None
+) -> Asked | None:
+    """Of all calls of one event; None where it was asked once or never.
+
+    `forgotten_at_ms` is when somebody opened the claim on purpose.
     """
-    called = sorted(
-        (record for record in records if record.calls), key=lambda one: one.recorded_at_ms
-    )
     times = sum(record.calls or 0 for record in called)
     if times < 2:
         return None
-    keys = list(dict.fromkeys(one.idempotency_key for one in called if one.idempotency_key))
-    if not keys and key is not None:
-        keys = [key]
     # Of the calls of one delivery only the last is known to have been refused.
     refused = sum(one.reason in _REFUSED for one in called)
     return Asked(
@@ -76,22 +83,23 @@ def asked(
             for one in called
         ],
         keys=keys,
-        meaning=_meaning(called, times - refused, keys, forgotten_at_ms),
+        meaning=_meaning(called, times - refused, forgotten_at_ms),
     )
 
 
-def view(found: Asked) -> Iterator[tuple[int | None, str]]:
+def view(found: Asked) -> Iterator[tuple[int, str]]:
     """What is said, with its time: in one line where no two calls can have acted."""
     under = f" under Idempotency-Key {found.keys[0]}" if len(found.keys) == 1 else ""
     said = f"the destination was asked {words.times(found.times)}{under}"
+    first, last = found.calls[0], found.calls[-1]
     if found.may_have_acted < 2:
-        yield None, f"{said}: {found.meaning}"
+        yield last.at_ms, f"{said}: {found.meaning}"
         return
-    yield None, f"{said}:"
+    yield first.at_ms, f"{said}:"
     for _, group in groupby(found.calls, key=lambda call: call.kind):
         together = list(group)
-        yield together[0].at_ms, _said(together, len(found.keys) > 1)
-    yield None, f"So {found.meaning}."
+        yield together[0].at_ms, f"  {_said(together, len(found.keys) > 1)}"
+    yield last.at_ms, f"So {found.meaning}."
 
 
 def _said(together: Sequence[Call], with_key: bool) -> str:
@@ -108,11 +116,10 @@ def _said(together: Sequence[Call], with_key: bool) -> str:
 def _meaning(
     called: Sequence[OutcomeRecord],
     may_have_acted: int,
-    keys: Sequence[str],
     forgotten_at_ms: int | None,
 ) -> str:
     acts = [one for one in called if one.outcome is Outcome.PROCESSED]
-    if len(keys) > 1:
+    if len({one.idempotency_key for one in acts}) > 1:
         when = f" on {words.moment(forgotten_at_ms)[:19]} UTC" if forgotten_at_ms else ""
         return f"somebody opened it on purpose{when} (once forget): it acted again, as a new one"
     if len(acts) > 1:

@@ -19,12 +19,13 @@ from once.operate.deliveries import lines
 from once.operate.model import Answer, Model
 from once.operate.queues import depth
 from once.operate.stack import Stack
-from once.operate.story import Event, Message, first_seen, tell
+from once.operate.story import Event, Message, first_seen, sent_without_window, tell
 from once.outcomes import Outcome
 from once.records import OutcomeRecord
 
 _SUBJECT_TYPES = ("conversation", "user", "queue")
 _ORGANISATION = re.compile(r"aws\.partner/genesys\.com[^/]*/[^/]+/([^/]+)/")
+_IDEMPOTENCY_KEY = re.compile(r"[0-9a-f]{64}(\.[0-9]+)?")
 _DAY_MS = 86_400_000
 _SHOWN = 200
 _MARKS = {
@@ -66,7 +67,8 @@ def explain(
     thing: Annotated[
         str,
         typer.Argument(
-            metavar="ID", help="A conversation, user, queue or message, or a whole key."
+            metavar="ID",
+            help="A conversation, user, queue or message, a whole key, or an Idempotency-Key.",
         ),
     ],
     days: Annotated[int, typer.Option(min=1, help="How far back to search the outcome log.")] = 14,
@@ -101,6 +103,8 @@ def of(stack: Stack, thing: str, days: int) -> Explanation:
     found = log.search(stack, text, since_ms)
     complete = len(found) < log.MOST
     found = [record for record in found if _is_about(record, text)]
+    if not found and _IDEMPOTENCY_KEY.fullmatch(text):
+        found, complete = _called_under(stack, text, since_ms)
     subjects = []
     for pk in _subjects(stack, text, found):
         records = found
@@ -109,7 +113,9 @@ def of(stack: Stack, thing: str, days: int) -> Explanation:
             complete = complete and len(records) < log.MOST
         rows, _ = claims.of_subject(stack, pk)
         events = tell((r for r in records if r.pk == pk), rows, now_ms)
-        if not pk.endswith(text):
+        if _IDEMPOTENCY_KEY.fullmatch(text) and not pk.endswith(text):
+            events = [event for event in events if _was_called_under(event, text)]
+        elif not pk.endswith(text):
             events = _with_what_they_met(events, text)
         if events:
             subjects.append(Subject(pk=pk, events=events))
@@ -138,8 +144,31 @@ def _is_about(record: OutcomeRecord, text: str) -> bool:
         record.copy_of,
         record.envelope_id,
         record.event_id,
+        record.idempotency_key,
         message_of(record.because),
     }
+
+
+def _called_under(stack: Stack, key: str, since_ms: int) -> tuple[list[OutcomeRecord], bool]:
+    """Of calls that are not known to have acted no key is recorded, and the destination's own log
+    may know nothing else."""
+    group = stack.outputs["OutcomeLogGroupName"]
+    lines = log.insights(stack, group, since_ms, '"calls": ?[1-9]', "RETRY|PARKED")
+    records = (OutcomeRecord.read(line, at_ms) for at_ms, line in lines)
+    bare = key.partition(".")[0]
+    found = [
+        record
+        for record in records
+        if record is not None and record.sk
+        if sent_without_window(f"{record.pk}/{record.sk}") == bare
+    ]
+    return found, len(lines) < log.MOST
+
+
+def _was_called_under(event: Event, key: str) -> bool:
+    if event.idempotency_keys or event.key is None:
+        return key in event.idempotency_keys
+    return sent_without_window(event.key) == key.partition(".")[0]
 
 
 def _subjects(stack: Stack, text: str, found: list[OutcomeRecord]) -> list[str]:
@@ -206,9 +235,9 @@ def _title(subject: Subject) -> str:
 
 
 def _event(event: Event, moment: str, unfolded: bool) -> Iterator[str]:
-    def clock(at_ms: int | None) -> str:
+    def clock(at_ms: int) -> str:
         """An event of yesterday may be decided today."""
-        at = words.moment(at_ms) if at_ms is not None else ""
+        at = words.moment(at_ms)
         return at[11:] if at[:10] == moment[:10] else at[:19]
 
     mark = _MARKS[event.outcome] if event.outcome else " "
@@ -218,12 +247,14 @@ def _event(event: Event, moment: str, unfolded: bool) -> Iterator[str]:
             yield escape(f"{clock(at_ms):12}    {message.message_id} {text}")
     if event.asked is not None:
         for asked_at_ms, said in asked.view(event.asked):
-            yield escape(f"{clock(asked_at_ms):12}    {'  ' if asked_at_ms else ''}{said}")
+            yield escape(f"{clock(asked_at_ms):12}    {said}")
 
 
 def _ids_of(event: Event, links: dict[str, str]) -> Iterator[str]:
     if event.key:
         yield f"{_INDENT}[dim]{escape(event.key)}[/]"
+    for key in event.idempotency_keys:
+        yield f"{_INDENT}[dim]Idempotency-Key {escape(key)}[/]"
     if event.execution:
         yield f"{_INDENT}[dim]execution {links.get(event.execution, event.execution)}[/]"
 

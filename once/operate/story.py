@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic import Field
 
 from once.operate import phrases as words
-from once.operate.asked import Asked, asked
+from once.operate.asked import Asked, asked, called_of, keys_of
 from once.operate.causes import MEANING, Cause, cause_of, earlier_of, message_of
 from once.operate.claims import Claim, Status
 from once.operate.deliveries import Delivery, comes_back
@@ -43,6 +43,9 @@ class Event(Model):
     verdict: str
     execution: str | None
     done_at_ms: int | None
+    idempotency_keys: list[str] = Field(
+        description="Under which the destination was called, where it was."
+    )
     asked: Asked | None = Field(description="Where the destination was asked more than once.")
     messages: list[Message]
 
@@ -151,11 +154,9 @@ def _event(
     if outcome is None and claim is not None and claim.outcome is not None:
         outcome = Outcome(claim.outcome)
     occurred = next((f.occurred_at_ms for f in finals if f.occurred_at_ms), None)
-    calls = asked(
-        (record for message_id in ids for record in histories[message_id]),
-        _sent_key(key, any_of, claim) if key else None,
-        claim.forgotten_at_ms if claim else None,
-    )
+    called = called_of(record for message_id in ids for record in histories[message_id])
+    keys = keys_of(called, _sent_key(key, any_of, claim) if key else None)
+    calls = asked(called, keys, claim.forgotten_at_ms if claim else None)
     return Event(
         key=key,
         text=words.event(family or "", key) if key else "a message that holds no event",
@@ -164,6 +165,7 @@ def _event(
         verdict=_verdict(lead, acts, calls, outcome, claim, histories, now_ms),
         execution=claim.owner.partition("#")[0] if claim else lead.run if lead else None,
         done_at_ms=claim.done_at if claim else None,
+        idempotency_keys=keys,
         asked=calls,
         messages=[_message(message_id, histories) for message_id in ids],
     )
@@ -240,10 +242,15 @@ def _acts(records: Iterable[OutcomeRecord]) -> list[OutcomeRecord]:
     return [one for one in processed if one.reason != "SETTLED_BEFORE"] or processed[:1]
 
 
+def sent_without_window(key: str) -> str:
+    """The Idempotency-Key of an event; a windowed one has its occurrence behind it."""
+    organisation, kind, subject, sk = key.split("/", 3)
+    return hashlib.sha256(f"{organisation}/{kind}/{subject}\n{sk}".encode()).hexdigest()
+
+
 def _sent_key(key: str, any_of: OutcomeRecord | None, claim: Claim | None) -> str | None:
     """The Idempotency-Key that the destination is asked under now."""
-    organisation, kind, subject, sk = key.split("/", 3)
-    sent = hashlib.sha256(f"{organisation}/{kind}/{subject}\n{sk}".encode()).hexdigest()
+    sent = sent_without_window(key)
     windowed = any_of is None or bool(any_of.window_ms)
     if claim is not None and (windowed or claim.occurrence < 0):
         return f"{sent}.{abs(claim.occurrence)}"

@@ -230,11 +230,11 @@ def test_a_destination_asked_again_after_a_failure_is_told_under_one_key() -> No
     event = only(tell([failed, acted("m1", 62_000)], [claim()], NOW))
     assert event.asked is not None
     assert list(view(event.asked)) == [
-        (None, f"the destination was asked 3 times under Idempotency-Key {KEY}:"),
-        (1_000, "called twice: no answer in 8 s"),
-        (62_000, "called once: it acted"),
+        (1_000, f"the destination was asked 3 times under Idempotency-Key {KEY}:"),
+        (1_000, "  called twice: no answer in 8 s"),
+        (62_000, "  called once: it acted"),
         (
-            None,
+            62_000,
             "So a call that failed may have acted all the same: a destination that does not "
             "remember keys may have acted 3 times.",
         ),
@@ -248,10 +248,11 @@ def test_equal_calls_that_follow_each_other_are_one_line() -> None:
     ]
     event = only(tell(failed, [], NOW))
     assert event.asked is not None
-    (_, (at_ms, said), (_, so)) = view(event.asked)
+    (_, (at_ms, said), (so_ms, so)) = view(event.asked)
+    assert so_ms == 9_000
     assert (at_ms, said) == (
         1_000,
-        "called 4 times until 00:00:09: the destination failed it: HTTP 503",
+        "  called 4 times until 00:00:09: the destination failed it: HTTP 503",
     )
     assert "none of these calls is known to have acted, and each may have" in so
 
@@ -263,14 +264,33 @@ def test_the_key_is_known_before_anything_acted() -> None:
     assert asked.keys == [KEY]
 
 
+def test_an_event_that_was_called_once_has_its_key_also_where_it_was_refused() -> None:
+    refused = record("m1", "PARKED", "REJECTED", 1_000, calls=1, status=422)
+    for called in (refused, acted("m1", 1_000)):
+        assert only(tell([called], [], NOW)).idempotency_keys == [KEY]
+    parked = record("m1", "PARKED", "NO_TIME", 1_000)
+    assert only(tell([parked], [], NOW)).idempotency_keys == []
+
+
+def test_what_failed_after_it_was_forgotten_has_the_key_of_both_calls() -> None:
+    """In the destination's log stand two, and only the first is recorded."""
+    opened = claim("run#m2", "FAILED", occurrence=-500_000, outcome="RETRY")
+    failed = record("m2", "RETRY", "CALL_FAILED", 600_000, calls=1)
+    event = only(tell([acted("m1", 1_000), failed], [opened], NOW))
+    assert event.idempotency_keys == [KEY, f"{KEY}.500000"]
+
+
 def test_what_a_limit_refused_did_not_act() -> None:
     refused = record("m1", "RETRY", "RATE_LIMITED", 1_000, calls=1, status=429)
     asked = only(tell([refused, acted("m1", 2_000)], [claim()], NOW)).asked
     assert asked is not None
-    ((_, said),) = view(asked)
-    assert said == (
-        f"the destination was asked twice under Idempotency-Key {KEY}: what it refused did not act"
-    )
+    assert list(view(asked)) == [
+        (
+            2_000,
+            f"the destination was asked twice under Idempotency-Key {KEY}: what it refused did not "
+            "act",
+        )
+    ]
 
 
 def test_a_lost_mark_is_named_as_the_cause_of_a_second_act() -> None:
@@ -305,8 +325,8 @@ def test_both_acts_of_what_was_opened_on_purpose_have_their_time_and_key() -> No
     assert event.verdict == "acted twice; somebody opened it on purpose on 1970-01-01 00:08:20 UTC"
     assert event.asked is not None
     assert list(view(event.asked))[1:3] == [
-        (1_000, f"called once: it acted, Idempotency-Key {KEY}"),
-        (600_000, f"called once: it acted, Idempotency-Key {KEY}.500000"),
+        (1_000, f"  called once: it acted, Idempotency-Key {KEY}"),
+        (600_000, f"  called once: it acted, Idempotency-Key {KEY}.500000"),
     ]
 
 

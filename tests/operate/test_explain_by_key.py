@@ -1,0 +1,130 @@
+"""`once explain` of an Idempotency-Key: all that the destination's own log may know of an event."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from once.operate import log
+from proof.events import ORGANISATION
+from proof.still import Still, still
+from tests.operate.conftest import once
+
+SK = "v1/conversation.customer.start/p/s/1741770109480"
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Still]:
+    with still() as one:
+        yield one
+
+
+@pytest.fixture(autouse=True)
+def it_is_up(stack: Still, tmp_path: Path) -> Iterator[None]:
+    with stack.up(tmp_path):
+        yield
+        stack.clear()
+
+
+def key_of(conversation: str) -> str:
+    return hashlib.sha256(f"{pk_of(conversation)}\n{SK}".encode()).hexdigest()
+
+
+def pk_of(conversation: str) -> str:
+    return f"{ORGANISATION}/conversation/{conversation}"
+
+
+def record(conversation: str, outcome: str, reason: str, **more: Any) -> dict[str, Any]:
+    return {
+        "recordedAtMs": log.now_ms() - 60_000,
+        "messageId": f"{conversation}-1",
+        "outcome": outcome,
+        "reason": reason,
+        "pk": pk_of(conversation),
+        "sk": SK,
+        "family": "conversation.customer.start",
+        "occurredAtMs": log.now_ms() - 90_000,
+        "calls": 1,
+        **more,
+    }
+
+
+def explained(thing: str) -> list[tuple[str, str]]:
+    """The conversations and verdicts that it finds."""
+    answer = once("explain", thing, "--json")
+    assert answer.code == 0, answer.err
+    return [
+        (subject["pk"].rpartition("/")[2], event["verdict"])
+        for subject in answer.json["subjects"]
+        for event in subject["events"]
+    ]
+
+
+def test_an_act_is_found_by_its_idempotency_key(stack: Still) -> None:
+    stack.records(
+        [
+            record(one, "PROCESSED", "ACTED", idempotencyKey=key_of(one))
+            for one in ("acted", "another")
+        ]
+    )
+    assert explained(key_of("acted")) == [("acted", "acted once")]
+
+
+def test_a_call_that_got_no_answer_is_found_by_the_key_that_it_sent(stack: Still) -> None:
+    """The destination acted and its log has the key; ours has none."""
+    stack.records(
+        [
+            record("lost", "RETRY", "CALL_FAILED", cause="no answer in 8 s"),
+            record("refused", "PARKED", "REJECTED", status=422),
+        ]
+    )
+    ((conversation, verdict),) = explained(key_of("lost"))
+    assert (conversation, verdict[:34]) == ("lost", "not settled yet: no answer in 8 s;")
+    ((conversation, verdict),) = explained(key_of("refused"))
+    assert (conversation, verdict[:7]) == ("refused", "parked:")
+
+
+def test_of_a_state_that_came_again_the_occurrence_with_the_key_is_found(stack: Still) -> None:
+    stack.records(
+        [
+            record(
+                "windowed",
+                "PROCESSED",
+                "ACTED",
+                messageId=f"m{at}",
+                windowMs=500,
+                occurredAtMs=at,
+                idempotencyKey=f"{key_of('windowed')}.{at}",
+            )
+            for at in (1_000, 9_000)
+        ]
+    )
+    answer = once("explain", f"{key_of('windowed')}.9000", "--json").json
+    ((event,),) = (subject["events"] for subject in answer["subjects"])
+    assert [message["messageId"] for message in event["messages"]] == ["m9000"]
+
+
+def test_a_key_that_nothing_was_called_under_is_said_to_be_unknown(stack: Still) -> None:
+    stack.records([record("waits", "RETRY", "LIMITED", calls=0)])
+    assert "Nothing is known of" in once("explain", key_of("waits")).err
+
+
+def test_the_key_of_what_was_called_stands_behind_verbose(stack: Still) -> None:
+    stack.records([record("refused", "PARKED", "REJECTED", status=422)])
+    assert f"Idempotency-Key {key_of('refused')}" in once("explain", "refused", "--verbose").out
+    said = once("explain", "refused").out
+    assert "Idempotency-Key" not in said
+
+
+def test_every_line_of_an_event_has_its_time(stack: Still) -> None:
+    stack.records(
+        [
+            record("twice", "RETRY", "CALL_FAILED", calls=2, status=503),
+            record("twice", "PROCESSED", "ACTED", idempotencyKey=key_of("twice")),
+        ]
+    )
+    _, _, _, *lines, _ = once("explain", "twice").out.splitlines()
+    assert [line for line in lines if "asked" in line or "So " in line]
+    assert [line for line in lines if not line[:2].isdigit()] == []
