@@ -1,6 +1,6 @@
 """How long `once explain` and `once status` take on a stack whose outcome log got 100,000 records
-in a day, and how often each asks AWS. The log is the embedded one; how fast AWS's own is to search
-and to reach, this does not say.
+in a day, while what came in the last half hour waits, and how often each asks AWS. The log is the
+embedded one; how fast AWS's own is to search and to reach, this does not say.
 
 Run: python -m bench.answers. Writes bench/results/answers.json.
 """
@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import botocore.client
@@ -29,13 +30,17 @@ from proof.still import Still, still
 
 RECORDS = 100_000
 DAY_MS = 86_400_000
-AGAIN = 12  # the fastest counts: what else runs on the machine only slows
+AGAIN = 12
+# Handed back for 20 minutes, the older are due: status must then look whether they are settled.
+WAITING_MS = 1_800_000
+RETURNS_MS = 1_200_000
 MOST_SECONDS = 1
 COMMANDS = {"explain": ["explain", "conversation-77"], "status": ["status"]}
 
 
 def records(number: int, now_ms: int) -> Iterator[dict[str, Any]]:
-    """Evenly over the last day: of each five one acted, and four were its copies."""
+    """Evenly over the last day: of each five one acted, and four were its copies; at last they
+    wait."""
     apart_ms = DAY_MS // number
     for at in range(number):
         conversation = at // 5
@@ -48,7 +53,12 @@ def records(number: int, now_ms: int) -> Iterator[dict[str, Any]]:
             "source": "main",
             "occurredAtMs": now_ms - (number - at) * apart_ms - 900,
         }
-        if at % 5:
+        returns_at_ms = message["recordedAtMs"] + RETURNS_MS
+        if message["recordedAtMs"] > now_ms - WAITING_MS:
+            copy = {"copyOf": f"message-{at - at % 5}"} if at % 5 else {"calls": 1, "status": 503}
+            back = {"outcome": "RETRY", "reason": "CALL_FAILED", "returnsAtMs": returns_at_ms}
+            yield {**message, **back, **copy}
+        elif at % 5:
             because = f"run-{at - at % 5}#message-{at - at % 5}"
             yield {**message, "outcome": "DUPLICATE", "reason": "SAME_KEY", "because": because}
         else:
@@ -91,6 +101,7 @@ def requests(arguments: list[str]) -> Counter[str]:
 
 def fill(stack: Still, number: int) -> None:
     stack.records(records(number, log.now_ms()))
+    stack.letter("EventQueueUrl", "{}")  # what waits is on the queue
 
 
 def main() -> int:
@@ -104,13 +115,13 @@ def main() -> int:
             asked = {name: requests(arguments) for name, arguments in COMMANDS.items()}
     result = {
         "records": RECORDS,
-        "seconds": {name: round(min(all_), 2) for name, all_ in taken.items()},
+        "seconds": {name: round(median(all_), 2) for name, all_ in taken.items()},
         "searches": {name: counted["StartQuery"] for name, counted in asked.items()},
         "requests": {name: counted.total() for name, counted in asked.items()},
     }
     recorded.write("answers", result)
     print(json.dumps(result, indent=2))
-    slow = [name for name, least in result["seconds"].items() if least > MOST_SECONDS]
+    slow = [name for name, half in result["seconds"].items() if half > MOST_SECONDS]
     if slow:
         print(f"Slower than {MOST_SECONDS} s: {', '.join(slow)}", file=sys.stderr)
     return 1 if slow else 0

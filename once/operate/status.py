@@ -132,15 +132,18 @@ def of(stack: Stack, now_ms: int) -> Status:
         Queue(name=name, oldest_seconds=None, **depth(stack, output).model_dump())
         for name, output in QUEUES.items()
     ]
-    waits, complete = waiting.read(stack, now_ms, queues[0].total)
     breaker = pace.breaker(stack, now_ms)
+    queued = queues[0].total
     if stack.embedded:
         # It makes no metrics of what is logged or sent, and counts nothing: one search for both.
         since_ms = now_ms - _HOUR_MS
         hour = log.search(stack, '"messageId"', since_ms)
-        complete = complete and len(hour) < log.MOST
+        known = hour if len(hour) < log.MOST else None
+        waits, complete = waiting.read(stack, now_ms, queued, known)
+        complete = complete and known is not None
         counted, came = _in_records(hour, waits, since_ms), arrivals.of_records(hour)
     else:
+        waits, complete = waiting.read(stack, now_ms, queued)
         queues[0].oldest_seconds = _oldest_seconds(stack, waits, now_ms)
         counted, came = _in_metrics(stack, now_ms), arrivals.read(stack, now_ms)
     pipe = stack.client("pipes").describe_pipe(Name=stack.outputs["PipeName"])

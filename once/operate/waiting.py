@@ -4,7 +4,7 @@ A record of the outcome log says when its message is seen again. What is due is 
 about to be; until it is recorded once more it waits for the same.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from pydantic import Field
 
@@ -62,11 +62,13 @@ class Failing(Model):
         return f"{self.family} fails, {many}{tries}: {self.said}"
 
 
-def read(stack: Stack, now_ms: int, queued: int) -> tuple[list[OutcomeRecord], bool]:
+def read(
+    stack: Stack, now_ms: int, queued: int, hour: Sequence[OutcomeRecord] | None = None
+) -> tuple[list[OutcomeRecord], bool]:
     """The newest record of each message that is not settled, and whether these are all.
 
-    `queued` are on the queue. More than one search of the log answers can wait; then the newest are
-    known.
+    `queued` are on the queue; `hour` are all records of the last hour, where they were read. More
+    than one search of the log answers can wait; then the newest are known.
     """
     found = log.search(stack, Outcome.RETRY.value, now_ms - _LONGEST_MS)
     complete = len(found) < log.MOST
@@ -74,7 +76,7 @@ def read(stack: Stack, now_ms: int, queued: int) -> tuple[list[OutcomeRecord], b
     waits = [one for one in newest if returns_at_ms(one) > now_ms]
     due = [one for one in newest if now_ms - _QUEUE_MS < returns_at_ms(one) <= now_ms]
     if due and queued:
-        settled = _settled(stack, due)
+        settled = _settled(stack, due) if hour is None else _ends(hour)
         if settled is None:
             return waits, False
         waits += [one for one in due if one.message_id not in settled]
@@ -93,7 +95,10 @@ def _settled(stack: Stack, due: Collection[OutcomeRecord]) -> set[str] | None:
     lines = log.insights(stack, stack.outputs["OutcomeLogGroupName"], since_ms, pattern)
     if len(lines) == log.MOST:
         return None
-    records = (OutcomeRecord.read(line, at_ms) for at_ms, line in lines)
+    return _ends(OutcomeRecord.read(line, at_ms) for at_ms, line in lines)
+
+
+def _ends(records: Iterable[OutcomeRecord | None]) -> set[str]:
     return {one.message_id for one in records if one and one.outcome in SETTLED}
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from bench import answers
 from proof.still import Still, still
+from tests.operate.conftest import once
 
 
 @pytest.fixture(scope="module")
@@ -35,5 +36,7 @@ def test_status_asks_no_more_often_where_the_log_holds_more(
     answers.fill(stack, records)
     with stack.up(tmp_path):
         asked = answers.requests(answers.COMMANDS["status"])
-    assert asked["StartQuery"] == 2, "one for what waits, one for what came"
+        status = once("status").out
+    assert "waits: " in status, "it was looked whether what is due is settled"
+    assert asked["StartQuery"] == 2, "one for what waits, one for what came and was settled"
     assert asked.total() <= 14, asked
