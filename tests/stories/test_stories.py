@@ -259,6 +259,9 @@ def test_what_arrives_is_not_json(folder: Path) -> None:
     assert "2 NOT_JSON: its text is not JSON" in answer.err
     assert "2 dropped." in answer.out
     all_is_well()
+    for message_id in ids:
+        explain_says(message_id, "messages that hold no event", "parked: its text is not JSON")
+    assert once("parked", "show", ids[0]).code == 1, "nothing of it lies there"
 
 
 def test_lambda_does_not_run_the_function(broken: Embedded, folder: Path) -> None:
@@ -278,7 +281,13 @@ def test_lambda_does_not_run_the_function(broken: Embedded, folder: Path) -> Non
     explain_says("throttled", "customer arrives — acted once\n")
 
 
+def processed() -> int:
+    counted = re.search(r"messages settled in the last hour: .*?([\d,]+) PROCESSED", all_is_well())
+    return int(counted[1].replace(",", "")) if counted else 0
+
+
 def test_somebody_forgot_an_event_on_purpose(folder: Path) -> None:
+    before = processed()
     send(folder, "again")
     explain_says("again", "acted once")
     page = Page("A customer got two, or none")
@@ -289,6 +298,7 @@ def test_somebody_forgot_an_event_on_purpose(folder: Path) -> None:
     answer = page.follow("forget", key[1], says="y\n")
     assert "PROCESSED" in answer.err
     explain_says("again", "acted once, then forgotten on purpose on ", "its next copy acts again")
+    assert processed() == before + 1, "what is forgotten waits for nobody"
     send(folder, "again")
     said = explain_says("again", "acted twice; somebody opened it on purpose on ")
     one, other = (call["idempotencyKey"] for call in calls("again"))
@@ -296,4 +306,5 @@ def test_somebody_forgot_an_event_on_purpose(folder: Path) -> None:
     acts = [line for line in said.splitlines() if "called once: it acted, Idempotency-Key " in line]
     assert [re.match(r"[\d: -]+", line) is not None for line in acts] == [True, True]
     assert "(once forget): it acted again, as a new one" in said
-    all_is_well()
+    assert processed() == before + 2
+    assert page.follow("explain", other).out == page.follow("explain", one).out
