@@ -30,23 +30,20 @@ from once.console import dead_ends, drawing, event_page, sandbox
 from once.console.acts import PageOperation, Question, ask
 from once.console.feed import Feed
 from once.console.guard import Guard
-from once.console.rows import SHOWN, Filter, Row, row
+from once.console.rows import SHOWN, Filter, Place, Row, row
 from once.errors import OnceError
 from once.operate import destination, explain, log
 from once.operate import phrases as words
 from once.operate.refusals import plain
 from once.operate.stack import Stack
 from once.operate.status import Status
-from once.operate.story import tell
 from once.outcomes import MEANING, Outcome
-from once.records import OutcomeRecord
 from once.screen import showable
 
 _FOLDER = Path(__file__).parent
 _TICK_SECONDS = 0.1
 _BEAT_SECONDS = 15
 _AT_ONCE = 100  # rows in a message: what a browser draws well within a tenth of a second
-_OLDER_MS = 86_400_000
 _RECEIVED = 50
 
 Given = Mapping[str, str]
@@ -141,21 +138,25 @@ class _Pages:
     def now(self, given: Given) -> dict[str, Any]:
         self._feed.refresh()
         wanted = Filter.of(given)
-        before = given.get("before", "")
-        rows = self._older(int(before), wanted) if before.isdecimal() else self._feed.rows(wanted)
+        after = _place(given.get("before", ""))
+        page = self._feed.older(after, wanted) if after else None
+        rows = page.rows if page else self._feed.rows(wanted)
+        now_ms = log.now_ms()
+        last = page.next if page else rows[-1].place if rows else (-now_ms, "")
         reasons, families = self._feed.choices()
         return {
             "rows": rows,
             "wanted": wanted,
             "reasons": reasons,
             "families": families,
-            "older": bool(before),
-            "oldest": min((one.at_ms for one in rows), default=log.now_ms()),
-            "stream": "" if before else "/stream?" + urlencode(wanted.chosen),
+            "page": page,
+            "before": f"{-last[0]}-{last[1]}",
+            "stream": "" if page else "/stream?" + urlencode(wanted.chosen),
             "strip": self._strip(),
             "json": {
                 "status": _dumped(self._feed.status) if self._feed.status else None,
                 "rows": [_dumped(one) for one in rows],
+                "before": f"{-last[0]}-{last[1]}",
             },
         }
 
@@ -336,18 +337,6 @@ class _Pages:
         found = self._feed.status
         return self._render("_strip.html.j2", status=found, trouble=self._feed.trouble)
 
-    def _older(self, before_ms: int, wanted: Filter) -> list[Row]:
-        """A day of the log before this, searched once."""
-        group = self._stack.outputs["OutcomeLogGroupName"]
-        lines = log.insights(
-            self._stack, group, before_ms - _OLDER_MS, '"messageId"', until_ms=before_ms
-        )
-        read = (OutcomeRecord.read(line, at_ms) for at_ms, line in lines)
-        records = [one for one in read if one is not None and one.recorded_at_ms < before_ms]
-        rows = [row(event) for event in tell(records, [], log.now_ms())]
-        fitting = [one for one in rows if wanted.takes(one)]
-        return sorted(fitting, key=lambda one: -one.at_ms)[:SHOWN]
-
     def _render(self, template: str, /, **values: Any) -> str:
         return self._environment.get_template(template).render(**values)
 
@@ -364,6 +353,12 @@ def showable_json(value: Any) -> str:
 def _dumped(model: BaseModel, exclude: Any = None) -> dict[str, Any]:
     """With the names that the commands' --json has."""
     return model.model_dump(mode="json", by_alias=True, exclude=exclude)
+
+
+def _place(before: str) -> Place | None:
+    """Of the last row of the page before: its time, and its id where the page had one."""
+    at_ms, _, name = before.partition("-")
+    return (-int(at_ms), name) if at_ms.isdecimal() else None
 
 
 def _message(name: str, data: Any) -> str:

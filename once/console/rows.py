@@ -15,6 +15,7 @@ _MARKS = {
     Outcome.RETRY: "…",
 }
 SHOWN = 500
+Place = tuple[int, str]  # in the table: newest first, and of a millisecond by id
 
 
 class Row(Model):
@@ -34,6 +35,15 @@ class Row(Model):
     marks: str
     messages: int
     calls: int
+
+    @property
+    def place(self) -> Place:
+        return -self.at_ms, self.id
+
+    @property
+    def home(self) -> str:
+        """What is told together with it: its subject, or its message alone."""
+        return "/".join(self.key.split("/")[:3]) if self.key else self.id
 
 
 class Filter(Model):

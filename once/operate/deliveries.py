@@ -10,6 +10,8 @@ from once.operate.model import Model
 from once.outcomes import Outcome
 from once.records import OutcomeRecord
 
+QUEUE_MS = 480_000  # the queue's own visibility, where no return time was set
+
 
 class Delivery(Model):
     """One delivery, as it was recorded."""
@@ -41,6 +43,11 @@ class Delivery(Model):
             idempotency_key=record.idempotency_key,
             execution=record.run,
         )
+
+    @property
+    def due_ms(self) -> int:
+        """Of what was handed back: when it is to be tried once more."""
+        return self.returns_at_ms or self.at_ms + QUEUE_MS
 
     @property
     def why(self) -> str:

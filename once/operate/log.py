@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from once.errors import OnceError
@@ -20,8 +20,16 @@ def now_ms() -> int:
 
 def search(stack: Stack, text: str, since_ms: int) -> list[OutcomeRecord]:
     """The records since then that hold this text, oldest first; of too many the newest."""
+    return read(stack, [text], since_ms)
+
+
+def read(
+    stack: Stack, texts: Iterable[str], since_ms: int, until_ms: int | None = None
+) -> list[OutcomeRecord]:
+    """The same of records that hold any of these texts, and until a time."""
     group = stack.outputs["OutcomeLogGroupName"]
-    lines = insights(stack, group, since_ms, _SPECIAL.sub(r"\\\g<0>", text))
+    pattern = "|".join(_SPECIAL.sub(r"\\\g<0>", text) for text in texts)
+    lines = insights(stack, group, since_ms, pattern, until_ms=until_ms)
     records = (OutcomeRecord.read(line, at_ms) for at_ms, line in lines)
     return [record for record in records if record is not None]
 

@@ -54,7 +54,6 @@ Histories = Mapping[str, Sequence[OutcomeRecord]]
 _Place = tuple[str | None, str | None]
 _LATE_MS = 86_400_000
 _SILENT_MS = 3_600_000  # after its return time it is taken within minutes, where the pipe runs
-_QUEUE_MS = 480_000  # the queue's own visibility, where no return time was set
 
 
 def tell(records: Iterable[OutcomeRecord], claims: Iterable[Claim], now_ms: int) -> list[Event]:
@@ -273,7 +272,7 @@ def _waits(lead: OutcomeRecord | None, why: str, claim: Claim | None, now_ms: in
         at = f" at {words.clock(claim.failed_at)[:8]}" if claim.failed_at else ""
         return f"not settled yet: called{at}: {claim.cause}"
     tries = f"; {lead.tries} of its tries are spent" if (lead.tries or 0) > 1 else ""
-    due_ms = lead.returns_at_ms or lead.recorded_at_ms + _QUEUE_MS
+    due_ms = Delivery.of(lead).due_ms
     if now_ms < due_ms:
         return f"not settled yet: {why}{tries}; {comes_back(lead.returns_at_ms)}"
     if now_ms < due_ms + _SILENT_MS:

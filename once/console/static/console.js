@@ -78,9 +78,10 @@ function live() {
   });
   // What is older begins where the table ends now.
   document.querySelector("[data-older]").addEventListener("click", ({ currentTarget: link }) => {
-    const last = body.lastElementChild?.querySelector("time");
+    const last = body.lastElementChild;
     const address = new URL(link.href);
-    if (last) address.searchParams.set("before", Date.parse(last.dateTime));
+    const at = last && Date.parse(last.querySelector("time").dateTime);
+    if (last) address.searchParams.set("before", `${at}-${last.id.slice(4)}`);
     link.href = address;
   });
   // A page that nobody sees asks for nothing.
