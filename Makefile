@@ -35,7 +35,8 @@ run: $(READY) ## Send the example stream through the real template on an embedde
 
 console: $(READY) ## Open a page on an embedded stack while the example stream comes in, slowly
 	-@$(BIN)/once up --destination once/examples/story.destination.json
-	@$(BIN)/python -m once.console.slowly & $(BIN)/once console --stack embedded
+	@$(BIN)/python -m once.console.slowly & trap "kill $$!; wait" EXIT; trap : INT; \
+		$(BIN)/once console --stack embedded
 
 ##@ Work on it
 

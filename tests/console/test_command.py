@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from once.console import command
+from once.project import ROOT
 from proof.console import Served
 from proof.embedded import Embedded
 from tests.console.conftest import ask
 from tests.operate.conftest import once, up
+from tests.operate.support import until
 
 
 @pytest.mark.embedded
@@ -73,3 +75,22 @@ def test_without_its_libraries_it_says_how_to_install_them(
         answer = once("console")
     assert answer.code == 1
     assert "pip install 'genesys-once[console]'" in answer.err
+
+
+@pytest.mark.parametrize("ends", ["console", "person"])
+def test_make_console_leaves_no_sender_behind(tmp_path: Path, ends: str) -> None:
+    """However the console ends: by itself, or by the Ctrl-C that all in the terminal get."""
+    pid = tmp_path / "pid"
+    stays = "exec sleep 60" if ends == "person" else "exit"
+    console = f"[ $1 = up ] || {{ until [ -s {pid} ]; do :; done; {stays}; }}"
+    for name, line in {"python": f"echo $$ > {pid}; exec sleep 60", "once": console}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n")
+        (tmp_path / name).chmod(0o755)
+    make = ["make", "console", f"BIN={tmp_path}", "READY="]
+    with subprocess.Popen(make, cwd=ROOT, start_new_session=True, stderr=subprocess.DEVNULL) as run:
+        until(lambda: pid.exists() and pid.read_text())
+        if ends == "person":
+            os.killpg(run.pid, signal.SIGINT)
+        run.wait(20)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
