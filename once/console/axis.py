@@ -73,13 +73,14 @@ def axis(
 ) -> Axis:
     """`way` details the lane of its message, and `calls` are what the destination says it got."""
     lanes = []
+    called = _by_message(event, calls)
     for one in (event, *others):
         for message in one.messages:
             marks = _marks(message, now_ms)
+            got = called.get(message.message_id, []) if one is event else []
             if way is not None and way.message_id == message.message_id:
-                marks += _steps(way, bool(calls))
-            if message.deliveries and message.deliveries[-1].calls and one is event:
-                marks += _calls(calls)
+                marks += _steps(way, bool(got))
+            marks += [mark for together in got for mark in _calls(together)]
             if message.occurred_at_ms and message.outcome is not Outcome.DUPLICATE:
                 marks.append(_mark(message.occurred_at_ms, "happened", "happened", "happened"))
             lanes.append(
@@ -130,6 +131,26 @@ def _steps(way: Way, called: bool) -> list[Mark]:
         if not refused and not (called and step.state == "RunAction"):
             found.append(_mark(step.at_ms, _STEPS[step.state], step.state, "step"))
     return found
+
+
+def _by_message(event: Event, calls: Iterable[Call]) -> dict[str, list[list[Call]]]:
+    """The calls by the message whose delivery made them, parted by delivery: the first that made
+    calls and was recorded after them. What no record tells of yet is of who calls now."""
+    made = sorted(
+        (delivery.at_ms, message.message_id)
+        for message in event.messages
+        for delivery in message.deliveries
+        if delivery.calls
+    )
+    working = event.messages[-1].message_id if event.messages else ""
+    found: dict[tuple[int | None, str], list[Call]] = {}
+    for call in calls:
+        of = next(((at, one) for at, one in made if at >= call.at_ms), (None, working))
+        found.setdefault(of, []).append(call)
+    by_message: dict[str, list[list[Call]]] = {}
+    for (_, message_id), together in found.items():
+        by_message.setdefault(message_id, []).append(together)
+    return by_message
 
 
 def _calls(calls: Sequence[Call]) -> list[Mark]:

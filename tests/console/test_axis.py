@@ -56,25 +56,61 @@ def test_a_copy_has_a_lane_and_a_tick_of_its_own() -> None:
     assert labels(found, 1) == ["copy"]
 
 
-def test_attempts_stand_where_the_destination_saw_them() -> None:
-    def call(at_ms: int, status: int | None) -> Call:
-        return Call(
-            at_ms=NOW_MS - 100_000 + at_ms,
-            family=None,
-            state=None,
-            subject_id=None,
-            idempotency_key="k",
-            status=status,
-            acted=status == 200,
-            repeated=False,
-        )
+def call(at_ms: int, status: int | None) -> Call:
+    return Call(
+        at_ms=NOW_MS - 100_000 + at_ms,
+        family=None,
+        state=None,
+        subject_id=None,
+        idempotency_key="k",
+        status=status,
+        acted=status == 200,
+        repeated=False,
+    )
 
+
+def test_attempts_stand_where_the_destination_saw_them() -> None:
     steps = [Step(state="RunAction", at_ms=NOW_MS - 100_900)]
     way = Way(message_id="m-1", source="execution log", why_record=None, execution="r", steps=steps)
     acted = record("m-1", "PROCESSED", "ACTED", 0, calls=2)
     found = drawn(acted, way=way, calls=(call(-800, None), call(-100, 200)))
     assert labels(found) == ["hung up", "200", "done"]
     assert labels(drawn(acted, way=way)) == ["calls", "done"]
+
+
+def test_each_of_two_acts_has_its_own_call() -> None:
+    found = drawn(
+        record("m-1", "PROCESSED", "ACTED", 0, calls=1),
+        record("m-2", "PROCESSED", "ACTED", 9_000, calls=1),
+        calls=(call(-100, 200), call(8_900, 200)),
+    )
+    assert [labels(found, lane) for lane in (0, 1)] == [["200", "done"], ["200", "done"]]
+    assert found.lanes[0].marks[0].at_ms < found.lanes[1].marks[0].at_ms
+
+
+def test_an_attempt_stays_when_its_message_was_handed_back_without_a_call() -> None:
+    found = drawn(
+        record("m-1", "RETRY", "CALL_FAILED", 0, calls=2),
+        record("m-1", "RETRY", "BREAKER_OPEN", 9_000),
+        calls=(call(-200, None), call(-100, None)),
+    )
+    assert labels(found) == ["hung up", "hung up", "waits", "waits"]
+    titles = [mark.title.partition(": ")[2] for mark in found.lanes[0].marks[:2]]
+    assert titles == ["attempt 1: no answer", "attempt 2: no answer"]
+
+
+def test_an_attempt_stays_when_what_acted_was_delivered_again() -> None:
+    found = drawn(
+        record("m-1", "PROCESSED", "ACTED", 0, calls=1),
+        record("m-1", "PROCESSED", "SETTLED_BEFORE", 9_000, because="run#m-1"),
+        calls=(call(-100, 200),),
+    )
+    assert labels(found) == ["200", "done", "again"]
+
+
+def test_a_call_that_nothing_is_recorded_of_yet_is_of_who_calls_now() -> None:
+    found = drawn(record("m-1", "RETRY", "CALL_FAILED", 0, calls=1), calls=(call(500, None),))
+    assert labels(found) == ["waits", "hung up"]
 
 
 def test_marks_are_in_order_and_their_labels_apart() -> None:
