@@ -24,7 +24,7 @@ MEANING = {
     Cause.SAME_ENVELOPE: "EventBridge delivered the same event again (same envelope id)",
     Cause.SECOND_INTEGRATION: "a second integration sent it too",
     Cause.REPUBLISHED: "it was published again (new envelope id)",
-    Cause.WITHIN_WINDOW: "the same change, told again within its window",
+    Cause.WITHIN_WINDOW: "the same change, sent again within its window",
     Cause.OLDER: "older than the latest that had passed",
     Cause.IN_PROGRESS: "still in progress elsewhere: it comes back until that is settled",
     Cause.COPY: "a copy of it; the log does not tell how it came to be",

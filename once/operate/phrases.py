@@ -154,6 +154,11 @@ def age(milliseconds: float) -> str:
     return f"{seconds} s"
 
 
+def length(milliseconds: int) -> str:
+    """Of what may be short: to a tenth of a second, while that says something."""
+    return f"{milliseconds / 1000:.1f} s" if milliseconds < 60_000 else age(milliseconds)
+
+
 def _other(part: str) -> str | None:
     """An agent or a queue beside the subject, by the beginning of its id."""
     name, _, value = part.partition("=")

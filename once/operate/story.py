@@ -286,7 +286,7 @@ def _waits(lead: OutcomeRecord | None, why: str, claim: Claim | None, now_ms: in
 def _latency(acted: OutcomeRecord | None) -> str:
     if acted is None or acted.age_ms is None or acted.age_ms > _LATE_MS:
         return ""  # a replay, or a file of examples: how late it is says nothing
-    return f", {acted.age_ms / 1000:.1f} s after it happened"
+    return f", {words.length(acted.age_ms)} after it happened"
 
 
 def _newer(stale: OutcomeRecord | None, histories: Histories) -> str:

@@ -120,6 +120,8 @@ def test_acting_twice_is_said() -> None:
 def test_how_late_it_acted_is_said_unless_it_is_a_replay_of_old_times() -> None:
     late = record("m1", "PROCESSED", "ACTED", 1_000, ageMs=1_234)
     assert only(tell([late], [], NOW)).verdict == "acted once, 1.2 s after it happened"
+    later = record("m1", "PROCESSED", "ACTED", 1_000, ageMs=3_021_800)
+    assert only(tell([later], [], NOW)).verdict == "acted once, 50 min after it happened"
     replayed = record("m1", "PROCESSED", "ACTED", 1_000, ageMs=86_400_001)
     assert only(tell([replayed], [], NOW)).verdict == "acted once"
 
