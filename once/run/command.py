@@ -76,6 +76,7 @@ def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
             ) from error
     events = [tracker.report(line) for line in lines]
     actions = _actions(destination, tracker)
+    given_up = [event for event in events if event.reason == "GAVE_UP"]
     report = Report(
         received=len(lines),
         outcomes=dict(Counter(event.outcome for event in events)),
@@ -83,7 +84,9 @@ def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
         actions=actions,
         dead_letters=tracker.dead_letters,
         seconds=round(seconds, 3),
-        faults=faults_report(draws, destination.log, actions, tracker.dead()) if draws else None,
+        faults=faults_report(draws, destination.log, actions, tracker.dead(), given_up)
+        if draws
+        else None,
     )
     return report, destination
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from once.faults import Draws, Happened
 from once.genesys.server import Received
-from once.run.report import ActionReport, DeadLetter, FaultsReport, LineReport, RepeatedAct
+from once.run.report import ActionReport, Ended, FaultsReport, LineReport, RepeatedAct
 
 # How often the mark is tried in one execution; less than so many faults do not lose it.
 _MARK_ATTEMPTS = 4
@@ -19,6 +19,7 @@ def faults_report(
     received: Iterable[Received],
     actions: Iterable[ActionReport],
     dead: Iterable[LineReport],
+    given_up: Iterable[LineReport],
 ) -> FaultsReport:
     requests = [one for one in received if one.facts]
     happened = [*draws.happened, *_of_the_destination(requests)]
@@ -26,6 +27,17 @@ def faults_report(
     for one in happened:
         for name in one.about:
             met[name].append(one)
+
+    def ended(lines: Iterable[LineReport]) -> list[Ended]:
+        return [
+            Ended(
+                line=line.line,
+                reason=line.reason,
+                met=Counter(one.fault for one in met[_idempotency_key(line)]),
+            )
+            for line in lines
+        ]
+
     acts: dict[str, list[Received]] = defaultdict(list)
     for request in requests:
         if request.acted:
@@ -43,14 +55,8 @@ def faults_report(
             for action in actions
             if len(acts[action.idempotency_key]) > 1
         ],
-        dead_letters=[
-            DeadLetter(
-                line=line.line,
-                reason=line.reason,
-                met=Counter(one.fault for one in met[_idempotency_key(line)]),
-            )
-            for line in dead
-        ],
+        dead_letters=ended(dead),
+        given_up=ended(given_up),
     )
 
 

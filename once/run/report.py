@@ -59,8 +59,8 @@ class RepeatedAct(_Model):
     )
 
 
-class DeadLetter(_Model):
-    """A line whose batch failed as often as the queue allows."""
+class Ended(_Model):
+    """A line that is tried no more, and never acted for all we know."""
 
     line: int
     reason: str | None = Field(description="Why the last attempt that we know of failed.")
@@ -73,7 +73,10 @@ class FaultsReport(_Model):
     seed: int
     happened: dict[str, int] = Field(examples=[{"execution.killed": 9, "table.throttled": 31}])
     repeated_acts: list[RepeatedAct]
-    dead_letters: list[DeadLetter]
+    dead_letters: list[Ended] = Field(
+        description="Their batches failed as often as the queue allows."
+    )
+    given_up: list[Ended] = Field(description="They failed as many tries as an event has.")
 
 
 class Report(_Model):

@@ -50,6 +50,8 @@ def judge(stream: Stream, report: Report, requests: Iterable[Received], max_trie
     effects, twice = _effects(stream, requests)
     refused = {_said(stream, one) for one in requests if one.status == 422}
     failures = Counter(_said(stream, one) for one in requests if _failed(one))
+    for one in report.faults.given_up:  # killed, it may have died before it called
+        failures[stream.said[one.line - 1]] += one.met.get("data_action.killed", 0)
     given_up = {happening for happening, count in failures.items() if count >= max_tries}
     unexcused = {act.idempotency_key for act in report.faults.repeated_acts if not act.because}
     verdict.repeated = len(report.faults.repeated_acts) - len(unexcused)

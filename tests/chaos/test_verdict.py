@@ -6,7 +6,7 @@ from typing import Any
 
 from once.genesys.server import Received
 from once.outcomes import Outcome
-from once.run.report import DeadLetter, FaultsReport, LineReport, RepeatedAct, Report
+from once.run.report import Ended, FaultsReport, LineReport, RepeatedAct, Report
 from proof.chaos.events import Happening, Stream, chaos_stream
 from proof.chaos.verdict import MAX_RECEIVES, Verdict, judge
 from proof.template import RESOURCES
@@ -43,7 +43,8 @@ def verdict(
     said: Sequence[tuple[Happening, Outcome]],
     *requests: Received,
     repeated: Mapping[str, list[str]] | None = None,
-    dead: Sequence[DeadLetter] = (),
+    dead: Sequence[Ended] = (),
+    given_up: Sequence[Ended] = (),
 ) -> Verdict:
     """Lines count from 1, as they are told."""
     stream = Stream()
@@ -63,7 +64,13 @@ def verdict(
         actions=[],
         dead_letters=len(dead),
         seconds=1,
-        faults=FaultsReport(seed=1, happened={}, repeated_acts=acts, dead_letters=list(dead)),
+        faults=FaultsReport(
+            seed=1,
+            happened={},
+            repeated_acts=acts,
+            dead_letters=list(dead),
+            given_up=list(given_up),
+        ),
     )
     return judge(stream, report, requests, MAX_TRIES)
 
@@ -139,8 +146,17 @@ def test_what_is_given_up_must_have_failed_as_often_as_it_may() -> None:
     assert verdict([(POISON, PARKED)], *failed[1:], limited).parked_for_nothing == ["poison"]
 
 
-def letter(line: int = 1, **met: int) -> DeadLetter:
-    return DeadLetter(line=line, reason="SETUP_FAULT", met=met)
+def test_a_function_that_was_killed_may_have_spent_a_try_before_it_called() -> None:
+    failed = [request(1, "a", 500, acted=False)] * 2
+    killed = Ended(line=1, reason="GAVE_UP", met={"data_action.killed": 1})
+    assert verdict([(POISON, PARKED)], *failed, given_up=[killed]).faultless
+    other = Ended(line=1, reason="GAVE_UP", met={"table.throttled": 1})
+    found = verdict([(POISON, PARKED)], *failed, given_up=[other])
+    assert found.parked_for_nothing == ["poison"]
+
+
+def letter(line: int = 1, **met: int) -> Ended:
+    return Ended(line=line, reason="SETUP_FAULT", met=met)
 
 
 def test_a_dead_letter_wants_a_fault_for_each_of_its_receives() -> None:

@@ -158,7 +158,7 @@ def effects(*requests: Received, killed: str = "") -> list[list[str]]:
     draws.draw("execution.killed", about=[killed])
     keys = dict.fromkeys(one.facts["idempotencyKey"] for one in requests)
     actions = [ActionReport(idempotency_key=k, line=1, calls=2, effects=1) for k in keys]
-    return [act.because for act in faults_report(draws, requests, actions, []).repeated_acts]
+    return [act.because for act in faults_report(draws, requests, actions, [], []).repeated_acts]
 
 
 def test_a_repeated_act_names_the_fault_that_hid_the_first() -> None:
@@ -194,15 +194,18 @@ def test_what_the_destination_did_is_counted_with_the_rest() -> None:
         request("f", None, acted=True),
         request("g", 200, acted=True),
     ]
-    report = faults_report(Draws(Faults()), requests, [], [])
+    report = faults_report(Draws(Faults()), requests, [], [], [])
     names = ("answer_lost", "failing", "hung_up", "rate_limited", "refused", "silent")
     assert report.happened == {f"destination.{name}": 1 for name in names}
 
 
-def test_a_dead_letter_names_what_met_its_event() -> None:
+def test_what_ended_without_an_act_names_what_met_its_event() -> None:
     draws = Draws(Faults(table=Table(throttled=1)))
     key = Key(pk="p", sk="s")
     draws.draw("table.throttled", about=[hashlib.sha256(b"p\ns").hexdigest()])
     line = LineReport(line=3, outcome=Outcome.RETRY, key=key, reason="HELD", via="queue")
-    (letter,) = faults_report(draws, [], [], [line]).dead_letters
-    assert (letter.line, letter.reason, letter.met) == (3, "HELD", {"table.throttled": 1})
+    report = faults_report(draws, [], [], [line], [line])
+    for ended in (report.dead_letters, report.given_up):
+        assert [(one.line, one.reason, one.met) for one in ended] == [
+            (3, "HELD", {"table.throttled": 1})
+        ]
