@@ -80,6 +80,7 @@ class GenesysServer:
         self.keys: dict[str, KeyRecord] = {}
         self.tokens_issued = 0
         self.always: Reply | None = None
+        self._always_given: Any = None
         self.integrations: list[dict[str, Any]] = []
         self._on_received = on_received
         self._tokens: dict[str, _Token] = {}
@@ -166,6 +167,12 @@ class GenesysServer:
     def answer_always(self, reply: Any) -> None:
         """From now on every event gets this reply; with None what the script says again."""
         self.always = None if reply is None else read_reply(reply, "the reply")
+        self._always_given = reply
+
+    @property
+    def answering(self) -> Any:
+        """What every event gets, as it was given; None where it is what the script says."""
+        return self._always_given if self.always is not None else None
 
     def answered(self, entry: Received) -> None:
         if self._on_received:
@@ -328,6 +335,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """What was received so far, for `once received`; and what an OAuth client may view."""
         owner = self.server.owner
+        if self.path == ALWAYS:
+            self._send(Reply(200, {"reply": owner.answering}))
+            return
         if self.path != RECEIVED:
             self._send(owner.viewed(self.path, self.headers.get("Authorization", "")))
             return

@@ -76,18 +76,24 @@ def received(at: Operation) -> None:
 def destination(
     at: Operation,
     state: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="ok|down|hanging|429|REPLY",
-            help="REPLY is a status, or a word of a script: lose, processing, authentication, …",
+            help="REPLY is a status, or a word of a script: lose, processing, authentication, …; "
+            "left out, it stays as it is.",
         ),
-    ],
+    ] = None,
 ) -> None:
-    """Break the destination of an embedded stack, or put it right again, while it is up."""
-    if state.isdecimal() and not 200 <= int(state) <= 599:
-        raise OnceError(f"{state} is no status that ends a request: 200 to 599.")
-    reply = _STATES.get(state, int(state) if state.isdecimal() else state)
-    _ask(at.stack, "PUT", ALWAYS, reply)
+    """Break the destination of an embedded stack, or put it right again; or say how it is."""
+    if state is None:
+        reply = json.loads(_ask(at.stack, "GET", ALWAYS))["reply"]
+        state = next((name for name, known in _STATES.items() if known == reply), str(reply))
+    else:
+        if state.isdecimal() and not 200 <= int(state) <= 599:
+            raise OnceError(f"{state} is no status that ends a request: 200 to 599.")
+        _ask(
+            at.stack, "PUT", ALWAYS, _STATES.get(state, int(state) if state.isdecimal() else state)
+        )
     said = "behaves as it did when it came up" if state == "ok" else f"is {state} for every event"
     at.answer(State(destination=state), [f"The destination {escape(said)}."])
 

@@ -37,6 +37,9 @@ class Lying(Protocol):
     """One event in a dead end."""
 
     @property
+    def message_id(self) -> str: ...
+
+    @property
     def why(self) -> tuple[str, str | None]:
         """The reason's code, and the detail to it."""
         ...
@@ -72,13 +75,15 @@ class Chosen:
         return any((self.ids, self.reason, self.family, self.source))
 
     def of(self, found: Collection[One]) -> list[One]:
+        ids = frozenset(self.ids or ())
         return [
             one
             for one in found
-            if (not self.ids or any(one.is_called(name) for name in self.ids))
-            and (self.reason is None or one.why[0] == self.reason.upper())
+            if (self.reason is None or one.why[0] == self.reason.upper())
             and (self.family is None or one.family == self.family)
             and (self.source is None or one.source == self.source)
+            # Whoever names thousands names messages.
+            and (not ids or one.message_id in ids or any(map(one.is_called, ids)))
         ]
 
     def refuse_reason(self, found: Collection[Lying]) -> None:
@@ -137,7 +142,8 @@ def counts(found: Collection[Lying]) -> Iterator[str]:
 
 def strangers(ids: list[str] | None, found: Collection[Lying]) -> list[str]:
     """Names that fit nothing, most likely typos."""
-    return [name for name in ids or () if not any(one.is_called(name) for one in found)]
+    there = {one.message_id for one in found}
+    return [n for n in ids or () if n not in there and not any(one.is_called(n) for one in found)]
 
 
 def refuse(names: list[str], place: str) -> None:

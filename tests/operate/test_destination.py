@@ -56,12 +56,14 @@ def test_what_is_not_settled_in_time_ends_with_3_and_its_reason(
     state: str,
 ) -> None:
     assert once("destination", state).code == 0
+    assert once("destination", "--json").json["destination"] == state
     conversation = f"x-{state}"
     answer = sent(customer_start(conversation), wait="2")
     assert answer.code == 3
     assert sum(answer.json["unsettled"].values()) == 1
     until(lambda: calls(conversation))
     assert once("destination", "ok").code == 0
+    assert once("destination", "--json").json["destination"] == "ok"
     until(lambda: (verdict(conversation) or "").startswith("acted"))
 
 

@@ -21,8 +21,12 @@ class Lying:
     def why(self) -> tuple[str, str | None]:
         return self.reason, self.detail
 
+    @property
+    def message_id(self) -> str:
+        return f"m-{self.since_ms}"
+
     def is_called(self, name: str) -> bool:
-        return name == str(self.since_ms)
+        return name in (self.message_id, str(self.since_ms))
 
 
 def test_what_lies_there_for_one_reason_is_one_group_with_its_first_and_last() -> None:
@@ -67,6 +71,19 @@ def test_a_group_is_chosen_by_what_it_has_in_common(chosen: Chosen, since: list[
     found = [Lying(1), Lying(2, "GAVE_UP", family="other"), Lying(3, source="wallboard")]
     assert [one.since_ms for one in chosen.of(found)] == since
     assert bool(chosen) is (len(since) < 3)
+
+
+def test_of_thousands_named_by_message_each_is_looked_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def asked(*_: object) -> bool:
+        raise AssertionError("it was compared with each name")
+
+    monkeypatch.setattr(Lying, "is_called", asked)
+    many = [Lying(number) for number in range(5_000)]
+    ids = [one.message_id for one in many]
+    assert Chosen(ids, None, None, None).of(many) == many
+    assert strangers(ids, many) == []
 
 
 def test_a_reason_that_is_none_is_refused_with_those_that_are_there() -> None:
