@@ -49,12 +49,6 @@ class Arrivals(Model):
     )
     stopped: bool = Field(description="Whether these are too many to be missing by chance.")
 
-    def text(self, now_ms: int) -> str:
-        return (
-            f"{self.family} of {self.source}, none for {words.age(now_ms - self.last_ms)} in which "
-            f"{self.usual:,} are usual, and others go on"
-        )
-
 
 @dataclass(frozen=True)
 class Hour:
@@ -129,7 +123,22 @@ def lines(arrivals: Sequence[Arrivals], now_ms: int, verbose: bool) -> Iterator[
         more = "" if every else f"; {len(families)} kinds of event: --verbose"
         yield f"source {source}: the last one {words.age(now_ms - last_ms)} ago{more}"
         for one in families if every else ():
-            yield f"  {one.family}: the last one {words.age(now_ms - one.last_ms)} ago"
+            stopped = "; stopped?" if one.stopped else ""
+            yield f"  {one.family}: the last one {words.age(now_ms - one.last_ms)} ago{stopped}"
+
+
+def silences(arrivals: Sequence[Arrivals], now_ms: int) -> Iterator[str]:
+    """What stopped, a sentence for each source: switched off, it takes all its families along."""
+    by_source = sorted((one for one in arrivals if one.stopped), key=lambda one: one.source)
+    for source, group in groupby(by_source, lambda one: one.source):
+        first, *more = group
+        what = f"{first.family} of {source}"
+        if more:
+            what = f"{len(more) + 1} kinds of event of {source}, the last of them {first.family}"
+        yield (
+            f"{what}, none for {words.age(now_ms - first.last_ms)} in which {first.usual:,} are "
+            "usual, and others go on"
+        )
 
 
 def of_records(records: Iterable[OutcomeRecord]) -> list[Arrivals]:

@@ -311,10 +311,9 @@ def _findings(found: Status, now_ms: int) -> Iterator[Finding]:
             what=f"The oldest that waits is on the queue for {age}; after 10 days it is parked",
             helps=f"{_RUNBOOK}events-waiting-long",
         )
-    for one in found.arrivals:
-        if one.stopped:
-            what = f"Stopped? {one.text(now_ms)}"
-            yield Finding(what=what, helps=f"once check --look, {_RUNBOOK}events-silent")
+    for silence in arrivals.silences(found.arrivals, now_ms):
+        helps = f"once check --look, {_RUNBOOK}events-silent"
+        yield Finding(what=f"Stopped? {silence}", helps=helps)
     for alarm in found.alarms:
         yield Finding(what=f"Alarm {alarm}", helps=f"{_RUNBOOK}{alarm}")
 

@@ -94,11 +94,22 @@ def test_each_kind_of_event_is_shown_with_its_last_arrival_where_there_are_few()
         "source live: the last one 2 min ago",
         "  user.presence: the last one 2 min ago",
         "source old: the last one 5 h ago",
-        "  conversation.acd.start: the last one 5 h ago",
+        "  conversation.acd.start: the last one 5 h ago; stopped?",
     ]
-    assert found[-1].text(NOW_MS) == (
-        "conversation.acd.start of old, none for 5 h in which 180 are usual, and others go on"
-    )
+
+
+def test_what_stopped_is_one_sentence_for_each_source() -> None:
+    """Switched off, an integration takes all its kinds of event along."""
+    start = list(hours("conversation.acd.start", until_ms=5 * HOUR, source="old"))
+    end = list(hours("conversation.acd.end", until_ms=6 * HOUR, source="old"))
+    live = list(others())
+    assert list(arrivals.silences(arrivals.judged([*start, *live]), NOW_MS)) == [
+        "conversation.acd.start of old, none for 5 h in which 240 are usual, and others go on"
+    ]
+    assert list(arrivals.silences(arrivals.judged([*start, *end, *live]), NOW_MS)) == [
+        "2 kinds of event of old, the last of them conversation.acd.start, none for 5 h in which "
+        "240 are usual, and others go on"
+    ]
 
 
 def test_of_many_kinds_only_the_source_is_shown_unless_asked() -> None:
