@@ -1,6 +1,7 @@
 """Which integration and which kind of event came last when, and what stopped while others go on.
 
-Read from the outcome log without what was handed back: that is recorded again at each delivery.
+Read from the outcome log without what was handed back: that is recorded again at each delivery. Of
+what still waits its own time counts, or a kind of event that only fails would seem to have stopped.
 """
 
 import re
@@ -70,8 +71,8 @@ _Hours = dict[tuple[str, str, int], Hour]
 _KNOWN: WeakKeyDictionary[Stack, _Hours] = WeakKeyDictionary()
 
 
-def read(stack: Stack, now_ms: int) -> list[Arrivals]:
-    """Of the last 14 days; the newest first."""
+def read(stack: Stack, now_ms: int, waits: Iterable[OutcomeRecord]) -> list[Arrivals]:
+    """Of the last 14 days, with what waits; the newest first."""
     known = _KNOWN.get(stack, {})
     oldest_ms = now_ms - _BACK_MS
     # What was logged last may not have been found then.
@@ -81,7 +82,7 @@ def read(stack: Stack, now_ms: int) -> list[Arrivals]:
         (*hour.place, hour.first_ms // _HOUR_MS): hour for hour in _of(stack, since_ms)
     }
     _KNOWN[stack] = {at: hour for at, hour in found.items() if hour.last_ms >= oldest_ms}
-    return judged(_KNOWN[stack].values())
+    return judged([*_KNOWN[stack].values(), *_waiting(waits)])
 
 
 def judged(hours: Iterable[Hour]) -> list[Arrivals]:
@@ -141,19 +142,24 @@ def silences(arrivals: Sequence[Arrivals], now_ms: int) -> Iterator[str]:
         )
 
 
-def of_records(records: Iterable[OutcomeRecord]) -> list[Arrivals]:
+def of_records(records: Iterable[OutcomeRecord], waits: Iterable[OutcomeRecord]) -> list[Arrivals]:
     """The embedded Logs Insights count nothing."""
-    return judged(
-        Hour(
-            record.source or "unknown",
-            record.family,
-            1,
-            record.recorded_at_ms,
-            record.recorded_at_ms,
-        )
+    settled = (
+        _one(record, record.family, record.recorded_at_ms)
         for record in records
         if record.family is not None and record.outcome is not Outcome.RETRY
     )
+    return judged([*settled, *_waiting(waits)])
+
+
+def _waiting(waits: Iterable[OutcomeRecord]) -> Iterator[Hour]:
+    for one in waits:
+        if one.family is not None and one.occurred_at_ms is not None:
+            yield _one(one, one.family, min(one.occurred_at_ms, one.recorded_at_ms))
+
+
+def _one(record: OutcomeRecord, family: str, at_ms: int) -> Hour:
+    return Hour(record.source or "unknown", family, 1, at_ms, at_ms)
 
 
 def _of(stack: Stack, since_ms: int) -> Iterator[Hour]:

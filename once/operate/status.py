@@ -65,7 +65,8 @@ class Status(Answer):
         "there it is when the newest message was first recorded."
     )
     arrivals: list[Arrivals] = Field(
-        description="By source and family, settled in the last 14 days; on an embedded stack, hour."
+        description="By source and family, what was settled in the last 14 days, on an embedded "
+        "stack in the last hour, and what waits."
     )
     outcomes: dict[Outcome, int] = Field(
         description="Deliveries that settled a message in the last hour, on an embedded stack "
@@ -141,11 +142,11 @@ def of(stack: Stack, now_ms: int) -> Status:
         known = hour if len(hour) < log.MOST else None
         waits, complete = waiting.read(stack, now_ms, queued, known)
         complete = complete and known is not None
-        counted, came = _in_records(hour, waits, since_ms), arrivals.of_records(hour)
+        counted, came = _in_records(hour, waits, since_ms), arrivals.of_records(hour, waits)
     else:
         waits, complete = waiting.read(stack, now_ms, queued)
         queues[0].oldest_seconds = _oldest_seconds(stack, waits, now_ms)
-        counted, came = _in_metrics(stack, now_ms), arrivals.read(stack, now_ms)
+        counted, came = _in_metrics(stack, now_ms), arrivals.read(stack, now_ms, waits)
     pipe = stack.client("pipes").describe_pipe(Name=stack.outputs["PipeName"])
     machine = stack.client("stepfunctions").describe_state_machine(
         stateMachineArn=stack.outputs["StateMachineArn"]

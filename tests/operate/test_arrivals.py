@@ -7,6 +7,7 @@ import pytest
 
 from once.operate import arrivals
 from once.operate.arrivals import Hour
+from once.records import OutcomeRecord
 
 MINUTE, HOUR = 60_000, 3_600_000
 DAY = 24 * HOUR
@@ -154,10 +155,29 @@ def test_what_logs_insights_counted_is_read_however_it_writes_a_time() -> None:
         {"source": "live", "family": "user.presence", "events": "7", **times},
         {"family": "user.presence", "events": "2", **named},
     )
-    live, unknown = arrivals.read(stack, NOW_MS)
+    live, unknown = arrivals.read(stack, NOW_MS, [])
     assert (live.source, live.events, live.last_ms) == ("live", 7, NOW_MS)
     assert unknown.source == "unknown"
     assert unknown.last_ms - unknown.first_ms == 24 * HOUR
+
+
+def test_a_kind_of_event_that_only_fails_has_not_stopped() -> None:
+    """None of it is settled, and each delivery is recorded."""
+
+    def rows(family: str, until_ms: int) -> Iterator[dict[str, str]]:
+        for one in hours(family, until_ms=until_ms):
+            times = {"first": str(one.first_ms), "last": str(one.last_ms)}
+            yield {"source": "live", "family": family, "events": "60", **times}
+
+    start, every = "conversation.acd.start", ("user.presence", MINUTE)
+    stack: Any = FakeStack(*rows(*every), *rows(start, 5 * HOUR))
+    said = {"messageId": "m", "outcome": "RETRY", "reason": "CALL_FAILED", "source": "live"}
+    waits = OutcomeRecord.model_validate(
+        {**said, "family": start, "occurredAtMs": NOW_MS - MINUTE, "recordedAtMs": NOW_MS}
+    )
+    assert [one.family for one in arrivals.read(stack, NOW_MS, []) if one.stopped] == [start]
+    found = arrivals.read(stack, NOW_MS, [waits])
+    assert [one.family for one in found if one.stopped] == []
 
 
 def test_who_looks_again_searches_only_what_came_since() -> None:
@@ -166,8 +186,8 @@ def test_who_looks_again_searches_only_what_came_since() -> None:
         return {**named, "first": str(at_ms - at_ms % HOUR), "last": str(at_ms)}
 
     stack: Any = FakeStack(row(NOW_MS - DAY, 5), row(NOW_MS, 2))
-    (first,) = arrivals.read(stack, NOW_MS)
+    (first,) = arrivals.read(stack, NOW_MS, [])
     stack.logs.rows = [row(NOW_MS + MINUTE, 3)]
-    (again,) = arrivals.read(stack, NOW_MS + MINUTE)
+    (again,) = arrivals.read(stack, NOW_MS + MINUTE, [])
     assert (first.events, again.events) == (7, 8), "an hour is counted once"
     assert stack.logs.since == [NOW_MS - 14 * DAY, NOW_MS - HOUR]
