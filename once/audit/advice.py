@@ -38,9 +38,12 @@ def duration(ms: int) -> str:
     """A distance in the unit in which people think of it."""
     if ms < 1_000:
         return f"{ms} ms"
-    for unit, size, most in (("s", 1_000, 120), ("min", 60_000, 120), ("h", 3_600_000, 48)):
-        if ms < most * size:
-            return f"{ms / size:.3g} {unit}"
+    if ms < 120_000:
+        return f"{ms / 1_000:.3g} s"
+    for unit, size, part in (("min", 60_000, "s"), ("h", 3_600_000, "min")):
+        whole, rest = divmod(round(ms * 60 / size), 60)
+        if whole < 120:
+            return f"{whole} {unit} {rest} {part}" if rest and whole < 10 else f"{whole} {unit}"
     return f"{ms / _DAY_MS:.3g} days"
 
 
@@ -51,19 +54,21 @@ def conclusions(counts: Counts) -> list[str]:
     acted = received - copies - counts.outcomes[Outcome.STALE] - counts.outcomes[Outcome.PARKED]
     found = [
         f"{copies:,} of {received:,} records are copies ({percent(copies, received)}); "
-        f"{max(0, acted):,} are events that act."
+        f"{max(0, acted):,} are events to act on."
     ]
     for kind, examples in _by_count(counts):
-        what = ORIGINS[kind]
+        origin, apart = ORIGINS[kind], counts.apart[kind]
+        most = f", at most {duration(apart.longest_ms)} after the first" if len(apart) else ""
         found.append(
-            f"{percent(examples.count, copies)} of the copies have {what.what}: {what.who}."
+            f"{percent(examples.count, copies)} of the copies have {origin.what}{most}: "
+            f"{origin.who}."
         )
     if len(counts.distances):
-        median, most = counts.distances.quantile(0.5), counts.distances.quantile(0.99)
+        median, almost_all = counts.distances.quantile(0.5), counts.distances.quantile(0.99)
         half = f"within {duration(median)} of" if median else "in the same millisecond as"
         found.append(
-            f"Half of the copies come {half} the first, 99 % within {duration(most)}; the last "
-            f"one took {duration(counts.distances.longest_ms)}."
+            f"Half of the copies come {half} the first, 99 % within {duration(almost_all)}; the "
+            f"last one took {duration(counts.distances.longest_ms)}."
         )
     if counts.late:
         found.append(

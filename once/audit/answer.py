@@ -64,6 +64,8 @@ def answer(counts: Counts, capture: Capture, shown: Shown) -> AuditReport:
                 what=ORIGINS[kind].what,
                 who=ORIGINS[kind].who,
                 count=examples.count,
+                median_ms=counts.apart[kind].quantile(0.5) if len(counts.apart[kind]) else None,
+                longest_ms=counts.apart[kind].longest_ms if len(counts.apart[kind]) else None,
                 examples=where.all(examples),
             )
             for kind, examples in sorted(counts.kinds.items(), key=lambda item: -item[1].count)

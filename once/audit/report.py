@@ -56,6 +56,8 @@ class CopyKind(_Model):
     what: str
     who: str = Field(description="Who makes such copies.")
     count: int
+    median_ms: int | None = Field(description="Half of them came no later after the first.")
+    longest_ms: int | None = Field(description="The last of them came so long after the first.")
     examples: list[str]
 
 

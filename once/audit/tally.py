@@ -169,6 +169,8 @@ class Counts:
     logged: int = 0
     copies: int = 0
     kinds: dict[str, Examples] = field(default_factory=lambda: defaultdict(Examples))
+    apart: dict[str, Histogram] = field(default_factory=lambda: defaultdict(Histogram))
+    """The distances again, of the copies of each kind."""
     differences: Counter[str] = field(default_factory=Counter)
     windows: dict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     fallbacks: dict[tuple[str, str], Examples] = field(
@@ -205,6 +207,7 @@ class Counts:
         self.kinds[kind].add(example)
         if distance_ms is not None:
             self.distances.add(distance_ms)
+            self.apart[kind].add(distance_ms)
 
 
 class Tally:
@@ -500,7 +503,7 @@ def differing(fact: Fact, first: First, row: Row) -> list[str]:
             found.append("content beside the identity")
     elif fact.order != first.fields:
         found.append("field order")
-    return found or ["nothing"]
+    return found or ["nothing at all"]
 
 
 def packed(place: Place) -> int:

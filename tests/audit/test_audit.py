@@ -18,6 +18,7 @@ from bench.compare.streams import Stream
 from bench.compare.verdict import judge
 from bench.events import START_MS, Centre, Event
 from once.audit import run as audit_run
+from once.audit.advice import duration
 from once.audit.capture import Place, Text
 from once.audit.clock import Clock
 from once.audit.facts import facts
@@ -80,6 +81,39 @@ def test_two_integrations_are_named_with_what_to_deploy(tmp_path: Path) -> None:
     assert {one.source: one.received for one in report.only_copies} == {"reporting": 10}
     assert report.plan is not None
     assert report.plan.parameters["SourcePrefix"].endswith("/events")
+
+
+def test_each_cause_of_copies_has_its_own_distance(tmp_path: Path) -> None:
+    centre = Centre(13)
+    event = centre.conversation("customer.end", START_MS)
+    again, second = centre.published_again(event, 30), centre.published_again(event, 0, "second")
+    came = (0, event), (3, event), (40, again), (400_000, second)
+    report = arriving(tmp_path / "capture", [(START_MS + at, one) for at, one in came])
+    longest = {kind.kind: kind.longest_ms for kind in report.copy_kinds}
+    assert longest == {"envelope": 3, "published": 40, "integration": 400_000}
+    assert any(
+        "two EventBridge integrations" in line and "6 min 40 s after" in line
+        for line in report.conclusions
+    )
+
+
+@pytest.mark.parametrize(
+    ("ms", "said"),
+    [
+        (0, "0 ms"),
+        (999, "999 ms"),
+        (1_500, "1.5 s"),
+        (119_000, "119 s"),
+        (400_000, "6 min 40 s"),
+        (599_900, "10 min"),
+        (3_600_000, "60 min"),
+        (7_200_000, "2 h"),
+        (9_000_000, "2 h 30 min"),
+        (432_000_000, "5 days"),
+    ],
+)
+def test_a_distance_is_said_in_the_units_in_which_people_think(ms: int, said: str) -> None:
+    assert duration(ms) == said
 
 
 def test_two_integrations_are_told_apart_though_neither_name_may_be_shown(tmp_path: Path) -> None:
