@@ -1,5 +1,6 @@
 """Every expression of the definition on both engines of JSONata, the library that the emulators use
-and the reference that AWS names: as scenarios bring them about, and with hostile values.
+and the reference that AWS names: as scenarios and the explorer bring them about, and with hostile
+values.
 
 Run: python -m bench.jsonata. Needs `make jsonata`. Writes bench/results/jsonata.json; ends with 1
 if they differ and nobody says why.
@@ -16,11 +17,15 @@ from proof.asl.differential import UNLISTED
 from proof.asl.jsonata import Library, Reference
 
 MUTANTS = 120_000
+# Of the explorer: walks through each of its scenarios, and evaluations of each expression.
+WALKS, MOST_EXPLORED = 40, 1_000
 SEED = 1
 
 
 def main() -> int:
-    known = differential.recorded()
+    recorded_cases = differential.recorded()
+    explored = differential.explored(MOST_EXPLORED, WALKS, SEED)
+    known = [*recorded_cases, *explored]
     expressions = {case.expression for case in known}
     began, count, differ = time.monotonic(), 0, Counter[str]()
     with Reference() as reference:
@@ -38,7 +43,8 @@ def main() -> int:
         "seed": SEED,
         "expressions": len(expressions),
         "evaluations": count,
-        "recorded": len(known),
+        "recorded": len(recorded_cases),
+        "explored": len(explored),
         "differences": dict(differ.most_common()),
         "seconds": round(time.monotonic() - began, 1),
     }

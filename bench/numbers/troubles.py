@@ -100,9 +100,9 @@ def jsonata() -> str:
     differ = sum(run["differences"].values())
     return (
         f"On {run['date']} each of {run['expressions']} expressions was evaluated by both engines, "
-        f"{run['evaluations']:,} times in all, with values as scenarios bring them about and with "
-        f"hostile ones in their place: {differ:,} answers differ, each for one of the "
-        f"{len(differential.KNOWN)} reasons that are listed.\n"
+        f"{run['evaluations']:,} times in all, with values as scenarios and the explorer bring "
+        f"them about and with hostile ones in their place: {differ:,} answers differ, each for one "
+        f"of the {len(differential.KNOWN)} reasons that are listed.\n"
     )
 
 

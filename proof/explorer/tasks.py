@@ -75,8 +75,10 @@ Reply = tuple[Outcome, Heard]
 _NAME = re.compile(r"\brun(\d+)\b")
 
 
-def machine_of(definition: dict[str, Any], scenario: Scenario) -> Machine:
-    return Machine(definition, EXPRESSIONS, one_by_one=not scenario.side_by_side, timeless=True)
+def machine_of(
+    definition: dict[str, Any], scenario: Scenario, expressions: Expressions = EXPRESSIONS
+) -> Machine:
+    return Machine(definition, expressions, one_by_one=not scenario.side_by_side, timeless=True)
 
 
 class Tasks:

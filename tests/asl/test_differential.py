@@ -1,11 +1,22 @@
 """A sample of bench/jsonata.py: both engines answer alike, or the list says why not."""
 
+from collections import Counter
 from random import Random
 
 import pytest
 
-from proof.asl.differential import KNOWN, SEVERAL, UNLISTED, Case, difference, mutants, recorded
+from proof.asl.differential import (
+    KNOWN,
+    SEVERAL,
+    UNLISTED,
+    Case,
+    difference,
+    explored,
+    mutants,
+    recorded,
+)
 from proof.asl.jsonata import Library, Reference, ReferenceMissingError
+from proof.explorer.scenarios import FULL
 
 SAMPLE = 2_000
 
@@ -27,6 +38,24 @@ def known() -> list[Case]:
 def test_what_scenarios_evaluate_has_one_value(known: list[Case], reference: Reference) -> None:
     sample = Random(1).sample(known, SAMPLE // 2)  # noqa: S311 - to be repeated, not to be secret
     assert [case for case in sample if difference(case, Library(), reference)] == []
+
+
+@pytest.fixture(scope="module")
+def met() -> list[Case]:
+    return explored(most=20, walks=1, seed=1, scenarios=FULL[::4])
+
+
+def test_what_the_explorer_evaluates_has_one_value(met: list[Case], reference: Reference) -> None:
+    assert [case for case in met if difference(case, Library(), reference)] == []
+
+
+def test_the_explorer_brings_about_what_no_scenario_does(
+    met: list[Case], known: list[Case]
+) -> None:
+    most = max(Counter(case.expression for case in met).values())
+    assert most == 20, "a sample that is never full shows nothing of walks that go on"
+    assert len({case.expression for case in met}) > 70
+    assert not set(met) & set(known)
 
 
 def test_hostile_values_make_no_difference_that_is_not_listed(
