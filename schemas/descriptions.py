@@ -6,7 +6,7 @@ DESCRIPTIONS = {
     "ActionEvent.family": "The kind of event; docs/families.md lists them.",
     "ActionEvent.topic": (
         "The topic as it was received, with a hash for what is no id where nobody declared it; of "
-        "an event of your own, its detail-type."
+        "an event of your own, its detail-type where that holds known words alone."
     ),
     "ActionEvent.organizationId": "The Genesys Cloud organisation, from the source.",
     "ActionEvent.state": "What became the case, where the family tells it in one word.",

@@ -139,8 +139,8 @@ def test_a_source_without_an_organisation(source: Any) -> None:
 
 
 def test_the_body_may_name_the_organisation() -> None:
-    own = conversation("user.start", organizationId="own-1")
-    assert element({**own, "source": "my.app"})["organizationId"] == "own-1"
+    own = conversation("user.start", organizationId=ORGANISATION)
+    assert element({**own, "source": "my.app"})["organizationId"] == ORGANISATION
 
 
 def test_an_unknown_topic_works_without_code() -> None:

@@ -214,3 +214,13 @@ def test_a_claim_that_the_log_forgot_is_found_by_its_key(operated: Embedded) -> 
         )
     assert by_claim["verdict"] == "acted once"
     assert "messages" not in by_claim or by_claim["messages"] == []
+
+
+def test_an_event_of_ones_own_is_found_by_the_id_that_its_key_hides(operated: Embedded) -> None:
+    detail = {"conversationId": "jane1985", "eventId": "call-of-jane-7", "status": "connected"}
+    operated.settle({"detail-type": "Conversation Status Change", "detail": detail})
+    for thing in ("jane1985", "call-of-jane-7"):
+        (subject,) = once("explain", thing, "--json").json["subjects"]
+        assert subject["pk"].startswith("-/conversation/~")
+        (event,) = subject["events"]
+        assert event["outcome"] == "PROCESSED"

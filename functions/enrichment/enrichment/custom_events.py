@@ -4,7 +4,6 @@ Keys are logged and kept. So of such an event they hold only what is known to be
 person: the ids and states known here. All else that tells it apart is in a hash.
 """
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -12,7 +11,8 @@ from typing import Any
 from enrichment.contract import KEY_VERSION, ParkedReason
 from enrichment.envelope import UnfitError
 from enrichment.identity import Identity, Json, Kind, latest_key
-from enrichment.keys import compose, digest, is_id, is_word, opaque
+from enrichment.keys import compose, digest, is_id, opaque
+from enrichment.vocabulary import family_of, is_known
 
 # All names here are as `_plain` writes them: conversation_id and conversationId are one.
 _SUBJECTS = {
@@ -33,25 +33,7 @@ _STATES = ("status", "state", "eventtype", "type", "action")
 _KINDS = ("eventtype", "type", "eventname")
 _TIMES = ("timestamp", "eventtime", "time", "occurredat")
 _NO_STATE = {*_EVENT_IDS, *_TIMES, *_NESTED, "correlationid", "metadata", "version", "source"}
-# A state of other words is hashed: it may be somebody's name.
-_STATE_WORDS = frozenset(
-    """
-    abandoned accepted acd active acw add added agent alerting answered assigned available
-    away break busy call callback cancelled changed chat clear closed communicating completed
-    connected contacting conversation create created customer deleted delivered detail dialing
-    disconnected email end ended error event failed finished flow held hold idle in inactive
-    interacting interaction ivr joined left logged meal meeting message missed muted new no
-    not off offline on open opened out outbound parked participant paused pending presence
-    progress queue queued ready received remove removed requested resolved responding resumed
-    ringing routing scheduled sent session start started state status stopped system talking
-    terminated training transfer transferred unmuted update updated uploading user voicemail
-    waiting wrap wrapup
-    """.split()  # noqa: SIM905 - a list would fill the page
-)
 _LONGEST_STATE = 64
-_NO_WORD = re.compile(r"[^0-9A-Za-z]+")
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[^A-Za-z .:_-]")
-_LONGEST_FAMILY = 100
 
 
 class Shape:
@@ -68,7 +50,7 @@ class Shape:
                         fields.setdefault(f"{name}id" if plain == "id" else plain, value)
         self._fields: dict[str, Any] = fields
         self._kind = topic or self._first(_KINDS)
-        self.topic = topic if is_word(topic) else ""
+        self.topic = topic if is_known(topic) else ""
         self.event_id = self._event_id(detail)
         self.time = next((fields[name] for name in _TIMES if name in fields), None)
 
@@ -102,7 +84,7 @@ class Shape:
                 ParkedReason.NO_SUBJECT,
                 "The event names no conversation, user or queue that it is about.",
             )
-        return _family(self._kind or "object").partition(".")[0], value
+        return family_of(self._kind or "object").partition(".")[0], value
 
     def identify(self) -> Identity:
         """Subject and state; nothing in such a shape is known to be a time of its own."""
@@ -114,7 +96,7 @@ class Shape:
                 "The object has neither a topicName, a detail-type, an event type nor a status.",
             )
         subject_type, subject_id = self._subject()
-        family = _family(self._kind or f"{subject_type}.status")
+        family = family_of(self._kind or f"{subject_type}.status")
         ids = {
             name: str(value)
             for name, value in sorted(fields.items())
@@ -161,9 +143,7 @@ def _other_ids(value: Any, is_top: bool = True) -> Iterator[str]:
 def _is_known_state(value: str | int) -> bool:
     if isinstance(value, int):
         return abs(value) < 1000
-    return len(value) <= _LONGEST_STATE and all(
-        word.lower() in _STATE_WORDS for word in _WORD.findall(value)
-    )
+    return len(value) <= _LONGEST_STATE and is_known(value)
 
 
 def _is_given(value: Any) -> bool:
@@ -173,11 +153,3 @@ def _is_given(value: Any) -> bool:
 @lru_cache(maxsize=1024)
 def _plain(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
-
-
-@lru_cache(maxsize=1024)
-def _family(text: str) -> str:
-    """`Conversation Status Change` as the name of a family."""
-    if not is_word(text):
-        return f"event.{digest(text)[:8]}"
-    return _NO_WORD.sub(".", text).strip(".").lower()[:_LONGEST_FAMILY] or "event"
