@@ -1,6 +1,10 @@
-"""What needs the embedded AWS is marked, so that `make test-fast` deploys nothing."""
+"""What holds for all tests: which of them deploy something, and that none counts seconds."""
+
+import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 
 def test_no_test_that_uses_the_stack_is_run_by_make_test_fast(
@@ -13,3 +17,10 @@ def test_no_test_that_uses_the_stack_is_run_by_make_test_fast(
         and item.get_closest_marker("embedded") is None
     ]
     assert forgotten == []
+
+
+@given(st.just(0.25))
+@settings(max_examples=1)
+def test_no_property_fails_for_a_machine_that_does_something_else_meanwhile(seconds: float) -> None:
+    """Without a profile of ours an example may take 200 ms."""
+    time.sleep(seconds)

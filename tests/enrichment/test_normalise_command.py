@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from enrichment.elements import Element
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 from typer.testing import CliRunner
@@ -21,7 +21,6 @@ from tests.enrichment.sending import element, record
 EVENT = conversation("user.start")
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(), max_size=5))
 def test_one_line_out_for_each_line_in(lines: list[str]) -> None:
     answer = list(normalise_stream(lines))

@@ -149,7 +149,7 @@ def test_long_ids_and_traces_are_cut_but_not_in_the_key() -> None:
     assert one["key"]["pk"] != two["key"]["pk"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(

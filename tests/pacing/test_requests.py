@@ -84,7 +84,7 @@ def empty_the_table() -> None:
 
 
 @pytest.mark.usefixtures("aws")
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(taken=st.lists(STEPS, max_size=8))
 def test_the_modelled_rows_answer_as_the_table_does(taken: list[Any]) -> None:
     empty_the_table()
