@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import data_action
 import enrichment
+import pacing
 import pytest
 from enrichment import topics
 from enrichment.batch import enrich
@@ -40,22 +42,45 @@ def grows_linearly(work: Callable[[str], Any], text: str, chars: int) -> bool:
     )
 
 
+OF_THE_DEPLOYER = {"data_action.settings"}
+
+
 def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
-    """Every regular expression of the enrichment."""
-    for found in pkgutil.iter_modules(enrichment.__path__):
-        module = importlib.import_module(f"enrichment.{found.name}")
-        for name, value in vars(module).items():
-            pattern = getattr(value, "__self__", value)
-            if isinstance(pattern, re.Pattern):
-                yield f"{found.name}.{name}", pattern
+    """Every regular expression of the functions that meets what others than the deployer wrote."""
+    for package in (enrichment, data_action, pacing):
+        for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            if found.name in OF_THE_DEPLOYER:
+                continue
+            for name, value in vars(importlib.import_module(found.name)).items():
+                pattern = getattr(value, "__self__", value)
+                if isinstance(pattern, re.Pattern):
+                    yield f"{found.name}.{name}", pattern
 
 
 PATTERNS = dict(patterns())
 TEXTS = ("a", "0", "a0", ".", "-", "a.", " ", "~@", "Ä", "A.b", "{id}", "a1-", "\n", "2025-", "T:Z")
+# What a destination, a login and a mapping say: numbers, words with dots, ids, places in a file.
+TEXTS += (
+    "0.",
+    "a0-",
+    "00000000-",
+    "0000-",
+    " (at line 0",
+    "(at line 0, column ",
+    "A_z.",
+    "http://",
+)
 
 
 def test_the_regular_expressions_are_found() -> None:
-    assert {"topics._AN_ID", "topics._FAMILY", "times.is_iso"} <= PATTERNS.keys()
+    assert {
+        "enrichment.topics._AN_ID",
+        "enrichment.times.is_iso",
+        "enrichment.keys._MACHINE_MADE",
+        "data_action.replies._SECONDS",
+        "data_action.genesys._CORRELATION",
+        "data_action.mapping._PATTERN",
+    } <= PATTERNS.keys()
 
 
 @pytest.mark.parametrize("name", PATTERNS)
