@@ -41,6 +41,8 @@ def blocks() -> dict[str, Callable[[], str]]:
         "overload": troubles.overload,
         "waiting": troubles.waiting,
         "order": troubles.order,
+        "hanging": troubles.hanging,
+        "to-the-call": troubles.to_the_call,
         "rounds": troubles.rounds,
         "chaos": troubles.chaos,
         "explorer": troubles.explorer,

@@ -7,6 +7,8 @@ from typing import Any
 from bench import charts, recorded
 from bench.numbers.tables import table
 from bench.overload import SCENARIOS
+from once.plan.capacity import Load, fitting_concurrency
+from once.plan.cost import Measured, Traffic, prices
 from proof.asl import differential
 
 MINUTE_MS = 60_000
@@ -124,6 +126,45 @@ def waiting() -> str:
             for one in recorded.read("waiting")["scenarios"]
         ],
     ).replace("|---|--:|--:|", "|---|---|---|")
+
+
+def _simulated(group: str) -> dict[str, Mapping[str, Any]]:
+    """What its scenarios measured, by their names."""
+    scenarios = recorded.read("waiting")["scenarios"]
+    return {one["name"]: one["measured"] for one in scenarios if one["group"] == group}
+
+
+def hanging() -> str:
+    """Calls that nobody answers, and what MaxConcurrentActions once capacity says for the rate."""
+    measured, price = Measured.read(), prices()
+
+    def fitting(name: str) -> str:
+        rate = float(name.partition("/")[0])
+        return f"{fitting_concurrency(rate, Load.of(Traffic(0, rate), measured, price))}"
+
+    rows = [
+        [
+            name,
+            f"{one['calls begun']}",
+            f"{one['functions at once']}",
+            f"{one['open after s']:.1f} s",
+            f"{one['acting again after s']:.1f} s",
+            "its own setting" if "own Lambda" in name else fitting(name),
+        ]
+        for name, one in _simulated("hanging").items()
+    ]
+    head = ["hanging for five minutes", "calls begun", "functions at once", "breaker open after"]
+    return table([*head, "acting again after", "`MaxConcurrentActions` that fits"], rows)
+
+
+def to_the_call() -> str:
+    said = [
+        f"at {rate} half of the events within {one['p50 to the call s']:.2f} s and 99 of 100 "
+        f"within {one['p99 to the call s']:.2f} s"
+        for rate, one in _simulated("healthy").items()
+        if rate in ("10 events/s", "100 events/s")
+    ]
+    return f"From the queue to the call, while the pipe keeps up: {', '.join(said)}.\n"
 
 
 def order() -> str:

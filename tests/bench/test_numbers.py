@@ -96,6 +96,16 @@ def test_the_documents_say_by_how_much_the_enrichment_misses_its_goals(
     assert "busy" not in speed.speed()
 
 
+def test_a_well_destination_is_called_within_fractions_of_a_second_of_the_queue():
+    (well,) = [
+        one["measured"]
+        for one in recorded.read("waiting")["scenarios"]
+        if (one["group"], one["name"]) == ("healthy", "10 events/s")
+    ]
+    assert well["p50 to the call s"] <= 0.13
+    assert well["p99 to the call s"] <= 0.4
+
+
 def test_in_every_recorded_comparison_this_project_keeps_its_promises():
     compared = Comparison()
     for ours in compared.totals(-1, compared.kept):
