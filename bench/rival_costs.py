@@ -18,6 +18,7 @@ from once.plan.cost import (
     flow_of,
     monthly,
     pipe_of,
+    prices,
 )
 from once.plan.pollers import Flow, flow
 
@@ -37,7 +38,11 @@ RIVALS = (
     Asked("Powertools idempotency in a Lambda", unique=2, copy=1),
     Asked("put with attribute_not_exists in a Lambda", unique=1, copy=1),
     Asked(
-        "Redis SET NX in a Lambda", unique=0, copy=0, beside="and 6.10 a month at least, and a VPC"
+        "Redis SET NX in a Lambda",
+        unique=0,
+        copy=0,
+        beside=f"and {prices()['elasticache']['serverless_minimum_month']:.2f} a month at least, "
+        "and a VPC",
     ),
     Asked("SQS FIFO and a Lambda", unique=0, copy=0, fifo=True),
 )

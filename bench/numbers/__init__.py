@@ -31,6 +31,7 @@ def blocks() -> dict[str, Callable[[], str]]:
         "comparison-facts": compared.facts,
         "cost": dollars.line,
         "cost-goals": dollars.goals,
+        "cost-why": dollars.why,
         "cost-items": dollars.items,
         "cost-batches": dollars.batches,
         "cost-rivals": dollars.rivals,

@@ -35,6 +35,7 @@ LOG_DAYS = 30
 MILLION = 1_000_000
 GB = 1_000_000_000
 MONTH_SECONDS = 30 * 86_400
+BUCKET_DAYS = 60  # as template.yaml lets an object of the bucket live
 
 
 class LogLevel(StrEnum):
@@ -293,7 +294,8 @@ def monthly(traffic: Traffic, measured: Measured, price: Prices) -> dict[str, fl
         * (price["dynamodb"]["storage_gb_month"] + price["dynamodb"]["recovery_gb_month"]),
         "S3: large bodies": large
         * (price["s3"]["puts_per_thousand"] + price["s3"]["gets_per_thousand"])
-        / 1000,
+        / 1000
+        + large * assumed["large_bytes"] / GB * BUCKET_DAYS / 30 * price["s3"]["storage_gb_month"],
         "Logs: outcomes": ingested["outcomes"] * logs["ingestion_gb"],
         "Logs: functions": ingested["functions"] * logs["ingestion_gb"],
         "Logs: executions (estimate)": ingested["executions"] * executions_gb,

@@ -3,7 +3,9 @@
 import datetime
 import itertools
 import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from data_action import breaker_row
@@ -11,10 +13,11 @@ from typer.testing import CliRunner
 
 from bench import recorded
 from bench.cost import custom_metrics
-from bench.rival_costs import RIVALS, rival
+from bench.rival_costs import RIVALS, as_standard, rival
 from once.cli import app
 from once.plan.cost import (
     ACTION_MB,
+    BUCKET_DAYS,
     ENRICHMENT_MB,
     FIXED,
     LOOKS_S,
@@ -103,7 +106,54 @@ def test_what_goes_out_and_what_overflows_is_paid_by_its_size_and_number(measure
     genesys = monthly(TRAFFIC, measured, prices())
     assert webhook["the calls' way out"] > 2 * genesys["the calls' way out"] > 0
     overflowing = monthly(replace(TRAFFIC, overflow=0.01), measured, prices())
-    assert overflowing["S3: large bodies"] == pytest.approx(10_000 * 0.0054 / 1000)
+    requests, stored = 10_000 * 0.0054 / 1000, 10_000 * 100_000 / 1e9 * 2 * 0.023
+    assert overflowing["S3: large bodies"] == pytest.approx(requests + stored)
+    (rule,) = RESOURCES["OverflowBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
+    assert rule["ExpirationInDays"] == BUCKET_DAYS
+
+
+READ_ELSEWHERE = {
+    "eventbridge.replay_per_million",  # once replay
+    "assumed.window_wait_s",  # what once cost says of a window
+    "elasticache.serverless_minimum_month",  # the title of the rival that pays it
+    "assumed.action_ms",  # the defaults of the traffic
+    "assumed.apart_ms",
+}
+
+
+class Read(dict[str, Any]):
+    """Prices that remember which of them were asked for."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        super().__init__({n: Read(v) if isinstance(v, dict) else v for n, v in values.items()})
+        self.asked: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+
+def test_every_price_is_in_a_bill(measured: Measured):
+    price = Read(prices())
+    for traffic in (
+        TRAFFIC,
+        replace(TRAFFIC, backlog=True, limited=True, overflow=0.01, window_s=1),
+        replace(TRAFFIC, log_class=LogClass.INFREQUENT_ACCESS),
+    ):
+        monthly(traffic, measured, price)
+        troubled(measured, price)
+        as_standard(traffic, measured, price)
+        for asked in RIVALS:
+            rival(asked, traffic, measured, price)
+    unread = {
+        f"{service}.{name}"
+        for service, entries in price.items()
+        if isinstance(entries, Read)
+        for name in set(entries) - entries.asked - {"source"}
+    }
+    assert unread == READ_ELSEWHERE
+    assert Traffic(1).action_ms == price["assumed"]["action_ms"]
+    assert Traffic(1).apart_ms == price["assumed"]["apart_ms"]
 
 
 def test_the_looks_are_those_of_the_template():
