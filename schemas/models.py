@@ -145,7 +145,7 @@ class ActionRequest(BaseModel):
     idempotency_key: str = Field(pattern=r"^[0-9a-f]{64}(\.[0-9]{1,16})?$")
     """The same on every attempt. In a windowed family the occurrence follows the full stop."""
     deadline_ms: PastMs
-    """Epoch milliseconds. Begin no call after it: raise `TooLate`."""
+    """Epoch milliseconds. Begin no call after it: raise `TooLate`; if `retry` is 1, `Failed`."""
     calls_allowed: Literal[1, 2]
     """How many calls this execution may make. Raise `Transient` only if one is left."""
     retry: Literal[0, 1]

@@ -36,7 +36,8 @@ def handler(request, context):  # noqa: ARG001
     before = request["retry"]
     started_ms = now_ms()
     if started_ms >= request["deadlineMs"]:
-        raise TooLate(f"the deadline had passed: nothing was written [calls={before}]")
+        kind = Failed if before else TooLate
+        raise kind(f"the deadline had passed: nothing was written [calls={before}]")
     event = request["event"]
     row = {
         "idempotencyKey": {"S": request["idempotencyKey"]},

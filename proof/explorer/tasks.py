@@ -220,7 +220,8 @@ class Tasks:
         """Where it notes how calls end, a call takes its time: it begins, and then is answered."""
         message_id, key = request["event"]["messageId"], request["idempotencyKey"]
         if request["deadlineMs"] <= NOW_MS:
-            yield _good("is too late and does not act"), _raised("TooLate", calls=0)
+            late = "Failed" if request["retry"] else "TooLate"
+            yield _good(f"is too late and does not act: {late}"), _raised(late, request["retry"])
             return
         begun: list[Effect] = [Called(message_id, *_pace_of(position.variables(place)))]
         if self._notes_itself and not said:

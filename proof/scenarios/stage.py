@@ -214,8 +214,10 @@ class Stage:
             return {"version": "2", "result": "OBSERVED", "calls": 0}
         if kind == "crash":
             raise LambdaError("Runtime.ExitError", "the function crashed")
-        calls = 0 if kind in _MADE_NO_CALL else 1 + payload["retry"]
+        calls = payload["retry"] + (kind not in _MADE_NO_CALL)
         if kind == "Transient" and (payload["callsAllowed"] < 2 or payload["retry"]):
+            kind = "Failed"
+        if kind == "TooLate" and payload["retry"]:
             kind = "Failed"
         facts = [f"calls={calls}", f"startedMs={now_ms}", f"endedMs={now_ms}"]
         facts += [f"retryAfterSeconds={number[0]}"] if number else []

@@ -70,11 +70,17 @@ def test_an_error_says_how_many_calls_were_made_and_when(
     assert before <= message["startedMs"] <= message["endedMs"] <= either.clock()
 
 
-@pytest.mark.parametrize("retry", [0, 1])
-def test_what_was_not_called_counts_only_the_call_before_it(either: Bench, retry: int) -> None:
-    name, message = either.fails(deadlineMs=1, retry=retry)
+def test_what_was_never_called_says_so(either: Bench) -> None:
+    name, message = either.fails(deadlineMs=1)
     assert name == "TooLate"
-    assert message == {"sentence": message["sentence"], "calls": retry}
+    assert message == {"sentence": message["sentence"], "calls": 0}
+
+
+def test_a_call_that_failed_is_a_failure_where_no_time_is_left_for_a_second(either: Bench) -> None:
+    name, message = either.fails(deadlineMs=1, retry=1)
+    assert name == "Failed"
+    assert message == {"sentence": message["sentence"], "calls": 1}
+    assert either.server.log == []
 
 
 def test_an_answer_says_how_many_calls_were_made(either: Bench) -> None:

@@ -18,6 +18,8 @@ OTHERS = dict(Readings().others())
 
 # A lease or a deadline ends in the very millisecond of a call: a clock that moves is past it.
 _TO_THE_MILLISECOND = {"copy-after-the-lease-ended", "no-time-left-for-another-attempt"}
+# Where the first call's arguments are sent again, nobody tells the function of that call.
+_BY_THE_SECOND_CALL = {"no-time-left-for-a-second-call"}
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +42,8 @@ def test_on_our_interpreter(path: Path) -> None:
 def test_ends_alike_however_the_documentation_is_read(path: Path, switch: str) -> None:
     if switch.startswith("millis") and path.stem in _TO_THE_MILLISECOND:
         pytest.skip("a lease or a deadline ends in the very millisecond of a call")
+    if switch == "arguments-once" and path.stem in _BY_THE_SECOND_CALL:
+        pytest.skip("the function cannot know that a call failed before")
     one, other = seen_on_ours(path, OTHERS[switch]), seen_on_ours(path, Readings())
     assert apart(one, other, switch) == []
 

@@ -8,7 +8,7 @@ ActionError
 ├── Uncertain      Genesys began the action and failed in it: parked as done, it may have acted
 ├── NotAuthorised  credentials or permissions: a fault of the set-up, the event waits
 ├── NotConfigured  settings, mapping, secret, address: a fault of the set-up, the event waits
-└── TooLate        the time for a call was over: nothing was sent
+└── TooLate        the time for a call was over: nothing was sent, nor before, or it is Failed
 """
 
 # ruff: noqa: N818 — the names are the contract with the state machine

@@ -17,7 +17,7 @@ from botocore.config import Config
 from . import canary, genesys, mapping, webhook
 from .bodies import Bodies
 from .breaker import Breaker
-from .errors import ActionError, Failed, NotConfigured, Transient
+from .errors import ActionError, Failed, NotConfigured, TooLate, Transient
 from .outbound import Outbound, Reply
 from .request import VERSION, ActionRequest, Budget, Context
 from .secret import Secret
@@ -98,6 +98,8 @@ class DataAction:
         if isinstance(error, Failed) and request.calls_allowed - request.retry > 1:
             again = Transient if not enough_failed else Failed
             error = again(error.sentence, status=error.status)
+        if isinstance(error, TooLate) and request.retry:
+            error = Failed("the call failed, and no time was left for a second one")
         # Step Functions invokes the function again only after one call was made.
         error.calls = request.retry
         if started_ms is not None:
