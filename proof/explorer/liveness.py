@@ -1,5 +1,6 @@
 """Nothing may be stuck: from wherever all is at rest, one fault-free delivery of each message must
-clear the queue. Where nobody may be called it must be handed back, and say why."""
+clear the queue. Where nobody may be called it must be handed back, and say why; what has waited for
+too long is parked all the same."""
 
 from collections.abc import Iterator
 
@@ -54,7 +55,8 @@ class Liveness:
                 if isinstance(then, Broken):
                     return str(then), tuple(moves)
                 state = then
-                if self._says_why(moves[-1].report, place):
+                sent = self._world.scenario.messages[message.sent]
+                if not sent.is_old and self._says_why(moves[-1].report, place):
                     waits.add(place)
         left = [
             f"m{place + 1}"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from pacing import breaker_row, slot_row
-from pacing.breaker import Flow
+from pacing.breaker import Flow, judge
 
 from proof.explorer.mutants import (
     Mutant,
@@ -38,6 +38,7 @@ from proof.explorer.scenarios import (
     NEWEST,
     OCCURRENCES,
     OLD,
+    OLD_AND_SHUT,
     ONE_A_SLOT,
     PACED,
     PROBING,
@@ -45,12 +46,14 @@ from proof.explorer.scenarios import (
     SAME_ID,
     SAME_TIME,
     SLOW,
+    SLOW_PROBES,
     SLOW_SLOT,
     STATES,
     THREE_STATES,
     TWO_EVENTS,
     TWO_SUBJECTS,
     WINDOW,
+    YOUNG,
     late_puts,
     with_faults,
 )
@@ -83,7 +86,13 @@ STALE_ANSWER = replace(
     deliveries=1,
     batch_size=1,
 )
+CLOSED_MEANWHILE = replace(NEARLY_OPEN, kinds=frozenset({Fault.ACTION}), faults=1, batch_size=1)
+PUT_OFF = replace(PACED, kinds=frozenset({Fault.ASKED_TO_WAIT}), faults=2, deliveries=1)
+PROBED_FOR_NOTHING = replace(
+    SLOW_PROBES, kinds=frozenset({Fault.ASKED_TO_WAIT}), faults=1, deliveries=1
+)
 UNPACED = with_faults(ONE_A_SLOT, Fault.PACING, faults=1)
+NEVER_MS = 10**15
 FRESH_STATES = replace(THREE_STATES, deliveries=1, kinds=frozenset())
 
 
@@ -102,6 +111,7 @@ def _unconditional(request: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _clear = breaker_row.clear
+_end_probe = breaker_row.end_probe
 
 
 def _whenever_it_failed(table: str, started_ms: int) -> dict[str, Any]:
@@ -491,6 +501,84 @@ MUTANTS = [
         ("pacing.steps.judge", lambda *_: Flow()),
     ),
     Mutant(
+        "a wait that was asked for is not respected",
+        no_edit,
+        replace(PUT_OFF, deliveries=2),
+        (
+            "pacing.steps.judge",
+            lambda row, *rest: judge(row and replace(row, not_before_ms=None), *rest),
+        ),
+    ),
+    Mutant("a few failures are an outage", no_edit, NOTED, ("pacing.breaker.MOST_FAILED", 1)),
+    Mutant(
+        "failures of a moment are an outage",
+        no_edit,
+        YOUNG,
+        (
+            "pacing.steps.judge",
+            lambda row, now_ms, times: judge(row, now_ms, replace(times, evidence_ms=0)),
+        ),
+    ),
+    Mutant(
+        "a breaker is opened that was closed meanwhile",
+        no_edit,
+        CLOSED_MEANWHILE,
+        ("pacing.breaker_row.open_", _unconditional(breaker_row.open_)),
+    ),
+    Mutant(
+        "a probe is two calls",
+        text("RunAction", "'callsAllowed': $pace.callsAllowed", "'callsAllowed': 2"),
+        PROBING,
+    ),
+    Mutant(
+        "the whole batch probes",
+        text(
+            "AskPace", "messageId in $states.result.Payload.allowed].messageId", "true].messageId"
+        ),
+        PROBING,
+    ),
+    Mutant(
+        "a probe that was held up calls beside the next one",
+        text("RunAction", "'deadlineMs': $pace.callUntilMs", "'deadlineMs': $deadlineMs"),
+        PROBED_FOR_NOTHING,
+    ),
+    Mutant(
+        "a probe that made no call ends another's",
+        no_edit,
+        PROBED_FOR_NOTHING,
+        ("pacing.breaker_row.end_probe", _unconditional(breaker_row.end_probe)),
+    ),
+    Mutant(
+        "a probe that made no call keeps its turn",
+        no_edit,
+        PROBED_FOR_NOTHING,
+        (
+            "pacing.breaker_row.end_probe",
+            lambda table, until, _now: _end_probe(table, until, until),
+        ),
+    ),
+    Mutant(
+        "a shorter wait ends a longer one",
+        no_edit,
+        PUT_OFF,
+        ("pacing.breaker_row.note_rate_limited", _unconditional(breaker_row.note_rate_limited)),
+    ),
+    Mutant(
+        "a wait of hours is obeyed in one step",
+        no_edit,
+        PUT_OFF,
+        (
+            "pacing.breaker_row.rate_limited_until_ms",
+            lambda now_ms, seconds: now_ms + 1000 * seconds,
+        ),
+    ),
+    Mutant(
+        "what waited for too long needs leave to be parked",
+        no_edit,
+        OLD_AND_SHUT,
+        ("pacing.steps.LONGEST_WAIT_MS", NEVER_MS),
+    ),
+    Mutant(
         "everybody probes",
         no_edit,
         PROBING,
@@ -555,6 +643,9 @@ IMPLIED = {
     "release in any status": "whoever has completed a claim never releases it",
     "stale in any status": "until then nobody but its owner changes what a claim says",
     "parked in any status": "until then nobody but its owner changes what a claim says",
+    "a probe that made no call keeps its turn": (
+        "the next probe comes when its pause is over, five minutes later at most"
+    ),
     "a slot is never used up": "what is granted is only what was left",
     "what follows a failed event of its subject is taken": (
         "it spares a destination that has just failed; no event depends on it"

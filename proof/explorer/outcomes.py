@@ -45,8 +45,8 @@ class Written(NamedTuple):
 
 class Paced(NamedTuple):
     """A write to the breaker's row or to a slot; without text, the row is gone. `counted` are the
-    events that it counts as failed, `seen` is when the call began whose answer deletes it, and
-    which wait its batch knew of."""
+    events that it counts as failed, `seen` is when the call began whose answer deletes it, or until
+    when the probe has its turn that it ends."""
 
     key: tuple[str, str]
     text: str
@@ -72,7 +72,8 @@ class Launched(NamedTuple):
 
 class Called(NamedTuple):
     """A call arrives at the destination. `probing` when it is the one that an open breaker allows;
-    `shut` is until when the breaker was open as its batch read it, where pacing could answer."""
+    `shut` is until when nobody was to call by the row that its batch read, where pacing could
+    answer."""
 
     message_id: str
     probing: bool

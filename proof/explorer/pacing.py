@@ -92,6 +92,8 @@ class Pacing:
             seen = ""
             if isinstance(step, steps.Clear):
                 seen = as_seen(step.started_ms)
+            elif isinstance(step, steps.EndProbe):
+                seen = as_seen(step.until_ms)
             effect = Paced(key, after, (), seen)
         return Taken(_said(result), effect)
 
@@ -141,8 +143,8 @@ def in_conversation(text: str) -> bool:
     return '"said": []' not in text
 
 
-def as_seen(started_ms: int) -> str:
-    return json.dumps(started_ms)
+def as_seen(at_ms: int) -> str:
+    return json.dumps(at_ms)
 
 
 def is_younger(row: str, seen: str) -> bool:
@@ -152,10 +154,10 @@ def is_younger(row: str, seen: str) -> bool:
     return int(item["since"]["N"]) >= started_ms or waits_ms >= started_ms
 
 
-def open_until_ms(row: str) -> int:
+def until_ms(row: str) -> int:
     """Nobody but one calls before; 0 where that is not said."""
     item = json.loads(row) if row else {}
-    return int(item["open_until"]["N"]) if "open_until" in item else 0
+    return max(int(item[name]["N"]) if name in item else 0 for name in ("open_until", "not_before"))
 
 
 def _key_of(step: Any) -> Key:

@@ -5,7 +5,7 @@ from typing import Any
 
 from proof.explorer.clock import NOW_MS, expires_in
 from proof.explorer.outcomes import Act, Called, Paced, Parking, Record, Report, Written
-from proof.explorer.pacing import BREAKER, is_younger, open_until_ms
+from proof.explorer.pacing import BREAKER, is_younger, until_ms
 from proof.explorer.scenario import Fault, Scenario
 from proof.explorer.state import (
     ANSWERED_SINCE,
@@ -29,7 +29,9 @@ from proof.explorer.state import (
 )
 
 _DAY_MS = 86_400_000
-_LONGEST_WAIT_MS = 11 * _DAY_MS
+# How many events make an outage, and how long the slowest call may take.
+_ENOUGH_FAILED = 20
+_A_CALL_MS = 9_000
 # What docs and filters know of what is handed back.
 _UNCERTAIN = "UNCERTAIN"
 REASONS = {
@@ -151,9 +153,9 @@ class Promises:
             raise Broken(f"run{run.name} makes more calls than the limit allows")
         if called.probing and state.probes:
             raise Broken(f"run{run.name} makes a second call while one probes")
-        open_ms = open_until_ms(pace_under(state, BREAKER))
-        if open_ms > NOW_MS and called.shut == str(open_ms):
-            raise Broken(f"run{run.name} makes a call while the breaker is open")
+        shut_ms = until_ms(pace_under(state, BREAKER))
+        if shut_ms > NOW_MS and called.shut == str(shut_ms):
+            raise Broken(f"run{run.name} makes a call while nobody may")
         return state._replace(
             calls=min(state.calls + 1, self._quota), probes=state.probes + called.probing
         )
@@ -168,6 +170,10 @@ class Promises:
             held = held_under(state, self._key_of(what))
             if held and _number(json.loads(held.text), "failed_at"):
                 raise Broken(f"a failure of {what} counts once more towards an outage")
+        if write.key == BREAKER and write.text:
+            _waited_for(run, json.loads(old or "{}"), json.loads(write.text))
+            if write.seen and int(write.seen) != _number(json.loads(old or "{}"), "open_until"):
+                raise Broken(f"run{run.name} ends the probe of another")
         return with_pace(state, write.key, write.text)
 
     def done(self, state: State) -> tuple[str, ...]:
@@ -226,7 +232,7 @@ class Promises:
 
     def _waited_too_long(self, message_id: str, state: State) -> bool:
         sent = self._scenario.messages[state.queue[place_of(message_id)].sent]
-        return sent.sent_ms < NOW_MS - _LONGEST_WAIT_MS
+        return sent.is_old
 
     def settled(
         self, state: State, deleted: set[int], batch: tuple[tuple[int, str], ...], report: Report
@@ -345,6 +351,20 @@ def _word(row: str, attribute: str) -> str:
 
 def _number(item: Any, attribute: str) -> int:
     return int(item[attribute]["N"]) if attribute in item else 0
+
+
+def _waited_for(run: Run, before: Any, after: Any) -> None:
+    """Nobody is to call for some time. There is a reason, and what was asked for holds."""
+    if "since" not in after:
+        raise Broken(f"run{run.name} opens a breaker that was closed meanwhile")
+    if _number(after, "not_before") < _number(before, "not_before"):
+        raise Broken(f"run{run.name} shortens the wait that the destination asked for")
+    if "open_until" not in after or "open_until" in before or "not_before" in before:
+        return
+    if len(before["failed"]["SS"]) < _ENOUGH_FAILED:
+        raise Broken(f"run{run.name} opens a breaker although too few events failed")
+    if _number(before, "since") > NOW_MS - _A_CALL_MS:
+        raise Broken(f"run{run.name} opens a breaker sooner than a slow call is answered")
 
 
 def _moved_back(row: str, time: str) -> bool:

@@ -48,6 +48,11 @@ class Sent:
     broken: bool = False
     sent_ms: int = SENT_MS
 
+    @property
+    def is_old(self) -> bool:
+        """Whether it has waited for ten days."""
+        return self.sent_ms < SENT_MS
+
 
 @dataclass(frozen=True)
 class Paced:

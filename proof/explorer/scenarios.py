@@ -138,10 +138,21 @@ NEARLY_OPEN = replace(
 OPENING = replace(
     PACED, name="two events, a breaker that is about to open", paced=Paced(_A_WHILE_MS, 20)
 )
+YOUNG = replace(
+    PACED, name="two events, a breaker with many failures just now", paced=Paced(1_000, 20)
+)
 PROBING = replace(
     PACED,
     name="two events, a breaker to be probed",
     paced=Paced(_A_WHILE_MS, 20, NOW_MS - 10_000),
+)
+# Young, so that the turn of a probe is shorter than an execution may last.
+SLOW_PROBES = replace(
+    PROBING,
+    name=f"{PROBING.name}, in slow executions",
+    paced=Paced(2_000, 20, NOW_MS - 1_000),
+    tick_seconds=105,
+    batch_size=1,
 )
 NEVER_CLOSING = replace(
     PACED,
@@ -241,6 +252,7 @@ BOUNDED = [
     with_faults(PACED, Fault.ASKED_TO_WAIT, faults=1),
     with_faults(replace(NEARLY_OPEN, kinds=_TROUBLE), faults=1),
     with_faults(replace(OPENING, deliveries=1), faults=1),
+    with_faults(replace(YOUNG, deliveries=1), faults=1),
     with_faults(replace(PROBING, deliveries=1, kinds=_TROUBLE), faults=1),
     with_faults(replace(PACED, deliveries=1), Fault.PACING, Fault.UNREAD, faults=1),
     with_faults(OWN_FUNCTION, faults=1),
@@ -295,7 +307,9 @@ FULL = [
     with_faults(PACED, Fault.ASKED_TO_WAIT, faults=4),
     with_faults(NEARLY_OPEN, Fault.ASKED_TO_WAIT, faults=3),
     with_faults(OPENING, Fault.ASKED_TO_WAIT, faults=3),
+    with_faults(YOUNG, Fault.ASKED_TO_WAIT, faults=2),
     with_faults(PROBING, Fault.ASKED_TO_WAIT, faults=4),
+    with_faults(replace(SLOW_PROBES, deliveries=1), Fault.ASKED_TO_WAIT, faults=2),
     with_faults(PACED, *_PATIENCE, faults=3),
     with_faults(PROBING, *_PATIENCE, faults=3),
     with_faults(OWN_FUNCTION, *_PATIENCE, faults=2),

@@ -36,7 +36,7 @@ from proof.explorer.outcomes import (
 )
 from proof.explorer.pacing import BREAKER, PACE, Pacing
 from proof.explorer.relevance import Relevance
-from proof.explorer.scenario import Fault, Scenario
+from proof.explorer.scenario import ORGANISATION, USER, Fault, Scenario
 from proof.explorer.table import Key, RefusedError, Row, changed
 
 TIMEOUT = Failure("States.Timeout")
@@ -47,7 +47,9 @@ NO_FUNCTION_FREE = Failure("Lambda.TooManyRequestsException")
 PUT, UPDATE = "dynamodb:putItem", "dynamodb:updateItem"
 NOWHERE = Standing("", ())
 PLACE = ("pk", "sk")
-_RETRY_AFTER_SECONDS = 30
+# Of one subject the destination asks for longer than anybody waits at once, of all others for less.
+_SECONDS_ASKED = {f"{ORGANISATION}/{USER}": 40_000}
+_SECONDS_ASKED_OF_OTHERS = 30
 _NO_FUNCTION = "does not act: no function is free"
 
 # What expressions came to, for every machine that has the same ones.
@@ -255,7 +257,8 @@ class Tasks:
         rejected = "does not act: Rejected"
         yield _bad(rejected, Fault.ACTION, *begun, *well), _raised("Rejected")
         yield _bad("does not act: Uncertain", Fault.ACTION, *begun, *well), _raised("Uncertain")
-        seconds = _RETRY_AFTER_SECONDS
+        subject = request["event"]["key"]["pk"]
+        seconds = _SECONDS_ASKED.get(subject, _SECONDS_ASKED_OF_OTHERS)
         limited, waits = noted("limited", seconds), "does not act: RateLimited"
         yield (
             _bad(waits, Fault.ASKED_TO_WAIT, *begun, *limited),
@@ -384,11 +387,11 @@ def _raised(name: str, calls: int = 1, **facts: int) -> Failure:
 
 
 def _pace_of(variables: dict[str, Any]) -> tuple[bool, str]:
-    """Whether its batch probes, and which row its batch was to respect."""
+    """Whether its batch probes, and until when its batch was to wait."""
     pace, read = variables["pace"], variables["breaker"]
-    if "probe" in pace or "allowed" not in pace or "openUntil" not in read:
+    if "probe" in pace or "allowed" not in pace:
         return "probe" in pace, ""
-    return False, str(read["openUntil"])
+    return False, str(max(read.get("openUntil", 0), read.get("notBefore", 0)))
 
 
 def _good(said: str, *effects: Effect) -> Outcome:

@@ -110,6 +110,11 @@ def test_of_two_batches_that_read_the_same_row_one_probes_with_its_freshest_even
     assert second["reason"] == "BREAKER_OPEN"
 
 
+def test_a_probe_that_is_held_up_for_its_turn_does_not_call_beside_the_next() -> None:
+    answer = World(PaceTable(OPEN_SINCE)).begin(batch(row=OPEN_SINCE))
+    assert answer["callUntilMs"] == answer["probe"] < batch().deadline_ms
+
+
 def test_who_loses_the_turn_since_somebody_was_answered_meanwhile_calls_at_once() -> None:
     world = World(PaceTable(None))
     assert world.begin(batch(row=OPEN_SINCE))["allowed"] == ["a", "b"]

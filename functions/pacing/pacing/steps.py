@@ -125,6 +125,8 @@ def begin(ask: Begin, settings: Settings, now_ms: Clock, draw: Draw) -> Steps:
     wanted = sorted(waiting, key=lambda e: (e.occurred_ms, e.message_id))
     if isinstance(verdict, Probe):
         wanted = [min(waiting, key=lambda e: (e.receives, e.occurred_ms, e.message_id))]
+        # One that is held up until another probes comes too late to call.
+        answer["callUntilMs"] = min(ask.deadline_ms, verdict.until_ms)
         answer |= {"callsAllowed": 1, "probe": verdict.until_ms, "reason": "BREAKER_OPEN"}
     if settings.limiter:
         answer["callsAllowed"] = 1
@@ -134,7 +136,8 @@ def begin(ask: Begin, settings: Settings, now_ms: Clock, draw: Draw) -> Steps:
                 yield EndProbe(answer.pop("probe"))
             return answer | {"reason": "LIMITED"}
         answer |= tokens
-        answer["callUntilMs"] = min(ask.deadline_ms, settings.limiter.call_until_ms(tokens["slot"]))
+        until_ms = settings.limiter.call_until_ms(tokens["slot"])
+        answer["callUntilMs"] = min(answer["callUntilMs"], until_ms)
         if tokens["tokens"] < len(wanted):
             answer["reason"] = "LIMITED"
         wanted = wanted[: tokens["tokens"]]
