@@ -288,9 +288,10 @@ def test_the_second_alarm_leaves_days_before_anything_ages_out(queue: str) -> No
     """A dead letter keeps the time it was first sent, with its time in the event queue.
 
     "The expiration of a message is always based on its original enqueue timestamp":
-    AWSSimpleQueueService, "Using dead-letter queues". Only what crashes each of its batches becomes
-    one, and after a crash the queue's own visibility passes. What begins to crash when it is days
-    old may be deleted sooner: of that the alarms on failing batches tell, within minutes.
+    AWSSimpleQueueService, "Using dead-letter queues". What crashes each of its batches becomes one,
+    and after a crash the queue's own visibility passes. What begins to crash when it is days old,
+    or cannot be parked after ten, may be deleted sooner: of that the first alarm tells, and those
+    on failing batches and on what is handed back told before.
     """
     spent_before = 0
     if queue == "EventDeadLetters":

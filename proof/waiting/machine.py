@@ -28,6 +28,7 @@ _DEADLINE_MS, _LEASE_MS = 165_000, 310_000
 AT_ONCE = 5
 _WAITS_FOR_HOLDER_MS = (1_000, 3_000, 6_000)
 _SECOND_CALL_AFTER_MS = 1_000
+_GIVES_A_REQUEST_UP_AFTER_MS = 2_000
 MAX_TRIES = 20
 
 
@@ -46,6 +47,10 @@ class Faults:
     batch_crash: float = 0
     return_times_refused: float = 0
     stall_ms: int = 40_000
+    # Until then what AWS answers to none, and large bodies are not stored.
+    claims_unanswered_until_ms: float = 0
+    parking_fails_until_ms: float = 0
+    overflow_fails_until_ms: float = 0
 
 
 @dataclass
@@ -123,10 +128,14 @@ class Machine:
             batch.copies.setdefault(message.event, []).append(message)
             self._measures.round(message, now)
         kept = [copies[0] for copies in batch.copies.values()]
-        allowed = set(kept)
-        if self._settings.limiter or batch.row:
-            allowed = yield from self._ask(batch, kept)
-        yield from self._rounds(batch, [message for message in kept if message in allowed])
+        ready = [message for message in kept if self._is_ready(message)]
+        for message in kept:
+            if message not in ready:
+                batch.reasons[message] = ("OVERFLOW_FAILED", None)
+        allowed = set(ready)
+        if ready and (self._settings.limiter or batch.row):
+            allowed = yield from self._ask(batch, ready)
+        yield from self._rounds(batch, [message for message in ready if message in allowed])
         for message in kept:
             if message not in batch.settled:
                 batch.reasons.setdefault(message, ("NOT_REACHED", None))
@@ -141,6 +150,10 @@ class Machine:
                 else:
                     self._measures.handed_back(batch.reasons[copies[0]][0])
                     self._queue.keep(message)
+
+    def _is_ready(self, message: Message) -> bool:
+        large = message.event.kind == "large"
+        return not large or self._clock.now_ms >= self._faults.overflow_fails_until_ms
 
     def _ask(self, batch: Batch, kept: Sequence[Message]) -> Generator[Any, Any, set[Message]]:
         ask = Begin(
@@ -249,6 +262,10 @@ class Machine:
                 return
             yield wait_ms
         self._may_crash()
+        if clock.now_ms < self._faults.claims_unanswered_until_ms:
+            yield _GIVES_A_REQUEST_UP_AFTER_MS
+            batch.reasons[message] = ("CLAIM_UNANSWERED", batch.lease_until_ms)
+            return
         event.holder, event.lease_until_ms = batch, batch.lease_until_ms
         if old:
             self._park(batch, message, "WAITED_TOO_LONG")
@@ -290,7 +307,11 @@ class Machine:
 
     def _park(self, batch: Batch, message: Message, reason: str) -> None:
         event = message.event
-        event.holder, event.outcome, event.reason = None, "PARKED", reason
+        event.holder = None
+        if self._clock.now_ms < self._faults.parking_fails_until_ms:
+            batch.reasons[message] = ("PARKING_FAILED", None)
+            return
+        event.outcome, event.reason = "PARKED", reason
         event.settled_ms = self._clock.now_ms
         batch.settled.add(message)
 

@@ -1,8 +1,9 @@
 """A standard queue of SQS and the pipe's pollers, as far as waiting meets them.
 
-Of the queue: visibility, 120,000 in flight, receives and their maximum. Of the pipe: five pollers
-that take what is there, ten at most, and while something is left over up to 300 more a minute,
-1,000 in all. How soon AWS lets them go is not documented: here a minute after nothing is left over.
+Of the queue: visibility, 120,000 in flight, receives and their maximum, 14 days. Of the pipe: five
+pollers that take what is there, ten at most, and while something is left over up to 300 more a
+minute, 1,000 in all. How soon AWS lets them go is not documented: here a minute after nothing is
+left over.
 """
 
 from collections import deque
@@ -14,6 +15,7 @@ from .kernel import Clock
 
 VISIBILITY_MS = 480_000
 MOST_RECEIVES = 1_000
+RETENTION_MS = 14 * 86_400_000
 BATCH = 10
 _POLLERS, _MOST_POLLERS, _POLLER_EVERY_MS = 5, 1_000, 200
 _KEPT_MS = 60_000
@@ -57,6 +59,7 @@ class Message:
     receives: int = 0
     received_ms: int = 0
     return_ms: int | None = None
+    dead_ms: int | None = None
 
 
 class Queue:
@@ -70,6 +73,7 @@ class Queue:
         self.most_in_flight = 0
         self.most_receives = 0
         self.dead: list[Message] = []
+        self.expired: list[Message] = []
         self.arrived: Callable[[], None] = lambda: None
 
     def send(self, *messages: Message) -> None:
@@ -81,12 +85,16 @@ class Queue:
         """What is there, and none where too many are in flight."""
         taken: list[Message] = []
         while self.visible and len(taken) < most and self.in_flight < self._cap:
-            message = self.visible.popleft()
+            message, now_ms = self.visible.popleft(), self._clock.now_ms
+            if now_ms - message.sent_ms > RETENTION_MS:
+                self.expired.append(message)
+                continue
             if message.receives >= MOST_RECEIVES:
+                message.dead_ms = now_ms
                 self.dead.append(message)
                 continue
             message.receives += 1
-            message.received_ms = self._clock.now_ms
+            message.received_ms = now_ms
             message.return_ms = None
             self.most_receives = max(self.most_receives, message.receives)
             self.in_flight += 1

@@ -10,7 +10,18 @@ from typing import Any
 from . import destination as to
 from .machine import MAX_TRIES, Faults
 from .measure import most_within, share
-from .simulation import DAY, HOUR, IN_FLIGHT_CAP, MINUTE, SECOND, Arrivals, Run, good, poison
+from .simulation import (
+    DAY,
+    HOUR,
+    IN_FLIGHT_CAP,
+    MINUTE,
+    SECOND,
+    Arrivals,
+    Run,
+    every,
+    good,
+    poison,
+)
 
 Measured = dict[str, float | int | str]
 _BY_A_HUNDRED = IN_FLIGHT_CAP // 100
@@ -399,6 +410,47 @@ def _rounds(run: Run, late_ms: float) -> Judged:
     )
 
 
+# Out of reach
+
+
+def claims_unanswered(for_ms: float) -> Judged:
+    """A role or a key that the table refuses: no claim is answered for so long."""
+    run = Run([Arrivals(1 / 3_600, for_ms)], faults=Faults(claims_unanswered_until_ms=for_ms))
+    run.until(for_ms + DAY, settled=True)
+    late = max(e.settled_ms for e in run.events) - for_ms
+    return Judged(
+        {
+            "events": len(run.events),
+            "most receives": run.queue.most_receives,
+            "the last acted after min": late / MINUTE,
+        },
+        {
+            "none dead": not run.queue.dead,
+            "all acted": run.reasons() == {"ACTED": len(run.events)},
+            "soon after the fix": late <= 45 * MINUTE,
+        },
+    )
+
+
+def never(kind: str, faults: Faults) -> Judged:
+    """Nobody repairs it: what can neither act nor be parked ends where a person finds it."""
+    down = to.down((0, 30 * DAY))
+    run = Run([Arrivals(1 / 3_600, DAY, kind=every(kind))], down, faults=faults).until(15 * DAY)
+    ages = [((m.dead_ms or 0) - m.sent_ms) / DAY for m in run.queue.dead]
+    return Judged(
+        {
+            "events": len(run.events),
+            "dead after days": f"{min(ages, default=0):.1f} to {max(ages, default=0):.1f}",
+            "deleted unseen": len(run.queue.expired),
+        },
+        {
+            "all in the dead letters": len(ages) == len(run.events),
+            "not before ten days": min(ages, default=0) > 10,
+            "days are left": max(ages, default=0) < 11.5,
+        },
+    )
+
+
 # Copies, followers, faults of pacing itself
 
 
@@ -547,6 +599,14 @@ def _scenarios() -> list[Scenario]:
         add("429 without a limit", words, partial(rate_limited, asked))
     add("throttled or not authorised", "Lambda throttled", throttled)
     add("throttled or not authorised", "credentials wrong for 2 hours", wrong_credentials)
+    add("out of reach", "claims unanswered for 4 days", partial(claims_unanswered, 4 * DAY))
+    add("out of reach", "claims unanswered for 9 days", partial(claims_unanswered, 9 * DAY))
+    for kind, words, missing in (
+        ("good", "claims are never answered", Faults(claims_unanswered_until_ms=30 * DAY)),
+        ("good", "nothing can ever be parked", Faults(parking_fails_until_ms=30 * DAY)),
+        ("large", "large bodies are never stored", Faults(overflow_fails_until_ms=30 * DAY)),
+    ):
+        add("out of reach", words, partial(never, kind, missing))
     add("copies and followers", "with 5 % poison", copies_and_followers)
     add("faults of pacing itself", "no limit", partial(faults, 0))
     add("faults of pacing itself", "limit 600", partial(faults, 600))

@@ -27,6 +27,11 @@ def good(number: int, rng: random.Random) -> str:  # noqa: ARG001
     return "good"
 
 
+def every(kind: str) -> Kind:
+    """All events are of this kind."""
+    return lambda _number, _rng: kind
+
+
 def poison(part: float) -> Kind:
     """So many of the events fail for good."""
     return lambda _number, rng: "poison" if rng.random() < part else "good"

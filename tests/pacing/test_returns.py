@@ -74,6 +74,21 @@ def test_who_may_still_hold_its_own_claim_comes_back_when_its_lease_is_over() ->
     assert delay("ROUND_FAILED", MINUTE) == 20_000
 
 
+def test_a_claim_that_stays_unanswered_for_days_is_not_tried_at_each_end_of_its_lease() -> None:
+    assert delay("CLAIM_UNANSWERED", MINUTE, lease_ms=300_000) == 301_000
+    assert delay("CLAIM_UNANSWERED", DAY, lease_ms=300_000) == 30 * MINUTE
+
+
+@pytest.mark.parametrize("reason", ["CLAIM_UNREADABLE", "PARKING_FAILED", "OVERFLOW_FAILED"])
+def test_what_should_be_parked_and_cannot_be_reaches_the_dead_letters_with_days_left(
+    reason: str,
+) -> None:
+    assert delay(reason, 10 * DAY) == 30 * MINUTE
+    assert delay(reason, 10 * DAY + 1) == 2 * MINUTE
+    assert delay("CLAIM_UNANSWERED", 10 * DAY + 1, lease_ms=300_000) == 2 * MINUTE
+    assert delay("BREAKER_OPEN", 10 * DAY + 1, Row(NOW - 11 * DAY, 20, NOW + MINUTE)) == 2 * MINUTE
+
+
 def test_those_over_the_limit_spread_over_four_fifths_of_what_they_need() -> None:
     backlog = Backlog(messages=3_000, per_minute=300)
     assert delay("LIMITED", backlog=backlog, u=0) == 1_000

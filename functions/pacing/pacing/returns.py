@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from .breaker import Row
-from .times import MINUTE_MS, SECOND_MS, Times, clamp
+from .times import LONGEST_WAIT_MS, MINUTE_MS, SECOND_MS, Times, clamp
 
 # SQS takes 12 hours from the receive, and a machine may have held the message for 310 s of them.
 LONGEST_SECONDS = 43_200 - 310
@@ -36,9 +36,26 @@ def delay_ms(
     event: Waiting, row: Row | None, backlog: Backlog | None, now_ms: int, u: float, times: Times
 ) -> float:
     """Until it is seen again. `row` as it is now; `u`, 0 to 1, is the same for one subject."""
-    if event.lease_until_ms is not None or event.reason == "HELD":
-        return _behind_a_claim(event, now_ms, times)
+    until_ms = event.lease_until_ms
+    lease_ms = max(0, until_ms - now_ms) + SECOND_MS if until_ms is not None else 0
+    if event.reason == "HELD":
+        return min(lease_ms or times.longest_hold_ms, times.longest_hold_ms)
     age_ms = max(0, now_ms - event.sent_ms)
+    if age_ms > LONGEST_WAIT_MS:
+        return (0.5 + u) * times.last_look_ms
+    # Whose claims stay unanswered for days would use up its receives at one look a lease.
+    return max(lease_ms, _by_its_reason(event, age_ms, row, backlog, now_ms, u, times))
+
+
+def _by_its_reason(
+    event: Waiting,
+    age_ms: int,
+    row: Row | None,
+    backlog: Backlog | None,
+    now_ms: int,
+    u: float,
+    times: Times,
+) -> float:
     # A hold may last for hours; who looks in between sees that it ended early.
     pause_ms = min(times.longest_try_ms, max(0, row.until_ms - now_ms)) if row else 0
     if row and row.opened and row.since_ms is not None:
@@ -57,13 +74,6 @@ def delay_ms(
         look_ms = max(min(age_ms / 5, times.early_look_ms), age_ms / 10)
         own_ms = clamp(look_ms, times.shortest_look_ms, times.longest_try_ms)
     return max(pause_ms, (0.5 + u) * own_ms)
-
-
-def _behind_a_claim(event: Waiting, now_ms: int, times: Times) -> float:
-    if event.lease_until_ms is None:
-        return times.longest_hold_ms
-    over_ms = max(0, event.lease_until_ms - now_ms) + SECOND_MS
-    return min(over_ms, times.longest_hold_ms) if event.reason == "HELD" else over_ms
 
 
 def whole_seconds(milliseconds: float) -> int:

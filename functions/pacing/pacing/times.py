@@ -26,6 +26,9 @@ class Times:
     # acts within 20 minutes of the repair.
     shortest_look_ms: int
     early_look_ms: int
+    # What should be parked by now and cannot be. A dead letter is deleted 14 days after it was
+    # sent: at this pace the 1,000 receives are used up a long weekend before that.
+    last_look_ms: int
     # What was sent shortly before the first failure belongs to the outage too.
     before_outage_ms: int
     # Spreads what is due at the same moment.
@@ -46,6 +49,7 @@ class Times:
             longest_try_ms=scaled(30 * MINUTE_MS),
             shortest_look_ms=scaled(20 * SECOND_MS),
             early_look_ms=scaled(12 * MINUTE_MS),
+            last_look_ms=scaled(2 * MINUTE_MS),
             before_outage_ms=scaled(MINUTE_MS),
             spread_ms=scaled(10 * SECOND_MS),
             longest_hold_ms=scaled(30 * SECOND_MS),
