@@ -57,6 +57,20 @@ def test_the_backlog_of_an_outage_returns_in_the_order_it_came() -> None:
     assert delay("BREAKER_OPEN", HOUR, row, u=1) == first + 10_000
 
 
+def test_after_hours_each_event_of_an_outage_returns_once_in_half_an_hour_at_its_own_moment() -> (
+    None
+):
+    row = Row(NOW - DAY, 20, open_until_ms=NOW + 4 * MINUTE)
+    begins = 30 * MINUTE - NOW % (30 * MINUTE)
+    looks = [
+        delay("BREAKER_OPEN", age_ms, row, u=u) for age_ms in (DAY, DAY // 2, 0) for u in (0, 1)
+    ]
+    expected = [begins, begins, begins + 15 * MINUTE, begins + 15 * MINUTE]
+    assert looks == [*expected, begins + 30 * MINUTE, begins + 30 * MINUTE]
+    later = Row(NOW - DAY, 20, open_until_ms=NOW)
+    assert delay("CALL_FAILED", DAY // 4, later) == begins + 22.5 * MINUTE
+
+
 def test_an_event_of_before_the_outage_goes_by_its_own_age_but_not_into_the_pause() -> None:
     row = Row(NOW - HOUR, 20, open_until_ms=NOW + 4 * MINUTE)
     assert delay("BREAKER_OPEN", HOUR + 2 * MINUTE, row) == 12 * MINUTE

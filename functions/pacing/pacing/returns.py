@@ -61,7 +61,11 @@ def _by_its_reason(
     if row and row.opened and row.since_ms is not None:
         later_ms = event.sent_ms - row.since_ms
         if later_ms >= -times.before_outage_ms:
-            ordered_ms = (now_ms - row.since_ms) / 100 + max(0, later_ms) / _FASTER
+            lasted_ms = now_ms - row.since_ms
+            if lasted_ms > times.long_outage_ms:
+                place = max(0, later_ms) / lasted_ms
+                return _in_the_next_period(place, now_ms, times.longest_try_ms)
+            ordered_ms = lasted_ms / 100 + max(0, later_ms) / _FASTER
             return pause_ms + min(times.longest_try_ms, ordered_ms) + u * times.spread_ms
     if event.reason == "LIMITED" and backlog:
         needed_ms = _SHARE * backlog.messages * MINUTE_MS / backlog.per_minute
@@ -74,6 +78,15 @@ def _by_its_reason(
         look_ms = max(min(age_ms / 5, times.early_look_ms), age_ms / 10)
         own_ms = clamp(look_ms, times.shortest_look_ms, times.longest_try_ms)
     return max(pause_ms, (0.5 + u) * own_ms)
+
+
+def _in_the_next_period(place: float, now_ms: int, period_ms: int) -> float:
+    """One look a period, each event at its own moment of it: its place in the outage, 0 to 1.
+
+    So the half hour in which the destination is back sees them in order, but for one cut: those
+    whose moment was before come in the next.
+    """
+    return period_ms - now_ms % period_ms + place * period_ms
 
 
 def whole_seconds(milliseconds: float) -> int:

@@ -31,6 +31,8 @@ class Times:
     last_look_ms: int
     # What was sent shortly before the first failure belongs to the outage too.
     before_outage_ms: int
+    # Beyond this, the order of an outage no longer fits into the longest look.
+    long_outage_ms: int
     # Spreads what is due at the same moment.
     spread_ms: int
     longest_hold_ms: int
@@ -51,6 +53,7 @@ class Times:
             early_look_ms=scaled(12 * MINUTE_MS),
             last_look_ms=scaled(2 * MINUTE_MS),
             before_outage_ms=scaled(MINUTE_MS),
+            long_outage_ms=scaled(360 * MINUTE_MS),
             spread_ms=scaled(10 * SECOND_MS),
             longest_hold_ms=scaled(30 * SECOND_MS),
             shortest_spread_ms=scaled(2 * SECOND_MS),
