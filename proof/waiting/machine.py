@@ -171,11 +171,14 @@ class Machine:
         except Crashed:
             self._measures.pacing_failed += 1
             batch.calls_allowed = 1
-            if not self._settings.limiter:
+            shut_until_ms = batch.row.until_ms if batch.row else 0
+            if not self._settings.limiter and shut_until_ms <= self._clock.now_ms:
                 return set(kept)
+            old = {m for m in kept if batch.started_ms - m.sent_ms > LONGEST_WAIT_MS}
             for message in kept:
-                batch.reasons[message] = ("PACING_FAILED", None)
-            return set()
+                if message not in old:
+                    batch.reasons[message] = ("PACING_FAILED", None)
+            return old
         batch.calls_allowed = answer["callsAllowed"]
         batch.call_until_ms = answer["callUntilMs"]
         batch.pace = Pace(answer.get("slot"), answer.get("tokens", 0), answer.get("probe"))
