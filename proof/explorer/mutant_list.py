@@ -32,6 +32,7 @@ from proof.explorer.scenarios import (
     EXPIRING_STATES,
     EXPIRING_WINDOW,
     IDS,
+    LIMITED_AND_MUTE,
     MIXED,
     NEARLY_OPEN,
     NEVER_CLOSING,
@@ -45,6 +46,7 @@ from proof.explorer.scenarios import (
     REPLAYED,
     SAME_ID,
     SAME_TIME,
+    SHUT_AND_MUTE,
     SLOW,
     SLOW_PROBES,
     SLOW_SLOT,
@@ -622,6 +624,16 @@ MUTANTS = [
         "a token lasts as long as its batch",
         text("RunAction", "'deadlineMs': $pace.callUntilMs", "'deadlineMs': $deadlineMs"),
         SLOW_SLOT,
+    ),
+    Mutant(
+        "without pacing what waited for too long waits on",
+        text("AskPace", " or sentAtMs < $oldestMs", ""),
+        LIMITED_AND_MUTE,
+    ),
+    Mutant(
+        "without pacing an open breaker is not respected",
+        text("AskPace", " and $max([0, $breaker.openUntil, $breaker.notBefore]) <= $millis()", ""),
+        SHUT_AND_MUTE,
     ),
     Mutant(
         "without pacing a limit is not respected",

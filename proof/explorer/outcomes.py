@@ -72,8 +72,7 @@ class Launched(NamedTuple):
 
 class Called(NamedTuple):
     """A call arrives at the destination. `probing` when it is the one that an open breaker allows;
-    `shut` is until when nobody was to call by the row that its batch read, where pacing could
-    answer."""
+    `shut` is until when nobody was to call by the row that its batch read."""
 
     message_id: str
     probing: bool

@@ -58,12 +58,13 @@ class Sent:
 class Paced:
     """The breaker's row and the limiter's slots are followed. `since_ago_ms`, with the rest, is a
     row that is there at the start; `open_until_ms` at SENT_MS never passes. `used_up`: whatever the
-    slot, others have taken its tokens."""
+    slot, others have taken its tokens. `mute`: pacing never answers."""
 
     since_ago_ms: int | None = None
     failed: int = 0
     open_until_ms: int | None = None
     used_up: bool = False
+    mute: bool = False
 
 
 @dataclass(frozen=True)

@@ -165,6 +165,12 @@ OLD_AND_SHUT = replace(
     name="an event that has waited for too long, a breaker that never closes",
     messages=(Sent("A"), Sent("B", subject="user/2", sent_ms=1000)),
 )
+SHUT_AND_MUTE = replace(
+    OLD_AND_SHUT,
+    name=f"{OLD_AND_SHUT.name}, and pacing never answers",
+    paced=Paced(_A_WHILE_MS, 20, SENT_MS, mute=True),
+    shut="PACING_FAILED",
+)
 OWN_FUNCTION = replace(PACED, name="two events, a function of one's own, a breaker")
 OWN_FUNCTION = OWN_FUNCTION.with_substitutions(OwnAction="true")
 
@@ -195,6 +201,13 @@ def limited(scenario: Scenario, per_minute: int = 60) -> Scenario:
 # One call in a slot.
 ONE_A_SLOT = limited(PACED, 30)
 SLOW_SLOT = replace(limited(SLOW_SUBJECTS, 30), deliveries=1)
+LIMITED_AND_MUTE = limited(
+    replace(
+        SHUT_AND_MUTE,
+        name="an event that has waited for too long, and pacing never answers",
+        paced=Paced(mute=True),
+    )
+)
 USED_UP = replace(
     ONE_A_SLOT,
     name="two events, a limiter that gives nothing",
@@ -260,6 +273,8 @@ BOUNDED = [
     with_faults(SLOW_SLOT, faults=1),
     with_faults(NEVER_CLOSING, faults=1),
     with_faults(OLD_AND_SHUT, faults=1),
+    with_faults(SHUT_AND_MUTE, faults=1),
+    with_faults(LIMITED_AND_MUTE, faults=1),
     with_faults(USED_UP, faults=1),
 ]
 
@@ -319,5 +334,7 @@ FULL = [
     with_faults(limited(PROBING, 30), *_PATIENCE, faults=2),
     unbounded(NEVER_CLOSING),
     with_faults(OLD_AND_SHUT, *_EVERYTHING_ELSE, faults=2),
+    with_faults(SHUT_AND_MUTE, *_EVERYTHING_ELSE, faults=2),
+    with_faults(LIMITED_AND_MUTE, *_EVERYTHING_ELSE, faults=2),
     unbounded(USED_UP),
 ]

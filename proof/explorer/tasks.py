@@ -93,6 +93,7 @@ class Tasks:
         self._own_action = filled_in["OwnAction"] == "true"
         self._data_action = filled_in["DataActionFunction"]
         used_up = scenario.paced is not None and scenario.paced.used_up
+        self._mute = scenario.paced is not None and scenario.paced.mute
         self.pacing = Pacing(int(filled_in["MaxActionsPerMinute"]), used_up=used_up)
         self._relevance = Relevance(machine.definition, paced=self._paced)
         self._known: dict[tuple[str, Path, str, int, int], tuple[Outcome, ...]] = {}
@@ -361,6 +362,8 @@ class Tasks:
             case "lambda:invoke" if not self._is_data_action(call):
                 if not self._paced:
                     return [function_result({"returns": []}), TIMEOUT]
+                if self._mute:
+                    return [TIMEOUT]
                 reached = self.pacing.reached(call.arguments["Payload"], said)
                 if reached.error:
                     return [function_error(reached.error, "")]
@@ -389,8 +392,8 @@ def _raised(name: str, calls: int = 1, **facts: int) -> Failure:
 def _pace_of(variables: dict[str, Any]) -> tuple[bool, str]:
     """Whether its batch probes, and until when its batch was to wait."""
     pace, read = variables["pace"], variables["breaker"]
-    if "probe" in pace or "allowed" not in pace:
-        return "probe" in pace, ""
+    if "probe" in pace:
+        return True, ""
     return False, str(max(read.get("openUntil", 0), read.get("notBefore", 0)))
 
 
