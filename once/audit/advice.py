@@ -211,10 +211,11 @@ def _parameters(counts: Counts) -> tuple[dict[str, str], dict[str, str]]:
     idle = sources - {source for (source, _), acted in counts.brought.items() if acted[True]}
     if len(sources - idle) == 1 and idle and not counts.custom:
         (kept,) = sources - idle
-        name = "YOUR-INTEGRATION" if "*" in kept else kept
+        is_shown = "*" not in kept and " " not in kept  # a number after the name is the report's
+        name = kept if is_shown else "YOUR-INTEGRATION"
         values["SourcePrefix"] = f"aws.partner/genesys.com/cloud/YOUR-ORGANISATION/{name}"
         because["SourcePrefix"] = f"{', '.join(sorted(idle))} brings nothing new." + (
-            f" {kept} is the one to keep; --with-ids shows its name." if "*" in kept else ""
+            "" if is_shown else f" {kept} is the one to keep; --with-ids shows its name."
         )
     if counts.acting_minutes.most > _GENESYS_CALLS_PER_MINUTE:
         values["MaxActionsPerMinute"] = str(_GENESYS_CALLS_PER_MINUTE)

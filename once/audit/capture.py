@@ -157,6 +157,8 @@ def _is_next(
 def _arrived_ms(text: Text) -> int | None:
     if text.arrived_ms is not None:
         return text.arrived_ms
+    if '"ingestionTime"' not in text.text and '"SentTimestamp"' not in text.text:
+        return None  # as with most, and quicker than a pattern
     noted = _ARRIVAL.search(text.text)
     return int(noted[1]) if noted else None
 

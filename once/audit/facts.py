@@ -5,6 +5,7 @@ no other text it can run beside the audit itself, in processes of its own.
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -82,11 +83,9 @@ def facts(texts: Sequence[Text], *, with_shapes: bool) -> Facts:
     found: list[Fact | Parked | Recorded] = []
     fields: Fields = Counter()
     for text in texts:
-        for place, record, value in _records(text):
-            if record is None:
-                logged = _recorded(place, value)
-                if logged is not None:
-                    found.append(logged)
+        for place, record in _records(text):
+            if isinstance(record, OutcomeRecord):
+                found.append(Recorded(place, record))
                 continue
             fact, event = _fact(place, record)
             found.append(fact)
@@ -102,45 +101,43 @@ def again(parked: Parked, clock_ms: int) -> Fact | Parked:
     return fact
 
 
-def _records(text: Text) -> Iterator[tuple[Place, dict[str, Any] | None, Any]]:
-    """The queue messages of a text; None for a line of an outcome log or of metrics."""
+def _records(text: Text) -> Iterator[tuple[Place, dict[str, Any] | OutcomeRecord]]:
+    """The queue messages of a text, or its lines of an outcome log without the metrics there."""
     value = _parsed(text.text)
     inner = value.get("logEvents") if isinstance(value, dict) else None
     if not isinstance(inner, list):
-        yield text.place, *_one(text.text, value, text.arrived_ms)
+        record = _one(text.text, value, text.arrived_ms)
+        if record is not None:
+            yield text.place, record
         return
     for number, event in enumerate(inner, text.place.item):
-        yield text.place._replace(item=number), *_one(json.dumps(event), event, None)
+        record = _one(json.dumps(event), event, None)
+        if record is not None:
+            yield text.place._replace(item=number), record
 
 
-def _one(text: str, value: Any, arrived_ms: int | None) -> tuple[dict[str, Any] | None, Any]:
+def _one(text: str, value: Any, arrived_ms: int | None) -> dict[str, Any] | OutcomeRecord | None:
     if not isinstance(value, dict):
-        return _record(text, arrived_ms), value
+        return _record(text, arrived_ms)
     message = value.get("message", value.get("@message"))
     if type(message) is str and "detail" not in value:
         arrived = value.get("ingestionTime") or value.get("timestamp") or value.get("@timestamp")
         return _one(message, _parsed(message), milliseconds(arrived) or arrived_ms)
     record = sqs_record(value)
     if record is not None:
-        return record, value
-    if ("messageId" in value and "outcome" in value) or "_aws" in value:
-        return None, {"recordedAtMs": arrived_ms, **value}
-    return _record(text, arrived_ms), value
+        return record
+    if "_aws" in value:
+        return None
+    if "messageId" in value and "outcome" in value:
+        # Somebody's own event may have such fields too.
+        with suppress(ValidationError, TypeError):
+            return OutcomeRecord(recorded_at_ms=arrived_ms or 0, **value)
+    return _record(text, arrived_ms)
 
 
 def _record(text: str, arrived_ms: int | None) -> dict[str, Any]:
     attributes = {} if arrived_ms is None else {"SentTimestamp": str(arrived_ms)}
     return {"messageId": "-", "body": text, "attributes": attributes}
-
-
-def _recorded(place: Place, value: dict[str, Any]) -> Recorded | None:
-    if "messageId" not in value:
-        return None
-    at_ms = value.pop("recordedAtMs") or 0
-    try:
-        return Recorded(place, OutcomeRecord(recorded_at_ms=at_ms, **value))
-    except ValidationError:
-        return None
 
 
 def _fact(place: Place, record: dict[str, Any]) -> tuple[Fact | Parked, Any]:

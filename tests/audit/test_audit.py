@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 from bench.compare.destination import Act
 from bench.compare.streams import Stream
 from bench.compare.verdict import judge
-from bench.events import START_MS, Centre, Event
+from bench.events import START_MS, Centre, Event, iso
 from once.audit import run as audit_run
 from once.audit.advice import duration
 from once.audit.capture import Place, Text
@@ -251,6 +251,14 @@ def outcome_log(path: Path, *records: dict[str, Any]) -> AuditReport:
     ]
     path.write_text(lines(logged))
     return audited(path)
+
+
+def test_a_custom_event_that_looks_like_a_line_of_that_log_is_read_as_one(tmp_path: Path) -> None:
+    event = {"messageId": "m", "outcome": "answered", "conversationId": "c", "type": "Call"}
+    path = tmp_path / "capture"
+    path.write_text(lines([event | {"time": iso(START_MS)}]))
+    report = audited(path)
+    assert (report.of, report.outcomes) == ("capture", {"PROCESSED": 1})
 
 
 def test_a_copy_that_is_logged_before_its_winner_has_its_distance(tmp_path: Path) -> None:
