@@ -22,6 +22,9 @@ def view(report: AuditReport) -> Iterator[RenderableType]:
         if outcome in report.outcomes:
             outcomes.add_row(outcome.value, f"{report.outcomes[outcome]:,}", meaning)
     yield outcomes
+    if report.late_examples:
+        late = f"{report.out_of_order:,} late, e.g. {report.late_examples[0]}"
+        yield Padding(Text(showable(late)), (0, 0, 0, 1))
     if report.copy_kinds:
         yield _heading("Who makes the copies")
         kinds = _table("they have", "copies", "made by", "")

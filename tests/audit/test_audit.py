@@ -474,8 +474,10 @@ def test_late_events_are_named_with_the_newer_one(tmp_path: Path) -> None:
     user = centre.id()
     at = START_MS
     sent = [(at, centre.presence(user, "BUSY", at)), (at, centre.presence(user, "AWAY", at - 900))]
-    report = arriving(tmp_path / "capture", sent)
+    path = tmp_path / "capture"
+    report = arriving(path, sent)
     assert report.late_examples == [f"line 2, after line 1 (user {user})"]
+    assert f"1 late, e.g. {report.late_examples[0]}" in once(path, "--with-ids").stdout
 
 
 def test_the_terminal_says_what_the_traffic_costs_and_asks_for() -> None:
