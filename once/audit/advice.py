@@ -78,10 +78,9 @@ def conclusions(counts: Counts) -> list[str]:
         )
     if counts.backwards:
         found.append(
-            f"{counts.backwards:,} events arrived before one that was read from another file, and "
-            "the capture does not tell in which order the files belong: late and stale events and "
-            "the mistakes of other ways may be of that order only. Give files that follow one "
-            "another."
+            f"{counts.backwards:,} events arrived before one that was read from another file: "
+            "late and stale events and the mistakes of other ways may come of the order of the "
+            "files only. Capture into one file (docs/audit.md) to be sure."
         )
     best = _best_rival(counts)
     if best:

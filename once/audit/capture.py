@@ -20,10 +20,10 @@ from once.audit.clock import milliseconds
 from once.errors import OnceError
 
 LONGEST_CHARS = 4_000_000  # of one event; EventBridge takes 256 KB
-_READ_BYTES = 1 << 16
+_READ_BYTES = 1 << 15
 _LINE_CHARS = 1 << 16  # a line of more is read value by value
 _MODEL_CHARS = 300  # in which the first two names stand
-_MOST_OPEN = 64  # files at once
+_MOST_OPEN = 200  # files at once; macOS lets a process have 256
 _GZIP = b"\x1f\x8b"
 _GZIP_BITS = 31  # what zlib calls a gzip header and the largest window
 
