@@ -14,12 +14,13 @@ from once.outcomes import Outcome
 from once.project import EXAMPLE
 from once.prove.messages import (
     LATE_MS,
-    PATIENCE_SECONDS,
     POLL_SECONDS,
     PipeStopped,
     end_of,
+    patience_seconds,
     records_since,
     send,
+    settle,
     silence_seconds,
 )
 from once.prove.question import Question, UnansweredError
@@ -158,13 +159,14 @@ def _handed_back_once(stack: Deployed, site: Site) -> tuple[OutcomeRecord, Outco
     sent_ms = log.now_ms()
     message_id = send(stack, canary.body)
     site.step("waiting until what was handed back comes again")
-    until = time.monotonic() + PATIENCE_SECONDS
+    seconds = patience_seconds(stack)
+    until = time.monotonic() + seconds
     while time.monotonic() < until:
         story = records_since(stack, sent_ms).get(message_id, ())
         if len(story) >= 2:
             return story[0], story[1]
         time.sleep(POLL_SECONDS)
-    raise UnansweredError(f"it did not come again within {PATIENCE_SECONDS} s")
+    raise UnansweredError(f"it did not come again within {seconds:g} s")
 
 
 def _copies(stack: Deployed, site: Site, broken: bool) -> Json:
@@ -181,14 +183,7 @@ def _copies(stack: Deployed, site: Site, broken: bool) -> Json:
     ]
     sent_ms = log.now_ms()
     ids = [send(stack, body) for body in bodies]
-    until = time.monotonic() + PATIENCE_SECONDS
-    ends: list[OutcomeRecord | None] = []
-    while time.monotonic() < until:
-        site.step("waiting until all copies are settled")
-        records = records_since(stack, sent_ms)
-        ends = [settled(message_id, records) for message_id in ids]
-        if None not in ends:
-            break
-        time.sleep(POLL_SECONDS)
+    records = settle(stack, site, sent_ms, ids)
+    ends = [settled(message_id, records) for message_id in ids]
     acts = sum(end is not None and end.outcome is Outcome.PROCESSED for end in ends)
     return {"acts": acts, "not settled": ends.count(None)}

@@ -1,12 +1,14 @@
 """The messages of a throwaway stack: sent, and followed by what is recorded of them."""
 
 import time
+from collections.abc import Sequence
 
+from once.operate import check
 from once.prove.site import Site
 from once.prove.throwaway import Deployed
 from once.records import OutcomeLog, OutcomeRecord, Records, settled
 
-PATIENCE_SECONDS = 120
+_PATIENCE_SECONDS = 120
 # How much later than it was told a message may be handed out, and its record be written.
 LATE_MS = 8_000
 POLL_SECONDS = 1.0
@@ -28,14 +30,28 @@ def records_since(stack: Deployed, since_ms: int) -> Records:
     return records
 
 
+def patience_seconds(stack: Deployed) -> float:
+    """What nobody set a return time for comes again after the queue's own time."""
+    return check.visibility_seconds(stack) + _PATIENCE_SECONDS
+
+
+def settle(stack: Deployed, site: Site, since_ms: int, ids: Sequence[str]) -> Records:
+    """What is recorded when all of these messages are settled, or nobody waits any longer."""
+    until = time.monotonic() + patience_seconds(stack)
+    while True:
+        records = records_since(stack, since_ms)
+        left = sum(settled(message_id, records) is None for message_id in ids)
+        if not left or time.monotonic() > until:
+            return records
+        site.step(f"waiting until all are settled, {left} of {len(ids)} are not")
+        time.sleep(POLL_SECONDS)
+
+
 def end_of(
-    stack: Deployed,
-    since_ms: int,
-    patience_seconds: float = PATIENCE_SECONDS,
-    **ids: str,
+    stack: Deployed, since_ms: int, seconds: float | None = None, **ids: str
 ) -> OutcomeRecord | None:
     """What became of the message with this id, if it became something in time."""
-    until = time.monotonic() + patience_seconds
+    until = time.monotonic() + (patience_seconds(stack) if seconds is None else seconds)
     outcomes = OutcomeLog(stack.client("logs"), stack.outputs["OutcomeLogGroupName"], since_ms)
     while time.monotonic() < until:
         for record in outcomes.new():

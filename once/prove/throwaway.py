@@ -37,6 +37,8 @@ def deployed(site: Site, target: Target) -> Iterator[Deployed]:
         "LogLevel": "ERROR",
         "MaxTries": "100",
     }
+    if not site.place.embedded:
+        parameters["Timing"] = "production"
     outputs = deploy(target, TEMPLATE, parameters, site.step, name=site.run, bucket=bucket).outputs
     with _pipe(site, outputs["PipeName"]):
         yield Deployed(site)

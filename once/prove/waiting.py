@@ -11,9 +11,9 @@ from once.operate import log
 from once.operate.canaries import Canaries
 from once.prove.messages import (
     LATE_MS,
-    PATIENCE_SECONDS,
     PipeStopped,
     end_of,
+    patience_seconds,
     records_since,
     send,
     silence_seconds,
@@ -24,7 +24,9 @@ from once.prove.throwaway import Deployed
 from once.records import OutcomeRecord
 
 Json = Any
-_STOPPED_SECONDS, _STOPPED_SECONDS_EMBEDDED = 45, 20
+# What is handed back comes again after half a minute at first; on the embedded AWS after a tenth.
+_BROKEN_SECONDS, _BROKEN_SECONDS_EMBEDDED = 300, 30
+_STOPPED_SECONDS, _STOPPED_SECONDS_EMBEDDED = 120, 20
 _BETWEEN_SECONDS = 300
 _FAILING_AT_ONCE = 3
 _IN_FLIGHT, _IN_FLIGHT_EMBEDDED = 10_000, 200
@@ -54,15 +56,15 @@ def _in_flight(stack: Deployed, site: Site, broken: bool) -> Json:
         if broken:
             return _fresh(stack, silence_seconds(site))
     try:
-        return _fresh(stack, PATIENCE_SECONDS)
+        return _fresh(stack, patience_seconds(stack))
     finally:
         _delete(stack, held)
 
 
-def _fresh(stack: Deployed, patience_seconds: float) -> Json:
+def _fresh(stack: Deployed, seconds: float) -> Json:
     sent_ms = log.now_ms()
     message_id = send(stack, Canaries.hatch(fails_for_ms=0).good.body)
-    end = end_of(stack, sent_ms, patience_seconds, message_id=message_id)
+    end = end_of(stack, sent_ms, seconds, message_id=message_id)
     if end is None:
         return {"acts": "not in time"}
     late_ms = end.recorded_at_ms - sent_ms
@@ -115,8 +117,11 @@ def _delete(stack: Deployed, handles: Sequence[str]) -> None:
 
 def _handed_back(stack: Deployed, hours: float, site: Site, broken: bool) -> Json:
     """Some fail all the time. Broken, the pipe stops for a while, which must be seen."""
-    stopped_seconds = _STOPPED_SECONDS_EMBEDDED if site.place.embedded else _STOPPED_SECONDS
-    seconds = min(hours * 3_600, _STOPPED_SECONDS) if broken else hours * 3_600
+    embedded = site.place.embedded
+    stopped_seconds = _STOPPED_SECONDS_EMBEDDED if embedded else _STOPPED_SECONDS
+    seconds = hours * 3_600
+    if broken:
+        seconds = min(seconds, _BROKEN_SECONDS_EMBEDDED if embedded else _BROKEN_SECONDS)
     between_seconds = min(_BETWEEN_SECONDS, seconds / 4)
     began = time.monotonic()
     began_ms = log.now_ms()
