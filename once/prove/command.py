@@ -203,11 +203,9 @@ def _agree(place: Place, name: str, number: int, deployment: Deployment | None, 
     if deployment is None:
         put(errors, "Nothing is deployed.")
     else:
-        put(
-            errors,
-            f"Then it deploys a stack, {name}, on a bus of its own, and sends events through",
-        )
-        put(errors, f"it for some {deployment.hours + 0.5:g} hours.")
+        put(errors, f"Then it deploys a stack, {name}, on a bus of its own, and a function,")
+        put(errors, f"{name}-sink, in place of a destination, and sends events through them for")
+        put(errors, f"some {deployment.hours + 1:g} hours.")
         dollars += _MOST_DOLLARS_DEPLOYED + _MOST_DOLLARS_AN_HOUR * deployment.hours
     put(errors, "At the end all of it is deleted.")
     try:

@@ -15,6 +15,7 @@ from once.prove import (
     deployed,
     policies,
     rule,
+    sink,
     throwaway,
     waiting,
 )
@@ -36,6 +37,7 @@ def questions() -> list[Question]:
 
 def of_deployed(stack: Deployed, hours: float) -> Iterator[Question]:
     yield from deployed.questions(stack)
+    yield from sink.questions(stack)
     yield from alarms.questions(stack)
     yield from waiting.questions(stack, hours)
 

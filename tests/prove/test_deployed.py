@@ -1,16 +1,19 @@
 """A throwaway stack on the embedded AWS: what it answers, and that nothing of it stays."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from once.cli import app
 from once.embedded.aws import EmbeddedAws
-from once.prove import ledger, run, throwaway
+from once.prove import ledger, run, sink, throwaway
 from once.prove.command import OnEmbedded
 from once.prove.ledger import Ledger
-from once.prove.question import Verdict
+from once.prove.question import Verdict, put
 from once.prove.report import Report
 from once.prove.site import Site, new_run
 
@@ -55,10 +58,17 @@ def before(aws: EmbeddedAws) -> dict[str, int]:
 def report(
     aws: EmbeddedAws, before: dict[str, int], tmp_path_factory: pytest.TempPathFactory
 ) -> Report:
+    """By the command line, on an embedded AWS that outlives the command."""
     assert before["events"] == 1  # the default bus
     folder = tmp_path_factory.mktemp("run")
-    site = Site(OnEmbedded(aws), Ledger.open(new_run(), {}, folder))
-    return run.run(site, [], run.Deployment(aws, HOURS))
+    command = ["prove", "--embedded", "--deploy", "--hours", str(HOURS), "--json", "report.json"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(EmbeddedAws, "start", lambda: nullcontext(aws))
+        result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert list((folder / ".once" / "prove").iterdir()) == []
+    return Report.model_validate_json((folder / "report.json").read_text("utf-8"))
 
 
 def answer(report: Report, question: str) -> Any:
@@ -72,6 +82,7 @@ def answer(report: Report, question: str) -> Any:
         "once check",
         "the example story",
         "copies at once",
+        "each event acts once at a destination",
         "a return time",
         "many in flight",
         f"{HOURS:g} hours of messages",
@@ -80,6 +91,11 @@ def answer(report: Report, question: str) -> Any:
 def test_what_a_running_stack_shows_is_confirmed(report: Report, question: str) -> None:
     found = answer(report, question)
     assert found.verdict is Verdict.CONFIRMED, found.said
+
+
+def test_the_questions_that_need_no_stack_are_asked_as_well(report: Report) -> None:
+    asked = [one.question for one in report.answers]
+    assert asked[: len(run.questions())] == [question.name for question in run.questions()]
 
 
 def test_what_teststate_does_not_run_here_is_not_answered(report: Report) -> None:
@@ -100,7 +116,15 @@ def test_a_deployed_stack_is_gone_with_what_it_retains(
 
 
 @pytest.mark.parametrize(
-    "moment", ["deploying (sam deploy)", "deleting the stack", "deleting the table"]
+    "moment",
+    [
+        "deploying (sam deploy)",
+        "creating the stack",
+        "changing which function",
+        "waiting until all are settled",
+        "deleting the stack",
+        "deleting the table",
+    ],
 )
 def test_an_interrupted_deployment_leaves_nothing(
     aws: EmbeddedAws, before: dict[str, int], tmp_path: Path, moment: str
@@ -114,8 +138,9 @@ def test_an_interrupted_deployment_leaves_nothing(
 
     site = Site(OnEmbedded(aws), Ledger.open(new_run(), {}, tmp_path), step)
     try:
-        with throwaway.deployed(site, aws):
-            pass
+        with throwaway.deployed(site, aws) as stack:
+            if not moment.startswith("deleting"):
+                put(next(sink.questions(stack)), site)
     except KeyboardInterrupt:
         pass
     else:

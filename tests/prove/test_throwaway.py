@@ -1,15 +1,18 @@
-"""With which settings the throwaway stack is deployed."""
+"""With which settings the throwaway stack is deployed, and how its changes end."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from once.embedded.deploy import local_parameters
 from once.prove import throwaway
-from once.prove.ledger import Ledger
+from once.prove.ledger import Ledger, Thing
 from once.prove.messages import patience_seconds
+from once.prove.question import UnansweredError
 from once.prove.site import Site
 from once.prove.throwaway import Deployed
 
@@ -17,19 +20,27 @@ NAME = "once-prove-test"
 
 
 class Aws:
+    """CloudFormation, of which it is said which statuses it answers one after the other."""
+
     region = "eu-central-1"
 
-    def __init__(self, embedded: bool) -> None:
+    def __init__(self, embedded: bool, statuses: Sequence[str] = ()) -> None:
         self.embedded = embedded
+        self.asked: list[dict[str, Any]] = []
+        self._statuses = iter(statuses)
 
     def client(self, _: str) -> Any:
         return self
+
+    def describe_stacks(self, **_: str) -> Any:
+        reason = "No memory left"
+        return {"Stacks": [{"StackStatus": next(self._statuses), "StackStatusReason": reason}]}
 
     def get_queue_attributes(self, **_: Any) -> Any:
         return {"Attributes": {"VisibilityTimeout": "480"}}
 
     def __getattr__(self, operation: str) -> Any:
-        return lambda **_: None
+        return lambda **asked: self.asked.append(asked)
 
 
 def site(aws: Any, folder: Path) -> Site:
@@ -60,3 +71,29 @@ def test_nobody_gives_up_before_the_queue_hands_a_message_out_again(tmp_path: Pa
     stack = Deployed(site(Aws(embedded=False), tmp_path))
     vars(stack)["outputs"] = {"EventQueueUrl": "https://sqs/queue"}
     assert patience_seconds(stack) > 480
+
+
+def test_a_stack_that_cannot_be_created_is_no_answer_and_is_deleted_in_the_end(
+    tmp_path: Path,
+) -> None:
+    here = site(
+        Aws(True, ["CREATE_IN_PROGRESS", "ROLLBACK_IN_PROGRESS", "ROLLBACK_COMPLETE"]), tmp_path
+    )
+    with pytest.raises(UnansweredError, match="ROLLBACK_COMPLETE: No memory left"):
+        throwaway.created(here, f"{NAME}-sink", "{}")
+    assert here.ledger.left() == [Thing("stack", f"{NAME}-sink")]
+
+
+def test_only_the_function_that_is_called_changes(tmp_path: Path) -> None:
+    aws = Aws(True, ["UPDATE_IN_PROGRESS", "UPDATE_COMPLETE"])
+    here = site(aws, tmp_path)
+    stack: Any = SimpleNamespace(
+        name=NAME, parameters={"ActionFunctionArn": "", "Timing": "production"}
+    )
+    throwaway.call(stack, here, "arn:of:another")
+    (asked,) = aws.asked
+    assert asked["UsePreviousTemplate"]
+    assert asked["Parameters"] == [
+        {"ParameterKey": "ActionFunctionArn", "ParameterValue": "arn:of:another"},
+        {"ParameterKey": "Timing", "UsePreviousValue": True},
+    ]
