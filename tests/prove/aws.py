@@ -25,10 +25,19 @@ class Embedded:
     region, embedded, account = REGION, True, "000000000000"
 
     def __init__(self, aws: EmbeddedAws) -> None:
+        self.called: set[str] = set()
         self._aws = aws
 
     def client(self, service: str) -> Any:
-        return self._aws.client(service)
+        client = self._aws.client(service)
+        client.meta.events.register("before-call", self._note, unique_id=f"noted by {id(self)}")
+        return client
+
+    def _note(self, model: Any, **_: Any) -> None:
+        """As IAM calls what was asked for."""
+        prefix = {"stepfunctions": "states"}.get(name := model.service_model.service_name, name)
+        operation = {"ListObjectsV2": "ListBucket"}.get(model.name, model.name)
+        self.called.add(f"{prefix}:{operation}")
 
 
 class BrokenOff(Embedded):

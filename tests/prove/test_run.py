@@ -1,5 +1,6 @@
 """A whole run on the embedded AWS, one that is broken off anywhere, and what is left of it."""
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from once.embedded.aws import EmbeddedAws
+from once.project import ROOT
 from once.prove import ledger, run
 from once.prove.ledger import Ledger
 from once.prove.question import Question, Verdict
@@ -46,13 +48,30 @@ NOTHING: dict[str, list[Any]] = {"buckets": [], "roles": [], "stacks": []}
 
 
 @pytest.fixture(scope="module")
-def report(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Report:
-    return made(Embedded(aws), tmp_path_factory.mktemp("run"), run.questions())
+def place(aws: EmbeddedAws) -> Embedded:
+    return Embedded(aws)
+
+
+@pytest.fixture(scope="module")
+def report(place: Embedded, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    return made(place, tmp_path_factory.mktemp("run"), run.questions())
 
 
 def test_every_question_is_put_and_nothing_differs(report: Report) -> None:
     assert len(report.answers) == len(run.questions())
     assert report.counts[Verdict.DIFFERS] == 0
+
+
+# What AWS itself asks for on behalf of the caller.
+ON_BEHALF = {"iam:PassRole", "s3:GetObject"}
+
+
+def test_the_documented_rights_are_those_that_a_run_needs(place: Embedded, report: Report) -> None:
+    assert report.answers
+    text = (ROOT / "docs" / "prove.md").read_text("utf-8")
+    policy = json.loads(text.partition("```json\n")[2].partition("```")[0])
+    documented = {action for one in policy["Statement"] for action in one["Action"]}
+    assert documented - ON_BEHALF == place.called
 
 
 def verdicts(report: Report, beginning: str) -> set[Verdict]:
