@@ -21,6 +21,8 @@ from once.run.report import ActionReport, Report, Via
 from once.run.tracker import Standing, Tracker
 from once.sending import Sender
 
+_MOST_FAILURES = 3
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -49,7 +51,8 @@ def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
     if script is not None and not script.is_file():
         raise OnceError(f"Cannot read {script}: there is no such file.")
     draws = Draws(Faults.read(plan.faults)) if plan.faults else None
-    tracker = Tracker()
+    # Where faults are drawn, each of the first batches may fail of them.
+    tracker = Tracker(most_failures=None if draws else _MOST_FAILURES)
     with (
         GenesysServer(script=script) as destination,
         EmbeddedStack.start(

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from once.embedded.pipe import Batch, Record
+from once.embedded.pipe import Batch, Ending, Record
+from once.errors import OnceError
 from once.lines import Line
 from once.outcomes import SETTLED, Outcome
 from once.records import OutcomeLog, OutcomeRecord
@@ -23,6 +24,7 @@ _DEPTHS = (
     "ApproximateNumberOfMessagesNotVisible",
     "ApproximateNumberOfMessagesDelayed",
 )
+_ENDED_WELL = {Ending.SUCCEEDED, Ending.SKIPPED_TARGET, Ending.PARTIALLY_FAILED}
 # What an event became says more than what became of its copies.
 _RANKS = {
     outcome: rank
@@ -65,7 +67,10 @@ class Standing:
 class Tracker:
     """Told what was sent, it finds out what became of it. Observes the pipe as well."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_failures: int | None = None) -> None:
+        """Gives up after so many failed batches, where none has ended well before."""
+        self._most_failures = most_failures
+        self._failures: list[str] = []
         self._courses: dict[int, list[_Course]] = defaultdict(list)
         self._of_message: dict[str, _Course] = {}
         self._of_envelope: dict[str, _Course] = {}
@@ -111,9 +116,13 @@ class Tracker:
                     self._of_message[message_id] = course
                     course.delivered = True
 
-    def ended(self, batch: Batch) -> None:  # noqa: ARG002 - the observer's form
+    def ended(self, batch: Batch) -> None:
         with self._lock:
             self._in_flight -= 1
+            if batch.ending is Ending.TARGET_FAILED:
+                self._failures.append(batch.detail)
+            elif batch.ending in _ENDED_WELL:
+                self._most_failures = None
         # What became of it is in the log by now: the machine writes it before it answers.
         self._batch_ended.set()
 
@@ -125,6 +134,11 @@ class Tracker:
             show(self.standing())
             if all(self._settled(number) for number in numbers):
                 return
+            if self._most_failures is not None and len(self._failures) >= self._most_failures:
+                raise OnceError(
+                    f"The state machine has failed {len(self._failures)} times and settled "
+                    f"nothing: no event gets through it. It said: {self._failures[-1]}"
+                )
             self._batch_ended.wait(_QUEUE_SECONDS)
 
     def wait_until_empty(self) -> None:

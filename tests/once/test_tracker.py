@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from once.embedded.pipe import Batch
+from once.embedded.pipe import Batch, Ending
+from once.errors import OnceError
 from once.lines import Line
 from once.outcomes import Outcome
 from once.records import OutcomeLog
@@ -71,6 +72,10 @@ def tracker(aws: FakeAws) -> Tracker:
     return tracker
 
 
+def ends_well(tracker: Tracker) -> None:
+    tracker.ended(Batch([], Ending.SUCCEEDED, frozenset(), 0.1))
+
+
 def wait(tracker: Tracker, *lines: Line) -> list[Standing]:
     seen: list[Standing] = []
     tracker.wait(lines, seen.append)
@@ -121,7 +126,7 @@ def test_a_batch_that_ends_is_looked_at_without_waiting(
 
     def settle(_: Standing) -> None:
         aws.record("m1", "PROCESSED")
-        tracker.ended(cast(Batch, None))
+        ends_well(tracker)
 
     tracker.wait([FIRST], settle)
     assert tracker.report(FIRST).outcome == Outcome.PROCESSED
@@ -263,7 +268,7 @@ def test_a_record_that_comes_seconds_after_the_message_left_is_awaited(
 def test_nothing_is_lost_while_a_batch_is_at_work(tracker: Tracker, clock: Clock) -> None:
     tracker.sent_to_queue(FIRST, "m1")
     tracker.received([{"messageId": "m1", "body": "{}"}])
-    clock.at[1060.0] = lambda: tracker.ended(None)  # type: ignore[arg-type]
+    clock.at[1060.0] = lambda: ends_well(tracker)
     wait(tracker, FIRST)
     assert clock.now == pytest.approx(1070, abs=2)
 
@@ -301,3 +306,44 @@ def test_the_log_yields_each_record_once_and_late_ones_too(aws: FakeAws) -> None
     aws.record("m2", "PROCESSED", at=8_995_000, copyOf="m1")
     assert [(record.message_id, record.copy_of) for record in log.new()] == [("m2", "m1")]
     assert list(log.new()) == []
+
+
+def ends(tracker: Tracker, *endings: Ending) -> None:
+    for number, ending in enumerate(endings, 1):
+        tracker.received([])
+        tracker.ended(Batch([], ending, frozenset(), 0.1, f"failure {number}"))
+
+
+def test_a_machine_that_never_settles_anything_ends_the_run_with_what_it_said(
+    aws: FakeAws,
+) -> None:
+    tracker = Tracker(most_failures=3)
+    tracker.watch(aws.client, OUTPUTS)
+    tracker.sent_to_queue(FIRST, "m1")
+    aws.waiting = 1
+    ends(tracker, *[Ending.TARGET_FAILED] * 3)
+    with pytest.raises(OnceError, match=r"failed 3 times .* failure 3$"):
+        wait(tracker, FIRST)
+
+
+@pytest.mark.parametrize(
+    "endings",
+    [
+        [Ending.TARGET_FAILED] * 2,
+        [Ending.SUCCEEDED, *[Ending.TARGET_FAILED] * 3],
+        [Ending.TARGET_FAILED, Ending.PARTIALLY_FAILED, *[Ending.TARGET_FAILED] * 3],
+        [Ending.ENRICHMENT_FAILED] * 3,
+    ],
+)
+def test_batches_that_fail_for_a_while_end_no_run(aws: FakeAws, endings: list[Ending]) -> None:
+    tracker = Tracker(most_failures=3)
+    tracker.watch(aws.client, OUTPUTS)
+    tracker.sent_to_queue(FIRST, "m1")
+    aws.waiting = 1
+    ends(tracker, *endings)
+
+    def settle(_: Standing) -> None:
+        aws.record("m1", "PROCESSED")
+
+    tracker.wait([FIRST], settle)
+    assert tracker.report(FIRST).outcome is Outcome.PROCESSED
