@@ -35,9 +35,29 @@ def up(
             exists=True, dir_okay=False, help="How the destination behaves (see `once genesys`)."
         ),
     ] = None,
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FOLDER",
+            help="Deploy the template of this folder, e.g. of another version.",
+        ),
+    ] = None,
 ) -> None:
     """Start an embedded stack that stays up, until `once down`."""
-    _start(parameters_of(parameters), destination)
+    _start(parameters_of(parameters), destination, _template_in(project) if project else None)
+
+
+def _template_in(project: Path) -> Path:
+    """Of a clone, of what `once template` wrote, or of an unpacked wheel."""
+    folders = (project, project / "once" / "_project")
+    templates = [found for folder in folders if (found := folder / "template.yaml").is_file()]
+    if not templates:
+        raise OnceError(
+            f"{project} has no template.yaml. Name a clone of genesys-once (git worktree makes one "
+            "of another version), an unpacked wheel, or what `once template` has written."
+        )
+    return templates[0].absolute()
 
 
 def down() -> None:
@@ -66,7 +86,7 @@ def parameters_of(given: list[str] | None) -> dict[str, str]:
     return chosen
 
 
-def _start(parameters: dict[str, str], destination: Path | None) -> None:
+def _start(parameters: dict[str, str], destination: Path | None, template: Path | None) -> None:
     already = running.find()
     if already is not None:
         raise OnceError(
@@ -76,6 +96,7 @@ def _start(parameters: dict[str, str], destination: Path | None) -> None:
     plan = {
         "parameters": parameters,
         "destination": str(destination.absolute()) if destination else None,
+        "template": str(template) if template else None,
     }
     with _LOG.open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - the command is built here from our own parts

@@ -31,14 +31,20 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     try:
-        _keep(plan["parameters"], plan["destination"], stopping)
+        template = Path(plan["template"]) if plan["template"] else None
+        _keep(plan["parameters"], plan["destination"], template, stopping)
     except (OnceError, BotoCoreError, ClientError) as error:
         _tell(failed=str(error))
         return 1
     return 0
 
 
-def _keep(parameters: dict[str, str], script: str | None, stopping: threading.Event) -> None:
+def _keep(
+    parameters: dict[str, str],
+    script: str | None,
+    template: Path | None,
+    stopping: threading.Event,
+) -> None:
     def step(what: str) -> None:
         if stopping.is_set():
             raise OnceError("It was told to end before it was up.")
@@ -54,7 +60,7 @@ def _keep(parameters: dict[str, str], script: str | None, stopping: threading.Ev
     with (
         kept() as note,
         GenesysServer(script=Path(script) if script else None) as destination,
-        EmbeddedStack.start(all_parameters, step=step) as stack,
+        EmbeddedStack.start(all_parameters, template=template, step=step) as stack,
     ):
         note(
             Running(
