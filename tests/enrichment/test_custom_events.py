@@ -249,6 +249,9 @@ def test_hashed_text_still_tells_events_apart(place: str) -> None:
         ("Conversation Status Change", "conversation.status.change"),
         ("routing:queueConversation", "routing.queueconversation"),
         ("Wrap-up Step 2", "wrap.up.step.2"),
+        ("Step 1234", "step.1234"),
+        ("Step 12345", "step."),
+        ("Call 1 von Jane", "call."),
     ],
 )
 def test_the_kind_of_an_own_event_keeps_the_words_that_are_nobodys_name(
