@@ -1,16 +1,21 @@
-"""Events made to harm go through the deployed path like any other: one outcome each, in no more
-time, and nothing of what they hold in any log."""
+"""Events made to harm go through `once run` like any other: one outcome each, in no more time, and
+nothing of what they hold in any log."""
 
 import json
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from once.outcomes import SETTLED, Outcome
-from proof.embedded import Embedded
+from once.embedded.stack import EmbeddedStack
+from once.outcomes import SETTLED
 from proof.events import customer_start
-from tests.e2e.test_privacy import leaks, logged
+from tests.e2e.test_privacy import Places, leaks, logged
+from tests.enrichment.sending import element
+from tests.operate.conftest import once
 
 pytestmark = pytest.mark.embedded
 
@@ -20,8 +25,13 @@ ESCAPES = f"\x1b[2J\x1b]0;{MARKER}\x07\u202e{MARKER}\x9b31m"
 SLACK_SECONDS = 8.0
 
 
-def harmless(number: int) -> dict[str, Any]:
-    return customer_start(f"harmless-{number}", attributes={"note": "x" * 1_000})
+def harmless(number: int, length: int) -> str:
+    """A line as long as another, where that is long enough for an event."""
+
+    def written(note: str) -> str:
+        return json.dumps(customer_start(f"harmless-{number}", attributes={"note": note}))
+
+    return written("x" * (length - len(written(""))))
 
 
 def _topic_of_many_slots() -> dict[str, Any]:
@@ -34,6 +44,12 @@ def _topic_of_many_slots() -> dict[str, Any]:
 
 def _number(value: int) -> dict[str, Any]:
     return customer_start("hostile-number", attributes={"n": value})
+
+
+def _sent_back(number: str) -> str:
+    """An element of ours, as a person may replay it."""
+    one = element(customer_start("hostile-replay", attributes={"n": "NUMBER"}))
+    return json.dumps(one).replace('"NUMBER"', number)
 
 
 def _element_that_names_a_row_of_ours() -> dict[str, Any]:
@@ -52,6 +68,8 @@ HOSTILE: list[str] = [
         _topic_of_many_slots(),
         _number(2**70),
         _number(-(10**400)),
+        _sent_back("1e999"),
+        _sent_back(str(2**70)),
         _element_that_names_a_row_of_ours(),
         {"detail-type": "Once Check", "detail": {"id": "once-check", "text": MARKER}},
         {"id": "conv-1", "conversationId": "conv-1", "status": f"{MARKER} +4915550100742"},
@@ -65,29 +83,61 @@ HOSTILE: list[str] = [
 ]
 
 
-def _tracebacks(embedded: Embedded) -> int:
-    return sum("Traceback" in text for texts in logged(embedded).values() for text in texts)
+@dataclass
+class Run:
+    """What `once run` said, and what its stack held when it ended."""
+
+    printed: str = ""
+    report: dict[str, Any] = field(default_factory=dict)
+    logs: Places = field(default_factory=dict)
+    row_named: bool = False
+
+
+@contextmanager
+def looked_at_in_the_end(run: Run) -> Iterator[None]:
+    """The stack goes with the run, so it is asked before."""
+    stop = EmbeddedStack.stop
+
+    def look_and_stop(stack: EmbeddedStack, *, at_once: bool = False) -> None:
+        if not at_once:
+            run.logs = logged(stack)
+            table, key = (
+                stack.outputs["ClaimTableName"],
+                {"pk": {"S": "pace"}, "sk": {"S": "breaker"}},
+            )
+            run.row_named = "Item" in stack.client("dynamodb").get_item(TableName=table, Key=key)
+        stop(stack, at_once=at_once)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(EmbeddedStack, "stop", look_and_stop)
+        yield
+
+
+def run_of(lines: list[str], folder: Path) -> Run:
+    run, events, report = Run(), folder / "events.jsonl", folder / "report.json"
+    events.write_text("\n".join(lines))
+    with looked_at_in_the_end(run):
+        answer = once("run", str(events), "--report", str(report))
+    run.printed = answer.out + answer.err
+    run.report = json.loads(report.read_text())
+    return run
 
 
 def test_hostile_events_have_one_outcome_each_leave_no_trace_and_take_no_longer(
-    embedded: Embedded,
+    tmp_path: Path,
 ) -> None:
-    before = _tracebacks(embedded)
-    began = time.monotonic()
-    embedded.settle(*(harmless(number) for number in range(len(HOSTILE))))
-    usual_seconds = time.monotonic() - began
+    lines = [harmless(number, len(text)) for number, text in enumerate(HOSTILE)]
+    usual = run_of(lines, tmp_path)
+    assert {one["outcome"] for one in usual.report["events"]} == {"PROCESSED"}
 
-    began = time.monotonic()
-    reports = embedded.settle(*HOSTILE)
-    seconds = time.monotonic() - began
-
-    assert {report.outcome for report in reports} <= SETTLED
-    assert Outcome.PARKED in {report.outcome for report in reports}
-    assert leaks(logged(embedded), [MARKER, "4915550100742"]) == []
-    assert _tracebacks(embedded) == before
-    assert seconds <= usual_seconds + SLACK_SECONDS
-    row = embedded.client("dynamodb").get_item(
-        TableName=embedded.outputs["ClaimTableName"],
-        Key={"pk": {"S": "pace"}, "sk": {"S": "breaker"}},
-    )
-    assert "Item" not in row
+    hostile = run_of(HOSTILE, tmp_path)
+    outcomes = [one["outcome"] for one in hostile.report["events"]]
+    assert len(outcomes) == len(HOSTILE)
+    assert {*outcomes} <= {str(outcome) for outcome in SETTLED}
+    assert "PARKED" in outcomes
+    assert hostile.report["deadLetters"] == 0
+    assert any(hostile.logs.values())
+    assert leaks(hostile.logs, [MARKER, "4915550100742", "Traceback"]) == []
+    assert leaks({"terminal": [hostile.printed]}, [MARKER, "4915550100742", "Traceback"]) == []
+    assert not hostile.row_named
+    assert hostile.report["seconds"] <= usual.report["seconds"] + SLACK_SECONDS

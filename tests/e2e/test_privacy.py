@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from once.embedded.stack import EmbeddedStack
 from once.genesys.script import action_error_body
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET
 from once.outcomes import Outcome
@@ -52,7 +53,7 @@ def written(embedded: Embedded, since: datetime) -> Places:
     }
 
 
-def logged(embedded: Embedded) -> Places:
+def logged(embedded: Embedded | EmbeddedStack) -> Places:
     logs = embedded.client("logs")
     groups = [group["logGroupName"] for group in logs.describe_log_groups()["logGroups"]]
     pages = logs.get_paginator("filter_log_events")

@@ -1,6 +1,7 @@
 """A newer version is deployed over an older one while events wait, and one part after the other."""
 
 import io
+import json
 import shutil
 import subprocess
 import tarfile
@@ -12,11 +13,14 @@ import pytest
 
 from once.embedded.aws import EmbeddedAws
 from once.genesys.server import GenesysServer
+from once.operate.stack import Stack
 from once.project import ROOT
 from proof.embedded import Embedded
 from proof.events import customer_start
+from proof.template import TEMPLATE
 from tests.e2e.test_kept_claims import Account
-from tests.operate.support import until
+from tests.operate.support import until, verdict
+from tests.operate.test_up import typed
 
 pytestmark = pytest.mark.embedded
 
@@ -79,17 +83,19 @@ def test_a_newer_version_loses_and_doubles_nothing_of_what_waits(
     assert acts(account) == dict.fromkeys(named, 1)
 
 
-@pytest.mark.parametrize("part", ["statemachine", "functions"])
+@pytest.mark.parametrize(
+    "part",
+    ["statemachine", "functions/enrichment", "functions/data_action", "functions/pacing"],
+)
 def test_while_an_upgrade_is_half_done_old_and_new_parts_understand_each_other(
     account: Account, older: Path, tmp_path: Path, part: str
 ) -> None:
     """CloudFormation changes functions and machine one after the other, and the pipe goes on."""
-    for name in DEPLOYED:
-        source = (older if name == part else ROOT) / name
-        if source.is_dir():
-            shutil.copytree(source, tmp_path / name)
-        else:
-            shutil.copy(source, tmp_path / name)
+    shutil.copy(ROOT / "template.yaml", tmp_path)
+    for name in ("statemachine", "functions"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.rmtree(tmp_path / part)
+    shutil.copytree(older / part, tmp_path / part)
     match = {"conversationId": "fails-once"}
     account.destination.script.add({"match": match, "replies": [503, 503]})
     event, failing = customer_start("acts"), customer_start("fails-once")
@@ -99,3 +105,25 @@ def test_while_an_upgrade_is_half_done_old_and_new_parts_understand_each_other(
         (copy,) = stack.settle(event)
         assert copy.outcome == "DUPLICATE"
     assert acts(account) == {"acts": 1, "fails-once": 1}
+
+
+def test_once_up_from_a_folder_brings_up_the_version_that_lies_there(
+    older: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    unpacked = tmp_path / "wheel" / "once" / "_project"
+    unpacked.parent.mkdir(parents=True)
+    shutil.copytree(older, unpacked)
+    (tmp_path / "e.jsonl").write_text(json.dumps(customer_start("of-an-older-version")))
+    try:
+        up = typed("up", "--from", "wheel")
+        assert up.returncode == 0, up.stdout + up.stderr
+        stack = Stack.find(None, None, None)
+        described = stack.client("cloudformation").describe_stacks(StackName=stack.name)
+        known = {one["ParameterKey"] for one in described["Stacks"][0]["Parameters"]}
+        assert known
+        assert known < TEMPLATE["Parameters"].keys(), "it has none of what came later"
+        assert typed("send", "e.jsonl", "--wait").returncode == 0
+        assert verdict("of-an-older-version") == "acted once"
+    finally:
+        typed("down")

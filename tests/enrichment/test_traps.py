@@ -311,3 +311,17 @@ def test_what_is_replaced_still_tells_two_events_apart() -> None:
 def test_the_same_topic_in_upper_case_is_another_family() -> None:
     upper = event("v2.users.{id}.PRESENCE", presence()["detail"]["eventBody"], USER)
     assert element(upper)["family"] == "user.PRESENCE"
+
+
+def test_a_user_whom_only_the_topic_names_is_the_subject_as_if_the_body_did() -> None:
+    template = "v2.users.{id}.workforcemanagement.adherence"
+    body = {"adherenceState": "InAdherence", "adherenceChangeTime": "2025-03-12T09:00:00.123Z"}
+    named, nameless = (
+        element(event(template, one, USER)) for one in (body | {"user": {"id": USER}}, body)
+    )
+    assert nameless["subject"] == {"type": "user", "id": USER}
+    assert nameless["policy"] == named["policy"]
+    assert nameless["key"]["pk"] == named["key"]["pk"]
+    state = "adherenceState=InAdherence/routingStatus=/systemPresence="
+    assert state in nameless["key"]["sk"]
+    assert state in named["key"]["sk"]
