@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from once.embedded.deploy import local_parameters
+from once.lines import read_lines
 from once.operate import log
 from once.operate.canaries import Canaries
-from once.outcomes import Records, settled
+from once.outcomes import Outcome
 from once.project import EXAMPLE
 from once.prove.messages import send, settle
 from once.prove.question import Question, UnansweredError
 from once.prove.site import Site
 from once.prove.throwaway import Deployed, call, created
-from once.records import OutcomeRecord
-from once.run.lines import read_lines
-from once.run.report import Outcome
+from once.records import OutcomeRecord, Records, settled
 
 Json = Any
 _CODE = Path(__file__).with_name("sink_function.py")
