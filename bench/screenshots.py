@@ -61,15 +61,15 @@ def _taken(browser: Browser, console: Served, paths: dict[str, str]) -> None:
         page = browser.new_page(**options)
         page.goto(console.url("/"))
         for name, path in paths.items():
-            _shot(page, console.address + path, f"{name}-{scheme}")
+            _shot(page, console.address + path, f"{name}-{scheme}", whole=path != "/")
         page.close()
 
 
-def _shot(page: Page, address: str, name: str) -> None:
+def _shot(page: Page, address: str, name: str, whole: bool) -> None:
     page.goto(address)
     page.wait_for_timeout(3_000)  # so that nothing is still marked as fresh
     path = ROOT / "docs" / f"{name}.png"
-    page.screenshot(path=path)
+    page.screenshot(path=path, full_page=whole)
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1024} KB")
 
 

@@ -26,7 +26,7 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from once.console import dead_ends, drawing, event_page, sandbox
+from once.console import dead_ends, documents, drawing, event_page, sandbox
 from once.console.acts import PageOperation, Question, ask
 from once.console.feed import Feed
 from once.console.guard import Guard
@@ -57,7 +57,6 @@ class Console:
     feed: Feed
     write: bool
     app: Any = None
-    destination: str = "ok"
 
 
 def make(stack: Stack, port: int, token: str, write: bool) -> Console:
@@ -68,14 +67,17 @@ def make(stack: Stack, port: int, token: str, write: bool) -> Console:
         *pages.routes("/event", "event", pages.event),
         *pages.routes("/explain", "explain", pages.explain),
         *pages.routes("/dead-ends", "dead_ends", pages.dead_ends),
-        Route("/dead-ends/content", pages.content),
+        *pages.routes("/dead-ends/content", "content", pages.content),
         Route("/stream", pages.stream),
         Route("/act/{name}", pages.act, methods=["POST"]),
+        Route("/docs/{name}.md", pages.document),
+        Mount("/docs", StaticFiles(directory=documents.FOLDER)),
         Mount("/static", StaticFiles(directory=_FOLDER / "static")),
     ]
     if stack.embedded:
         routes += [
             *pages.routes("/sandbox", "sandbox", pages.sandbox),
+            Route("/sandbox/received", pages.received),
             Route("/sandbox/{act}", pages.try_out, methods=["POST"]),
         ]
     made.app = Starlette(
@@ -111,9 +113,12 @@ class _Pages:
         )
         self._environment.filters.update(
             clock=lambda at_ms: words.clock(at_ms)[:8],
+            day=_day,
+            short=words.short,
             moment=words.moment,
             pretty=lambda value: showable_json(value),
             safe_text=showable,
+            as_json=json.dumps,
             iso=lambda at_ms: datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(),
         )
 
@@ -192,46 +197,51 @@ class _Pages:
 
     def dead_ends(self, _: Given) -> dict[str, Any]:
         found = dead_ends.read(self._stack)
-        kinds = []
-        for act, listed, lying in (
-            ("parked", found.parked.groups, found.parked.parked),
-            ("dead", found.dead.groups, found.dead.dead_letters),
-        ):
-            members: dict[tuple[Any, ...], list[Any]] = {}
-            for one in lying:
-                members.setdefault((*one.why, one.family, one.source), []).append(one)
-            kinds.append(
-                (act, [(g, members[g.reason, g.detail, g.family, g.source]) for g in listed])
-            )
         return {
-            "kinds": kinds,
+            "kinds": [
+                ("parked", dead_ends.grouped(found.parked)),
+                ("dead", dead_ends.grouped(found.dead)),
+            ],
             "json": {
                 "parked": _dumped(found.parked, {"parked": {"__all__": {"element"}}}),
                 "deadLetters": _dumped(found.dead),
             },
         }
 
-    def content(self, request: Request) -> Response:
-        found = dead_ends.content(self._stack, request.query_params.get("id", ""))
-        return HTMLResponse(self._render("content.html.j2", found=found, json_path=""))
+    def content(self, given: Given) -> dict[str, Any]:
+        found = dead_ends.content(self._stack, given.get("id", ""))
+        return {"found": found, "json": _dumped(found)}
+
+    def document(self, request: Request) -> Response:
+        title, text = documents.page(request.path_params["name"])
+        return HTMLResponse(self._render("document.html.j2", title=title, text=text, json_path=""))
 
     def sandbox(self, given: Given) -> dict[str, Any]:
         known = sandbox.examples()
         name = given.get("example", "")
         text = sandbox.pretty(known[name]) if name in known else given.get("text", "")
-        received: Any = ask(self._stack, destination.received).answered
-        calls = received.calls[-_RECEIVED:][::-1]
-        return {
+        said = self._destination()
+        return said | {
             "examples": list(known),
             "name": name,
             "text": text,
             "looked": sandbox.look(self._stack, text) if text.strip() else None,
-            "calls": calls,
-            "states": sandbox.STATES,
-            "state": self._console.destination,
-            "sent": [],
-            "json": {"received": [_dumped(call) for call in calls]},
+            "sent": given.get("sent", "").split(),
+            "json": {
+                "destination": said["state"],
+                "received": [_dumped(call) for call in said["calls"]],
+            },
         }
+
+    def received(self, _: Request) -> Response:
+        return HTMLResponse(self._render("_received.html.j2", **self._destination()))
+
+    def _destination(self) -> dict[str, Any]:
+        """How it behaves now, whoever made it so, and what it received."""
+        received: Any = ask(self._stack, destination.received).answered
+        now: Any = ask(self._stack, destination.destination).answered
+        calls = received.calls[-_RECEIVED:][::-1]
+        return {"calls": calls, "state": now.destination, "states": sandbox.STATES}
 
     async def try_out(self, request: Request) -> Response:
         form = await _form(request)
@@ -245,7 +255,6 @@ class _Pages:
         if act == "destination":
             state = form.get("state", [""])[0]
             ask(self._stack, destination.destination, state=state)
-            self._console.destination = state
             return RedirectResponse("/sandbox", 303)
         if act != "send":
             raise OnceError(f"There is nothing to try that is called {act}.")
@@ -260,8 +269,7 @@ class _Pages:
             _number(form, "late", 0),
             republished=form.get("kind", [""])[0] == "republished",
         )
-        found = self.sandbox({"text": text}) | {"sent": ids, "json_path": "/sandbox.json"}
-        return HTMLResponse(self._render("sandbox.html.j2", **found))
+        return RedirectResponse("/sandbox?" + urlencode({"sent": " ".join(ids)}), 303)
 
     async def act(self, request: Request) -> Response:
         if not self._console.write:
@@ -280,6 +288,8 @@ class _Pages:
         except Question as question:
             asked = {"asked": question, "name": name, "form": form, "back": back, "json_path": ""}
             return HTMLResponse(self._render("question.html.j2", **asked))
+        if name == "forget":
+            self._feed.doubt("/".join(fields["key"].split("/")[:3]))
         said = {"said": done.said, "back": back, "json_path": ""}
         return HTMLResponse(self._render("done.html.j2", **said))
 
@@ -353,6 +363,12 @@ def showable_json(value: Any) -> str:
 def _dumped(model: BaseModel, exclude: Any = None) -> dict[str, Any]:
     """With the names that the commands' --json has."""
     return model.model_dump(mode="json", by_alias=True, exclude=exclude)
+
+
+def _day(at_ms: int) -> str:
+    """The date, where it is not today's."""
+    day = words.moment(at_ms)[:10]
+    return "" if day == words.moment(log.now_ms())[:10] else day
 
 
 def _place(before: str) -> Place | None:

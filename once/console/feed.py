@@ -33,7 +33,7 @@ _KEPT = 30_000  # records; of more the subjects go that were quiet for longest
 _FRESH_SECONDS = 1.0
 _AT_ONCE = 20  # subjects that are completed in one search
 _NAMED = 200  # messages that a page looks for beyond its end
-_TOLD_AGAIN = 1_000  # subjects at a time, so that new rows need not wait for them
+_SAID_AGAIN = 1_000  # subjects at a time, so that new rows need not wait for them
 _STILL_MS = 60_000  # how often it is said again for how long nothing tried what is due
 
 
@@ -64,6 +64,7 @@ class Feed:
         self._ordered: list[Row] = []
         self._again_ms: dict[str, int] = {}  # when something else is to be said of a subject
         self._unclear: dict[str, None] = {}  # subjects of which the records here do not say enough
+        self._doubted: set[str] = set()  # the same of those on which somebody acted
         self._sought: set[str] = set()  # messages that the whole log was searched for
         self.version = 0
         self._read_at = 0.0
@@ -106,13 +107,13 @@ class Feed:
             records = _merged(records, log.read(self.stack, unsettled, until_ms))
         of = _by_home(records)
         events = {home: tell(of[home], [], log.now_ms()) for home in of}
-        told = {home: [row(one) for one in events[home]] for home in of}
+        made = {home: [row(one) for one in events[home]] for home in of}
         here = {one.id for one in self._ordered}
 
         def page() -> list[Row]:
             found = (
                 one
-                for rows in told.values()
+                for rows in made.values()
                 for one in rows
                 if since_ms <= one.at_ms <= until_ms and one.place > after and one.id not in here
             )
@@ -123,7 +124,7 @@ class Feed:
         found, known = self._whole(unclear, unclear)
         for home in unclear:
             whole = tell(_merged(found[home], of[home]), known[home], log.now_ms())
-            told[home] = [row(one) for one in _shown(whole, since_ms - 1)]
+            made[home] = [row(one) for one in _shown(whole, since_ms - 1)]
         rows = page()
         end = rows[SHOWN - 1].place if len(rows) > SHOWN else (1 - since_ms, "")
         return Older(rows[:SHOWN], end, since_ms, until_ms)
@@ -171,7 +172,7 @@ class Feed:
                 known = self._claims.get(home, [])
                 self._claims[home] = [one for one in known if one.status is not Claimed.IN_PROGRESS]
             due = [home for home, at_ms in self._again_ms.items() if at_ms <= now_ms]
-            self._tell(changed | dict.fromkeys(due[:_TOLD_AGAIN]), now_ms, changed)
+            self._tell(changed | dict.fromkeys(due[:_SAID_AGAIN]), now_ms, changed)
             self._read_at = time.monotonic()
 
     def look(self) -> None:
@@ -183,10 +184,17 @@ class Feed:
             with self._lock:
                 homes = [one for one in self._unclear if one in self._records][:_AT_ONCE]
                 lacking = [one for one in homes if _missing(self._records[one]) - self._sought]
-            found, known = self._whole(homes, lacking)
-            with self._lock:
                 for home in homes:
-                    self._unclear.pop(home, None)
+                    del self._unclear[home]  # what comes meanwhile may leave it open again
+                self._doubted.difference_update(homes)
+            try:
+                found, known = self._whole(homes, lacking)
+            except Exception:
+                self._unclear |= dict.fromkeys(homes)
+                raise
+            with self._lock:
+                homes = [one for one in homes if one in self._records]
+                for home in homes:
                     self._sought |= _missing(self._records[home])
                     self._records[home] = _merged(found[home], self._records[home])
                     self._claims[home] = known[home]
@@ -194,7 +202,10 @@ class Feed:
 
     def doubt(self, home: str) -> None:
         """After an act of which no record is written."""
-        self._unclear[home] = None
+        with self._lock:
+            self._doubted.add(home)
+            if home in self._records:
+                self._unclear[home] = None
 
     def _whole(
         self, homes: Collection[str], lacking: Collection[str]
@@ -208,9 +219,11 @@ class Feed:
         for home in homes:
             known = self._claims.get(home, [])
             events = _shown(tell(self._records[home], known, now_ms), self._edge_ms)
-            self._rows[home] = [row(one) for one in events]
-            if home in changed and _leaves_open(self._records[home], events, self._sought):
-                self._unclear[home] = None
+            if home in changed:
+                self._unclear.pop(home, None)
+                if home in self._doubted or _leaves_open(self._records[home], events, self._sought):
+                    self._unclear[home] = None
+            self._rows[home] = [row(one, home in self._unclear) for one in events]
             self._again_ms.pop(home, None)
             if changes := _changes_ms(events, known, now_ms):
                 self._again_ms[home] = min(changes)
@@ -259,7 +272,7 @@ class Feed:
 
 
 def _home(record: OutcomeRecord) -> str:
-    """What is told together: a subject, or a message that holds no event."""
+    """What is said together: a subject, or a message that holds no event."""
     return record.pk or record.message_id
 
 

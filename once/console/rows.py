@@ -14,6 +14,7 @@ _MARKS = {
     Outcome.PARKED: "!",
     Outcome.RETRY: "…",
 }
+_SOUGHT = "what acted in its place is being looked for"
 SHOWN = 500
 Place = tuple[int, str]  # in the table: newest first, and of a millisecond by id
 
@@ -42,7 +43,7 @@ class Row(Model):
 
     @property
     def home(self) -> str:
-        """What is told together with it: its subject, or its message alone."""
+        """What is said together with it: its subject, or its message alone."""
         return "/".join(self.key.split("/")[:3]) if self.key else self.id
 
 
@@ -69,8 +70,8 @@ class Filter(Model):
         return {name: value for name, value in self.model_dump().items() if value}
 
 
-def row(event: Event) -> Row:
-    """Of one event that `tell` told."""
+def row(event: Event, is_unclear: bool = False) -> Row:
+    """Of one event that `tell` told; of one that is unclear more is being read."""
     _, kind, subject, *rest = (event.key or "///").split("/")
     messages = event.messages
     outcomes = [event.outcome] if event.outcome else []
@@ -85,7 +86,7 @@ def row(event: Event) -> Row:
         family=rest[1] if len(rest) > 1 else "",
         text=event.text,
         outcome=event.outcome,
-        why=event.verdict,
+        why=_SOUGHT if is_unclear and event.outcome is None else event.verdict,
         copies=copies(event),
         reasons=sorted({one.reason for one in deliveries if one.reason}),
         outcomes=sorted(set(outcomes)),

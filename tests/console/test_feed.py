@@ -131,6 +131,20 @@ def test_an_event_that_was_forgotten_and_did_not_act_again_says_so(
     assert said(row) == world.explained("m-1")
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_what_was_forgotten_on_the_page_says_so_though_no_record_does(
+    world: World, feed: Feed, is_known: bool
+) -> None:
+    world.record("m-1", "PROCESSED", "ACTED", NOW_MS - HOUR, calls=1)
+    if is_known:
+        assert row_of(feed, "m-1").why == "acted once"
+    world.claims = [claim("run#m-1", "FAILED", occurrence=-(NOW_MS - MINUTE))]
+    feed.doubt(PK)
+    row = row_of(feed, "m-1")
+    assert "forgotten on purpose" in row.why
+    assert said(row) == world.explained("m-1")
+
+
 def test_an_event_that_was_opened_and_acted_twice_says_why(world: World, feed: Feed) -> None:
     world.record("m-1", "PROCESSED", "ACTED", NOW_MS - HOUR, calls=1)
     world.record("m-2", "PROCESSED", "ACTED", NOW_MS - 1_000, calls=1)
@@ -149,6 +163,19 @@ def test_a_copy_of_what_acted_days_ago_says_what_explain_says(world: World, feed
     assert (row.outcome, row.messages) == ("PROCESSED", 2)
     assert said(row) == world.explained("m-2")
     assert said(row_of(feed, "m-2")) == said(row)
+
+
+def test_a_copy_that_is_recorded_before_what_acted_needs_no_search(
+    world: World, feed: Feed
+) -> None:
+    world.record("m-2", "DUPLICATE", "SAME_KEY", NOW_MS - 100, because="run#m-1")
+    feed.read()
+    (row,) = feed.rows(Filter())
+    assert row.why == "what acted in its place is being looked for"
+    world.record("m-1", "PROCESSED", "ACTED", NOW_MS - 99, calls=1)
+    row = row_of(feed, "m-2")
+    assert world.searches == []
+    assert said(row) == world.explained("m-2")
 
 
 def test_what_the_log_forgot_is_searched_once_and_known_by_its_claim(
@@ -248,19 +275,19 @@ def test_what_waits_is_told_again_when_its_time_has_come_and_not_before(
     for number, returns_ms in enumerate((soon, late)):
         world.lines.append((NOW_MS, json.dumps(waiting(number, returns_ms))))
     feed.read()
-    told: list[int] = []
+    counts: list[int] = []
 
     def counted(*given: Any) -> list[Event]:
-        told.append(1)
+        counts.append(1)
         return tell(*given)
 
     monkeypatch.setattr(feeds, "tell", counted)
     world.now_ms += 4_000
     feed.read()
-    assert told == []
+    assert counts == []
     world.now_ms += 2_000
     feed.read()
-    assert told == [1]
+    assert counts == [1]
     whys = [one.why for one in feed.rows(Filter())]
     assert sum("it is due now" in why for why in whys) == 1
 
@@ -275,6 +302,22 @@ def waiting(number: int, returns_ms: int) -> dict[str, object]:
         "family": FAMILY,
         "returnsAtMs": returns_ms,
     }
+
+
+def test_what_could_not_be_completed_is_tried_again(
+    world: World, feed: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.record("m-1", "PROCESSED", "ACTED", NOW_MS - 3 * DAY, calls=1)
+    world.record("m-2", "DUPLICATE", "SAME_KEY", NOW_MS - 1_000, because="run#m-1")
+
+    def refused(*_: object, **__: object) -> None:
+        raise feeds.OnceError("no right to search the log")
+
+    monkeypatch.setattr(log, "insights", refused)
+    feed.refresh()
+    assert feed.trouble == "no right to search the log"
+    monkeypatch.setattr(log, "insights", world.insights)
+    assert said(row_of(feed, "m-2")) == world.explained("m-2")
 
 
 def test_one_trouble_does_not_hide_another(

@@ -1,6 +1,7 @@
 """The page in a real browser, on a real stack: what it shows is what the commands say."""
 
 import json
+import re
 import uuid
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -8,11 +9,12 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from pacing import breaker_row
 from playwright.sync_api import Page, expect
 
-from once.examples.story import CALL, CHAT
+from once.examples.story import CALL
 from once.operate import log
-from once.outcomes import Outcome
+from once.operate.phrases import short
 from once.project import EXAMPLE
 from proof.console import Served
 from proof.embedded import Embedded
@@ -31,6 +33,13 @@ END_OF = {
     "STALE": "SkipStale",
     "PARKED": "Parked",
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def parked_by_nobody(embedded: Embedded) -> Iterator[None]:
+    """Other modules share the stack."""
+    yield
+    list(embedded.take("ParkingQueueUrl"))
 
 
 @pytest.fixture(scope="module")
@@ -72,30 +81,33 @@ def explained(thing: str) -> list[dict[str, Any]]:
     return [event for subject in answer["subjects"] for event in subject["events"]]
 
 
-def test_each_row_of_the_story_says_what_explain_says(
+def test_each_message_of_the_story_stands_in_the_row_that_explain_gives_it(
     story: list[str], console: Served, open_page: Open
 ) -> None:
-    rows = {row["key"]: row for row in said(console, "/now.json")["rows"] if row["key"]}
+    rows = said(console, "/now.json")["rows"]
     page = open_page()
-    for subject in (CALL, CHAT):
-        for event in explained(subject):
-            # Under a windowed key there may be more; the table has a row of each.
-            (row,) = [
-                one
-                for one in said(console, f"/now.json?id={event['messages'][0]['messageId']}")[
-                    "rows"
-                ]
-                if one["key"] == event["key"]
-            ]
-            assert (row["text"], row["outcome"]) == (event["text"], event["outcome"])
-            assert row["why"] == event["verdict"]
-            assert row["messages"] == len(event["messages"])
-            shown = page.locator(f"#row-{row['id']}")
-            expect(shown).to_contain_text(event["text"])
-            expect(shown).to_contain_text(event["verdict"])
-            expect(shown.locator(".badge")).to_have_text(event["outcome"])
-    assert len(rows) > 30
-    assert set(story)
+    known: dict[str | None, list[dict[str, Any]]] = {}
+    for expected, message_id in zip(EXPECTED, story, strict=True):
+        (row,) = [one for one in rows if message_id in one["ids"]]
+        if row["subject"] not in known or not row["subject"]:
+            known[row["subject"]] = explained(row["subject"] or message_id)
+        (event,) = [
+            one
+            for one in known[row["subject"]]
+            if message_id in {message["messageId"] for message in one["messages"]}
+        ]
+        (message,) = [one for one in event["messages"] if one["messageId"] == message_id]
+        assert message["outcome"] == expected["outcome"], expected
+        assert (row["text"], row["outcome"]) == (event["text"], event["outcome"]), expected
+        assert row["why"] == event["verdict"], expected
+        assert row["messages"] == len(event["messages"]), expected
+        assert expected.get("reason") in (None, *row["reasons"]), expected
+        assert {one["reason"] for one in message["deliveries"]} - {None} <= set(row["reasons"])
+        shown = page.locator(f"#row-{row['id']}")
+        expect(shown.locator(".badge")).to_have_text(event["outcome"])
+        expect(shown).to_contain_text(event["text"])
+        expect(shown).to_contain_text(event["verdict"])
+    assert len(known) > 5
 
 
 def test_each_line_of_the_story_took_the_way_of_its_outcome(
@@ -163,7 +175,15 @@ def test_the_strip_says_what_status_says(console: Served, open_page: Open) -> No
         str(parked["visible"] + parked["inFlight"])
     )
     for finding in command["findings"]:
-        expect(strip).to_contain_text(finding["what"])
+        expect(strip).to_contain_text(short(finding["what"]))
+
+
+# When the row of a subject has come.
+SEEN = """name => {
+  window.seen = new Promise(done => new MutationObserver(() => {
+    if (document.querySelector(`#rows [title$="${name}"]`)) done(Date.now());
+  }).observe(document.getElementById('rows'), {childList: true}));
+}"""
 
 
 def test_a_new_event_shows_within_a_second_of_its_record(
@@ -172,15 +192,7 @@ def test_a_new_event_shows_within_a_second_of_its_record(
     page = open_page()
     expect(page.locator("#live")).to_have_text("live")
     name = f"c-new-{uuid.uuid4()}"
-    page.evaluate(
-        """name => {
-          window.seen = new Promise(done => new MutationObserver(() => {
-            if (document.body.textContent.includes(name.slice(0, 8))
-                && document.querySelector(`[title$="${name}"]`)) done(Date.now());
-          }).observe(document.getElementById('rows'), {childList: true}));
-        }""",
-        name,
-    )
+    page.evaluate(SEEN, name)
     embedded.settle(customer_start(name))
     seen_ms = page.evaluate("window.seen")
     (event,) = explained(name)
@@ -222,6 +234,9 @@ def test_a_refused_event_is_understood_and_replayed_on_the_page(
     message_id = event["messages"][0]["messageId"]
     page.get_by_role("link", name="Dead ends").click()
     group = page.locator(".group", has_text="REJECTED").filter(has_text=message_id)
+    group.locator("li", has_text=message_id).get_by_role("button", name="forget…").click()
+    expect(page.locator("h1")).to_have_text("Forget it, so that its next copy acts again?")
+    page.get_by_role("link", name="No, change nothing").click()
     group.get_by_role("checkbox").evaluate_all("all => all.forEach(one => one.checked = false)")
     line = group.locator("li", has_text=message_id)
     assert name not in (page.locator("main").text_content() or ""), "its content was asked for"
@@ -274,13 +289,153 @@ def test_an_outage_is_lived_through_on_the_page(
     assert embedded.destination.always is None
 
 
-def test_copies_sent_from_the_sandbox_are_skipped_and_say_so(open_page: Open) -> None:
+@pytest.mark.usefixtures("well_again")
+def test_the_sandbox_shows_what_others_make_of_the_destination(
+    embedded: Embedded, open_page: Open
+) -> None:
+    page = open_page("/sandbox")
+    well, hanging = (page.get_by_role("button", name=name) for name in ("well", "hanging"))
+    expect(well).to_have_attribute("aria-pressed", "true")
+    assert once("destination", "hanging").code == 0
+    expect(hanging).to_have_attribute("aria-pressed", "true")
+    assert once("destination", "503").code == 0
+    expect(page.locator("#received")).to_contain_text("now: 503")
+    assert once("destination", "ok").code == 0
+    expect(well).to_have_attribute("aria-pressed", "true")
+    name = f"c-seen-{uuid.uuid4()}"
+    embedded.settle(customer_start(name))
+    expect(page.locator("#received details").first).to_contain_text(name)
+    page.locator("#received summary").first.click()
+    embedded.settle(customer_start())
+    expect(page.locator("#received details[open]")).to_contain_text(name)
+    expect(page.locator("#received details").first).not_to_contain_text(name)
+
+
+def test_a_person_holds_all_calls_on_the_page_and_lets_them_flow(
+    embedded: Embedded, console: Served, open_page: Open
+) -> None:
+    page = open_page()
+    strip = page.locator("#strip")
+    strip.get_by_role("button", name="hold…").click()
+    expect(page.locator("h1")).to_have_text("Hold all calls?")
+    page.get_by_label("For").fill("45s")
+    page.get_by_label("Why").fill("the CRM is being repaired")
+    page.get_by_role("link", name="No, change nothing").click()
+    assert once("status", "--json").json["breaker"].get("held") is None
+    strip.get_by_role("button", name="hold…").click()
+    page.get_by_label("For").fill("45s")
+    page.get_by_label("Why").fill("the CRM is being repaired")
+    page.get_by_role("button", name="Yes").click()
+    expect(page.locator("h1")).to_contain_text("Calls are held until")
+    breaker = once("status", "--json").json["breaker"]
+    assert breaker["held"] == "the CRM is being repaired"
+    assert 0 < breaker["untilMs"] - log.now_ms() <= 45_000
+    name = f"c-held-{uuid.uuid4()}"
+    embedded.send(customer_start(name))
+    page.goto(f"{console.address}/?id={name}")
+    expect(page.locator("#rows tr .badge")).to_have_text("RETRY", timeout=30_000)
+    expect(strip).to_contain_text("the CRM is being repaired")
+    strip.get_by_role("button", name="resume…").click()
+    expect(page.locator("h1")).to_have_text("Let calls flow at once?")
+    expect(page.locator("main")).to_contain_text("calls are held until")
+    assert once("status", "--json").json["breaker"].get("held")
+    page.get_by_role("button", name="Yes").click()
+    expect(page.locator("h1")).to_contain_text("No longer held")
+    assert once("status", "--json").json["breaker"]["state"] == "CLOSED"
+    page.goto(console.address)
+    expect(strip.get_by_role("button", name="hold…")).to_be_visible()
+    page.goto(f"{console.address}/?id={name}")
+    expect(page.locator("#rows tr .badge")).to_have_text("PROCESSED", timeout=120_000)
+
+
+def test_in_an_outage_that_nobody_held_the_page_offers_to_hold(
+    embedded: Embedded, open_page: Open
+) -> None:
+    table = embedded.client("dynamodb")
+    at_ms = log.now_ms()
+    row = {"since": at_ms, "open_until": at_ms + 60_000, "expires_at": at_ms // 1000 + 600}
+    table.put_item(
+        TableName=embedded.outputs["ClaimTableName"],
+        Item=breaker_row.KEY | {name: {"N": str(value)} for name, value in row.items()},
+    )
+    try:
+        page = open_page()
+        strip = page.locator("#strip")
+        expect(strip).to_contain_text("OPEN")
+        expect(strip.get_by_role("button", name="hold…")).to_be_visible()
+        expect(strip.get_by_role("button", name="resume…")).to_have_count(0)
+    finally:
+        once("resume")
+
+
+def test_what_a_finding_advises_is_a_page_that_opens_where_it_says(
+    embedded: Embedded, open_page: Open
+) -> None:
+    embedded.settle("this is no JSON")
+    page = open_page()
+    link = page.locator("#strip").get_by_role("link", name="docs/runbook.md#events-parked")
+    link.click()
+    expect(page).to_have_title("Runbook · once")
+    heading = page.locator("#events-parked")
+    expect(heading).to_be_in_viewport()
+    for other in page.locator("article a[href$='.md']").evaluate_all("all => all.map(a => a.href)"):
+        assert page.request.get(other).ok, other
+
+
+def test_a_group_larger_than_the_page_is_dropped_whole_and_nothing_else(
+    embedded: Embedded, console: Served, open_page: Open
+) -> None:
+    sqs, queue = embedded.client("sqs"), embedded.outputs["ParkingQueueUrl"]
+
+    def park(detail: str, count: int, **more: object) -> list[str]:
+        ids = [str(uuid.uuid4()) for _ in range(count)]
+        for start in range(0, count, 10):
+            entries = []
+            for number, message_id in enumerate(ids[start : start + 10]):
+                element = {"messageId": message_id, "kind": "invalid", "detail": detail, **more}
+                body = {"element": element, "reason": "UNKNOWN_SHAPE", "owner": "run#m"}
+                entries.append({"Id": str(number), "MessageBody": json.dumps(body)})
+            sqs.send_message_batch(QueueUrl=queue, Entries=entries)
+        return ids
+
+    park("many", 205, raw="{}")
+    (other,) = park("another", 1, raw="{}")
+    (large,) = park("large", 1, rawRef={"bucket": "overflow", "key": "the/object"})
+    page = open_page("/dead-ends")
+    group = page.locator(".group", has_text=": many")
+    expect(group.locator("li")).to_have_count(200)
+    group.get_by_role("checkbox", name="All 205 of this group").check()
+    group.get_by_role("button", name="Drop…").click()
+    expect(page.locator("h1")).to_have_text("Delete 205 events for good?")
+    page.get_by_role("button", name="Yes").click()
+    expect(page.locator("h1")).to_have_text("205 dropped.", timeout=60_000)
+    left = {one["messageId"] for one in once("parked", "list", "--json").json["parked"]}
+    assert {other, large} <= left
+    page.goto(f"{console.address}/dead-ends")
+    expect(page.locator(".group", has_text=": many")).to_have_count(0)
+    line = page.locator("li", has_text=large)
+    line.get_by_role("link", name="content").click()
+    expect(line).to_contain_text("s3://overflow/the/object")
+    content = said(console, f"/dead-ends/content.json?id={large}")
+    assert (content["raw"], content["elsewhere"]) == (None, "s3://overflow/the/object")
+    assert once("parked", "drop", other, large, "--yes").code == 0
+
+
+def test_copies_sent_from_the_sandbox_are_skipped_and_say_so(
+    console: Served, open_page: Open
+) -> None:
     page = open_page("/sandbox")
     name = str(uuid.uuid4())
     page.locator("#text").fill(json.dumps(customer_start(name)))
     page.get_by_role("spinbutton", name="Messages").fill("3")
     page.get_by_label("copies").select_option("published again")
     page.get_by_role("button", name="Send").click()
+    expect(page.locator(".sent a code")).to_have_count(3)
+    expect(page.locator("#text")).to_have_value(re.compile(name))
+    expect(page.locator("#received")).to_contain_text("conversation.customer.start")
+    key = said(console, "/sandbox.json")["received"][0]["idempotencyKey"]
+    expect(page.locator(f'#received [title="{key}"]').first).to_be_visible()
+    page.reload()
     expect(page.locator(".sent a code")).to_have_count(3)
     page.goto(page.url.partition("/sandbox")[0] + f"/?id={name}")
     row = page.locator("#rows tr")
@@ -290,7 +445,7 @@ def test_copies_sent_from_the_sandbox_are_skipped_and_say_so(open_page: Open) ->
 
 
 def test_an_event_is_forgotten_when_the_question_is_answered(
-    embedded: Embedded, open_page: Open
+    embedded: Embedded, console: Served, open_page: Open
 ) -> None:
     name = f"c-forgotten-{uuid.uuid4()}"
     embedded.settle(customer_start(name))
@@ -302,6 +457,21 @@ def test_an_event_is_forgotten_when_the_question_is_answered(
     expect(page.locator("h1")).to_contain_text("Forgotten")
     page.get_by_role("link", name="Back").click()
     expect(page.locator(".verdict")).to_contain_text("forgotten on purpose")
+
+    def same() -> Any:
+        """What the table says of it is what the command says."""
+        (row,) = said(console, f"/now.json?id={name}")["rows"]
+        (event,) = explained(name)
+        says = event["outcome"], event["verdict"], len(event["messages"])
+        return (row["outcome"], row["why"], row["messages"]) == says and row["why"]
+
+    page.goto(f"{console.address}/?id={name}")
+    expect(page.locator("#rows td.why")).to_contain_text("forgotten on purpose")
+    assert "forgotten on purpose" in until(same)
+    destination_answers(embedded, name, {"status": 400})
+    embedded.settle(customer_start(name))
+    expect(page.locator("#rows tr .badge")).to_have_text("PARKED")
+    assert "acted once, and then parked" in until(same)
 
 
 HOSTILE = '"><img src=x onerror="document.title=`owned`"><script>document.title="owned"</script>'
@@ -406,10 +576,13 @@ def test_ten_thousand_events_do_not_keep_the_page_from_answering(
     expect(page.locator("#rows tr")).to_have_count(500)
     expect(page.locator("#live")).to_have_text("live")
     name = f"c-after-{uuid.uuid4()}"
+    page.evaluate(SEEN, name)
     embedded.settle(customer_start(name))
-    expect(page.locator(f'#rows [title$="{name}"]')).to_have_count(1)
-    (event,) = said(console, f"/now.json?id={name}")["rows"]
-    assert event["text"] == "customer arrives"
+    seen_ms = page.evaluate("window.seen")
+    (event,) = explained(name)
+    assert seen_ms - event["messages"][0]["recordedAtMs"] < 1_000
+    (row,) = said(console, f"/now.json?id={name}")["rows"]
+    assert row["text"] == "customer arrives"
     assert [task for task in page.evaluate("window.tasks") if task > 100] == []
     page.get_by_role("link", name="Older").click()
     expect(page.locator("#rows tr")).to_have_count(500)

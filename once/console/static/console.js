@@ -98,8 +98,11 @@ function length(seconds) {
   return seconds < 172800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86400)} d`;
 }
 
+const day = new Date().getUTCDate();
+
 function clocks() {
   const now = Date.now();
+  if (table && new Date().getUTCDate() !== day) return location.reload(); // rows of yesterday get their date
   for (const one of document.querySelectorAll("[data-ago]"))
     one.textContent = `${length(Math.max(0, Math.round((now - one.dataset.ago) / 1000)))} ago`;
   for (const one of document.querySelectorAll("[data-until]"))
@@ -154,8 +157,29 @@ for (const form of document.querySelectorAll("form[data-auto]")) {
   }
 }
 
+// What others do, or what comes later, is seen without asking.
+const again = document.querySelector("[data-again]");
+if (again) {
+  let shown = again.innerHTML;
+  setInterval(async () => {
+    const at = again.contains(document.activeElement) ? document.activeElement : null;
+    if (document.hidden || at?.matches("button")) return;
+    const answer = await fetch(again.dataset.again).catch(() => null);
+    const html = answer?.ok ? await answer.text() : shown;
+    if (html === shown) return;
+    const open = [...again.querySelectorAll("details[open]")].map((one) => one.id);
+    const focused = at?.closest("details")?.id;
+    again.innerHTML = shown = html;
+    if (focused) document.getElementById(focused)?.querySelector("summary").focus();
+    for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  }, 1000);
+}
+
 const text = document.querySelector("[data-look]");
 if (text) {
+  // After sending, the text is still there to be sent once more, or changed.
+  text.form.addEventListener("submit", () => sessionStorage.setItem("sent", text.value));
+  if (new URLSearchParams(location.search).has("sent")) text.value = sessionStorage.getItem("sent") ?? "";
   let soon;
   const look = async () => {
     const body = new URLSearchParams({ text: text.value });

@@ -1,0 +1,45 @@
+"""The project's pages, as findings and alarms name them: docs/runbook.md#breaker-open."""
+
+import re
+from functools import cache
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from once.errors import OnceError
+from once.project import ROOT
+
+FOLDER = ROOT / "docs"
+_NO_SLUG = re.compile(r"[^\w\- ]")
+
+
+@cache
+def page(name: str) -> tuple[str, str]:
+    """Its title, and what it says as HTML."""
+    path = FOLDER / f"{name}.md"
+    if path.parent != FOLDER or not path.is_file():
+        raise OnceError(f"There is no page docs/{name}.md.")
+    reader = MarkdownIt("commonmark").enable("table")
+    tokens = reader.parse(path.read_text("utf-8"))
+    title = name
+    for token, within in pairwise(tokens):
+        if token.type == "heading_open":
+            token.attrSet("id", _slug(within.content))
+            title = within.content if token.tag == "h1" else title
+        for child in within.children or ():
+            _stay_here(child)
+    # Comments and pictures of other places; the text is our own, and its HTML is for GitHub.
+    shown = [token for token in tokens if token.type != "html_block"]
+    return title, str(reader.renderer.render(shown, reader.options, {}))
+
+
+def _stay_here(token: Token) -> None:
+    """A link to what is no page of ours here is text."""
+    if str(token.attrGet("href") or "").startswith("../"):
+        del token.attrs["href"]
+
+
+def _slug(heading: str) -> str:
+    """As GitHub makes it."""
+    return _NO_SLUG.sub("", heading.lower()).strip().replace(" ", "-")
