@@ -97,9 +97,9 @@ def test_the_line_without_a_clone_names_a_wheel_and_an_extra_of_this_version() -
     wheel = f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
     readme = (ROOT / "README.md").read_text("utf-8")
     assert re.findall(r"^uvx --from '(\S+)\[(\w+)]' (\w+) run", readme, re.M) == [
-        (name, "local", "once"),
-        (f"./{wheel}", "local", "once"),
+        (f"./{wheel}", "local", "once")
     ]
+    assert f"`{name}[local]`" in readme, "what is enough once it is published"
     assert "local" in PROJECT["optional-dependencies"]
     assert "once" in PROJECT["scripts"]
 

@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect
 from once.examples.story import CALL
 from once.operate import log
 from once.operate.phrases import short
+from once.outcomes import Outcome
 from once.project import EXAMPLE
 from proof.console import Served
 from proof.embedded import Embedded
