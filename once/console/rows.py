@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from enrichment.keys import opaque
+
 from once.operate.model import Model
 from once.operate.story import Event, Message
 from once.outcomes import Outcome
@@ -62,7 +64,9 @@ class Filter(Model):
             (not self.outcome or self.outcome in row.outcomes)
             and (not self.reason or self.reason in row.reasons)
             and (not self.family or self.family == row.family)
-            and (not self.id or self.id in row.ids or any(self.id in one for one in row.ids))
+            and (
+                not self.id or any(self.id in one for one in row.ids) or opaque(self.id) in row.ids
+            )
         )
 
     @property

@@ -83,9 +83,6 @@ def explain(
     if not thing.strip("/ "):
         raise OnceError("Which one? Give the id of a conversation, user, queue or message.")
     explanation = of(at.stack, thing, days)
-    if not explanation.subjects and opaque(thing) != thing:
-        # The key of an event of somebody's own hides what may be about a person.
-        explanation = of(at.stack, opaque(thing), days)
     if not explanation.subjects:
         waiting = explanation.waiting
         queued = f"Is it among the {words.events(waiting)} on the queue (once status)? Else l"
@@ -97,6 +94,14 @@ def explain(
 
 
 def of(stack: Stack, thing: str, days: int) -> Explanation:
+    explanation = _as_written(stack, thing, days)
+    if not explanation.subjects and opaque(thing) != thing:
+        # The key of an event of somebody's own hides what may be about a person.
+        explanation = _as_written(stack, opaque(thing), days)
+    return explanation
+
+
+def _as_written(stack: Stack, thing: str, days: int) -> Explanation:
     now_ms = log.now_ms()
     since_ms = now_ms - days * _DAY_MS
     text = "/".join(thing.split("/")[:3])
