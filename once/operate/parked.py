@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 from botocore.exceptions import ClientError
+from enrichment.keys import opaque
 from pydantic import Field
 from rich.markup import escape
 
@@ -70,7 +71,10 @@ class Parked(Model):
         return self.parked_at_ms
 
     def is_called(self, name: str) -> bool:
-        return name in (self.message_id, self.key, *(self.key or "").split("/")[2:3])
+        if name in (self.message_id, self.key):
+            return True
+        # The key of an event of somebody's own hides what may be about a person.
+        return bool({name, opaque(name)} & {*(self.key or "").split("/")[2:3]})
 
 
 class ParkedList(Answer):

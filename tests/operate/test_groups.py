@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 import pytest
+from enrichment.keys import opaque
 
 from once.errors import OnceError
 from once.operate.groups import Chosen, counts, groups, refuse, source_of, strangers, view
+from once.operate.parked import Parked
 
 
 @dataclass
@@ -125,3 +127,10 @@ def test_the_integration_that_sent_it_is_the_last_part_of_its_source(
     element: dict[str, object], source: str | None
 ) -> None:
     assert source_of(element) == source
+
+
+def test_what_is_parked_is_chosen_by_the_id_that_its_key_hides() -> None:
+    key = f"-/conversation/{opaque('jane1985')}/v1/call/status=connected"
+    parked = Parked(message_id="m", reason="REJECTED", key=key, parked_at_ms=0, letter_id="l")
+    names = ("jane1985", opaque("jane1985"), "m", key, "jane", "conversation")
+    assert [parked.is_called(name) for name in names] == [True] * 4 + [False] * 2
