@@ -14,8 +14,7 @@ def collapse(elements: list[Element]) -> list[Element]:
             groups.setdefault(key, []).append(at)
     answer = list(elements)
     for group in groups.values():
-        if len(group) > 1:
-            _collapse_group(answer, group)
+        _collapse_group(answer, group)
     return answer
 
 
