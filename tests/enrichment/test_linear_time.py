@@ -150,15 +150,3 @@ def enrichment_of(text: str) -> Any:
         return {"bucket": "overflow", "key": key}
 
     return enrich([record(text)], somewhere)
-
-
-def test_the_ids_of_a_topic_are_what_a_regular_expression_would_find() -> None:
-    def lazily(template: str, topic: str) -> tuple[str, ...]:
-        *before, last = map(re.escape, template.split(topics.SLOT))
-        found = re.fullmatch("(.+?)".join([*before, last]), topic, re.DOTALL)
-        return found.groups() if found else ()
-
-    words = ("", "a", "aa", "b", ".", "a.b")
-    for template in (f"{x}{{id}}{y}{{id}}{z}" for x in words for y in words for z in words):
-        for topic in ("a", "aab", "a.b.a", "aaaa.b", "b.a.a.b", "a.bb.a.b", ""):
-            assert topics.slots(template, topic) == lazily(template, topic), (template, topic)

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from enrichment import topics
 from enrichment.families import BY_TOPIC
 from enrichment.snapshots import Snapshot
 
@@ -267,3 +268,15 @@ def test_without_its_envelope_it_is_the_same_event(topic: str) -> None:
     assert key({**event, "detail": {**event["detail"], "eventBody": body}}) == key(
         {**web_socket, "eventBody": body}
     )
+
+
+def test_the_ids_of_a_topic_are_what_a_regular_expression_would_find() -> None:
+    def lazily(template: str, topic: str) -> tuple[str, ...]:
+        *before, last = map(re.escape, template.split(topics.SLOT))
+        found = re.fullmatch("(.+?)".join([*before, last]), topic, re.DOTALL)
+        return found.groups() if found else ()
+
+    words = ("", "a", "aa", "b", ".", "a.b")
+    for template in (f"{x}{{id}}{y}{{id}}{z}" for x in words for y in words for z in words):
+        for topic in ("a", "aab", "a.b.a", "aaaa.b", "b.a.a.b", "a.bb.a.b", ""):
+            assert topics.slots(template, topic) == lazily(template, topic), (template, topic)
