@@ -119,6 +119,16 @@ def test_every_write_renews_the_end_of_the_row_and_a_slot_ends_within_the_hour()
 
 
 @pytest.mark.usefixtures("aws")
+def test_a_pause_stops_a_probe_of_a_batch_that_had_not_read_it() -> None:
+    world().take(steps.NoteRateLimited(NOW, NOW + 60_000))
+    paused = world().take(steps.ReadRow())
+    assert paused.not_before_ms == NOW + 60_000
+    assert not world().take(Probe(replace(paused, not_before_ms=None), NOW + 20_000))
+    assert world().take(steps.ReadRow()) == paused
+    assert world().take(Probe(paused, NOW + 20_000))
+
+
+@pytest.mark.usefixtures("aws")
 def test_a_hold_reads_as_such_is_shortened_by_a_second_one_and_resuming_removes_it() -> None:
     client = boto3.client("dynamodb")
     client.update_item(**breaker_row.hold(TABLE, "ada", NOW + 1_800_000, NOW))

@@ -106,6 +106,7 @@ def test_of_two_batches_that_read_the_same_row_one_probes_with_its_freshest_even
     assert first["allowed"] == ["fresh"]
     assert first["callsAllowed"] == 1
     assert first["probe"] == NOW + 20_000
+    assert first["reason"] == "BREAKER_OPEN", "what is left out of it waits for the breaker"
     assert second["allowed"] == []
     assert second["reason"] == "BREAKER_OPEN"
 
