@@ -97,8 +97,8 @@ class Feed:
         """As far as it reaches in here; else a day of the log, searched once."""
         if rows := self.rows(wanted, after):
             return Older(rows, rows[-1].place, rows[-1].at_ms, -after[0])
-        until_ms = min(-after[0], self._edge_ms or -after[0])
-        since_ms = until_ms - _DAY_MS
+        until_ms = min(-after[0], self._edge_ms or log.now_ms())
+        since_ms = max(0, until_ms - _DAY_MS)
         records = log.read(self.stack, ['"messageId"'], since_ms, until_ms)
         if len(records) >= log.MOST:
             since_ms = records[0].recorded_at_ms

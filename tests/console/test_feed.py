@@ -250,6 +250,17 @@ def test_older_goes_on_over_empty_days_until_something_is_found(world: World, fe
     assert days < 5
 
 
+@pytest.mark.parametrize("before_ms", [0, 1, 10**30])
+def test_a_time_that_no_page_has_is_an_empty_page_or_the_whole_table(
+    world: World, feed: Feed, before_ms: int
+) -> None:
+    world.record("m-1", "PROCESSED", "ACTED", NOW_MS - 1)
+    feed.read()
+    page = older(feed, before_ms)
+    assert [one.id for one in page.rows] == (["m-1"] if before_ms > NOW_MS else [])
+    assert page.since_ms >= 0
+
+
 @pytest.mark.parametrize("back_ms", [0, 3 * DAY])
 def test_no_row_of_a_millisecond_is_lost_between_two_pages(
     world: World, feed: Feed, monkeypatch: pytest.MonkeyPatch, back_ms: int
