@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from playwright.sync_api import Browser
 
+from proof.console import browsing, chromium
 from proof.embedded import Embedded, deployed
 
 # How long an example takes is said by the machine and its neighbours, and by the budget tests.
@@ -25,3 +27,12 @@ def embedded() -> Iterator[Embedded]:
     """The project's own template, deployed once for the whole session."""
     with deployed() as stack:
         yield stack
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    program = chromium()
+    if program is None:
+        pytest.skip("There is no Chromium. Install one with: make browser")
+    with browsing(program) as started:
+        yield started

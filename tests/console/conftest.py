@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from proof.console import TOKEN, Served, browsing, chromium, served, stack_of
+from proof.console import TOKEN, Served, served, stack_of
 from proof.embedded import Embedded
 from tests.operate.conftest import up
 
@@ -57,15 +57,6 @@ def typed(embedded: Embedded, tmp_path: Path) -> Iterator[None]:
     """A folder where commands find the stack."""
     with up(embedded, tmp_path):
         yield
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    program = chromium()
-    if program is None:
-        pytest.skip("There is no Chromium. Install one with: make browser")
-    with browsing(program) as started:
-        yield started
 
 
 @pytest.fixture
