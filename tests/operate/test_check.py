@@ -1,6 +1,7 @@
 """`once check`: every edge of a stack that works, and the one that does not."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from once.operate import check as checking
 from once.operate.canaries import Canaries
 from once.records import OutcomeRecord
 from proof.embedded import Embedded
+from proof.still import still
 from tests.enrichment.sending import element
 from tests.operate.conftest import once
 from tests.operate.support import machine
@@ -96,22 +98,16 @@ def test_a_stack_whose_pipe_is_stopped_is_looked_at_and_not_tried(operated: Embe
     assert (edges(as_json), as_json.json["run"]) == (WAY_IN, None)
 
 
-@pytest.mark.embedded
-def test_whoever_only_looks_sends_no_canary_and_waits_for_none(operated: Embedded) -> None:
+def test_whoever_only_looks_sends_no_canary_and_waits_for_none(tmp_path: Path) -> None:
     """They would count as events, while an alarm says that none come."""
-    sqs, queue = operated.client("sqs"), operated.outputs["EventQueueUrl"]
-    rule = {"Name": operated.outputs["EventRuleName"], "EventBusName": "default"}
-    operated.client("pipes").stop_pipe(Name=operated.outputs["PipeName"])
-    try:
+    with still() as stack, stack.up(tmp_path):
+        stack.client("pipes").stop_pipe(Name=stack.outputs["PipeName"])
         looked = once("check", "--look", "--json")
-        operated.client("events").disable_rule(**rule)
+        stack.client("events").disable_rule(Name=stack.outputs["EventRuleName"])
         disabled = once("check", "--look")
-        depth = sqs.get_queue_attributes(
-            QueueUrl=queue, AttributeNames=["ApproximateNumberOfMessages"]
+        depth = stack.client("sqs").get_queue_attributes(
+            QueueUrl=stack.outputs["EventQueueUrl"], AttributeNames=["ApproximateNumberOfMessages"]
         )["Attributes"]
-    finally:
-        operated.client("events").enable_rule(**rule)
-        once("resume")
     assert (looked.code, edges(looked)) == (0, WAY_IN)
     assert disabled.code == 3
     assert "aws events enable-rule" in disabled.out
