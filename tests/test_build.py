@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from once.embedded import wheels
 from proof.definition.asl import ROOT
 from tests.test_template import RESOURCES
 
@@ -77,3 +78,21 @@ def test_a_built_function_imports_with_nothing_but_its_folder_and_boto3(
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.embedded
+@pytest.mark.skipif(sys.platform != "linux", reason="wheels are kept on Linux only")
+def test_a_later_build_takes_its_wheels_from_the_first(tmp_path: Path) -> None:
+    kept = wheels.settings(ROOT, os.environ, tmp_path / "pip.log")
+    unreachable = {"PATH": os.defpath, "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
+    wanted = ["--target", str(tmp_path), "-r", "functions/enrichment/requirements.txt"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", *wanted],
+        env={**unreachable, "PIP_CONFIG_FILE": os.devnull, **kept},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "pydantic").is_dir()

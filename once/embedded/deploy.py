@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from once.embedded import child, wheels
+from once.embedded import builds, child, wheels
 from once.embedded.aws import inherited_environment
 from once.errors import OnceError
 
@@ -36,9 +36,10 @@ class Target(Protocol):
 
 @dataclass(frozen=True)
 class Stack:
-    """A deployed stack: its name, its outputs and how long each step took."""
+    """A deployed stack: its name, what was built, its outputs and how long each step took."""
 
     name: str
+    built: Path
     outputs: Mapping[str, str]
     build_seconds: float
     deploy_seconds: float
@@ -58,19 +59,22 @@ def deploy(
     A stack that is there already is changed, as on AWS. A bucket that is named must be there.
     """
     _check_names(template, parameters)
-    overrides = {**local_parameters(), **parameters}
     step("building (sam build)")
     started = time.monotonic()
-    arguments = ["--parameter-overrides", *(_override(k, v) for k, v in overrides.items())]
+    chosen = {**local_parameters(), **parameters}
+    of_build = {name: chosen[name] for name in local_parameters()}
+    overrides = _overrides(chosen)
     sam = _Sam(aws, template.parent)
-    build_folder = aws.root / "build"
 
-    sam(
-        "build",
-        *("--template-file", str(template), "--build-dir", str(build_folder)),
-        *("--base-dir", str(template.parent), "--parallel"),
-        *arguments,
-    )
+    def build(folder: Path) -> None:
+        sam(
+            "build",
+            *("--template-file", str(template), "--build-dir", str(folder)),
+            *("--base-dir", str(template.parent), "--parallel"),
+            *_overrides(of_build),
+        )
+
+    build_folder = builds.built(template, of_build, aws.root, build)
     built = time.monotonic()
 
     step("deploying (sam deploy)")
@@ -86,11 +90,12 @@ def deploy(
         *("--template-file", str(build_folder / "template.yaml"), "--stack-name", name),
         *("--s3-bucket", bucket, "--capabilities", "CAPABILITY_IAM", "--no-progressbar"),
         *("--no-confirm-changeset", "--on-failure", "DO_NOTHING"),
-        *arguments,
+        *overrides,
     )
     described = aws.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
     return Stack(
         name=name,
+        built=build_folder,
         outputs={o["OutputKey"]: o["OutputValue"] for o in described.get("Outputs", [])},
         build_seconds=built - started,
         deploy_seconds=time.monotonic() - built,
@@ -166,6 +171,10 @@ class _Sam:
 def _settings_of_pip() -> dict[str, str]:
     names = ("PIP_", "SSL_", "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY")
     return {k: v for k, v in os.environ.items() if k.upper().startswith(names)}
+
+
+def _overrides(parameters: Mapping[str, str]) -> list[str]:
+    return ["--parameter-overrides", *(_override(k, v) for k, v in parameters.items())]
 
 
 def _override(name: str, value: str) -> str:

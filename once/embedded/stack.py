@@ -20,6 +20,7 @@ class EmbeddedStack:
     def __init__(self, aws: EmbeddedAws, stack: Stack, pipe: PipeRunner) -> None:
         self.aws = aws
         self.outputs = stack.outputs
+        self.built = stack.built
         self.pipe = pipe
 
     @classmethod

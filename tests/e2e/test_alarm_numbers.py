@@ -322,7 +322,7 @@ def test_an_enrichment_that_answers_nothing_is_seen_by_what_is_not_recorded(
     (tmp_path / "wordless.py").write_text("def handler(*_):\n    return []\n")
     client = watched.stack.client("lambda")
     name = watched.stack.outputs["EnrichmentFunctionName"]
-    built = watched.stack.stack.aws.root / "build" / "EnrichmentFunction"
+    built = watched.stack.stack.built / "EnrichmentFunction"
     works = client.get_function_configuration(FunctionName=name)["Handler"]
     watched.forget()
     client.update_function_code(FunctionName=name, ZipFile=package(tmp_path))

@@ -65,7 +65,7 @@ def test_importing_it_costs_little_more_than_pydantic() -> None:
 
 @pytest.mark.embedded
 def test_the_built_package_is_small(embedded: Embedded) -> None:
-    folder = embedded.stack.aws.root / "build" / "EnrichmentFunction"
+    folder = embedded.stack.built / "EnrichmentFunction"
     zipped = io.BytesIO()
     with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in folder.rglob("*"):
