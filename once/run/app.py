@@ -31,7 +31,11 @@ def run(
         Via, typer.Option(help="Into the queue as the rule would deliver, or through a bus.")
     ] = "queue",
     step: Annotated[
-        bool, typer.Option("--step", help="Send a line only when the one before is settled.")
+        bool,
+        typer.Option(
+            "--step",
+            help="Send a line only when the one before it, of the same subject, is settled.",
+        ),
     ] = False,
     destination: Annotated[
         Path | None,

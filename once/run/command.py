@@ -2,13 +2,15 @@
 
 import json
 import time
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from pathlib import Path
 from typing import Protocol
 
 from botocore.exceptions import BotoCoreError
+from enrichment.normalise import normalise
 
 from once.embedded.aws import EmbeddedAws
 from once.embedded.stack import EmbeddedStack
@@ -142,14 +144,34 @@ def _send_and_wait(
 ) -> None:
     tracker.watch(stack.client, stack.outputs)
     sender = Sender(stack.client("sqs"), stack.client("events"), stack.outputs, tracker)
-    groups = [[line] for line in lines] if plan.step else [lines]
-    for group in groups:
-        arranged = arrange(group, draws) if draws else group
+    # The next part of a chain is sent when the one before it is settled.
+    chains = _of_each_subject(lines) if plan.step else [deque([lines])]
+    unsent = chains
+    while chains:
+        parts = [arrange(chain[0], draws) if draws else chain[0] for chain in unsent]
+        together = [line for part in parts for line in part]
         if plan.via == "bus":
-            sender.to_bus(arranged, _source_prefix(plan, lines))
+            sender.to_bus(together, _source_prefix(plan, lines))
         else:
-            sender.to_queue(arranged)
-        tracker.wait(group, lambda standing: display.progress(standing, len(lines)))
+            sender.to_queue(together)
+        settled = tracker.wait_for_one(
+            [chain[0] for chain in chains],
+            lambda standing: display.progress(standing, len(lines)),
+        )
+        unsent = list(compress(chains, settled))
+        for chain in unsent:
+            chain.popleft()
+        unsent, chains = list(filter(None, unsent)), list(filter(None, chains))
+
+
+def _of_each_subject(lines: Sequence[Line]) -> list[deque[Sequence[Line]]]:
+    """Its lines, one by one. What becomes of a line depends on none of another subject."""
+    chains: dict[str, deque[Sequence[Line]]] = defaultdict(deque)
+    now = {"SentTimestamp": str(time.time_ns() // 1_000_000)}
+    for line in lines:
+        record = {"messageId": str(line.number), "body": line.text, "attributes": now}
+        chains[normalise(record)["subjectKey"]].append([line])
+    return list(chains.values())
 
 
 def _actions(destination: GenesysServer, tracker: Tracker) -> list[ActionReport]:

@@ -128,12 +128,18 @@ class Tracker:
 
     def wait(self, lines: Iterable[Line], show: Callable[[Standing], None]) -> None:
         """Until each of these lines is settled, or is known to have got lost."""
-        numbers = [line.number for line in lines]
+        self.wait_for_one([list(lines)], show)
+
+    def wait_for_one(
+        self, groups: Sequence[Sequence[Line]], show: Callable[[Standing], None]
+    ) -> list[bool]:
+        """Until all lines of a group are settled, or known to have got lost; of which groups."""
         while True:
             self._refresh()
             show(self.standing())
-            if all(self._settled(number) for number in numbers):
-                return
+            settled = [all(self._settled(line.number) for line in group) for group in groups]
+            if any(settled):
+                return settled
             if self._most_failures is not None and len(self._failures) >= self._most_failures:
                 raise OnceError(
                     f"The state machine has failed {len(self._failures)} times and settled "
