@@ -113,13 +113,16 @@ def _read_definitions_in_yaml() -> None:
 
 
 def _ask_for_the_rights_of_aws() -> None:
-    """ministack leaves LeadingKeys out of a request's condition keys, and asks for a right of each
-    batch's own. On AWS a request on items has the values of their partition keys there, and
-    SQS's batch actions need the right to the single one.
+    """ministack leaves LeadingKeys out of a request's condition keys, asks for a right of each
+    batch's own, and takes a bus for the resource where a request names its rule as Rule. On AWS a
+    request on items has the values of their partition keys there, SQS's batch actions need the
+    right to the single one, and ListTargetsByRule is about the rule.
 
     docs.aws.amazon.com: DynamoDB, "Using IAM policy conditions for fine-grained access control";
-    SQS, "Amazon SQS API permissions: Actions and resource reference".
+    SQS, "Amazon SQS API permissions: Actions and resource reference"; Service Authorization
+    Reference, "Actions, resources, and condition keys for Amazon EventBridge".
     """
+    resource = iam_actions.extract_resource_arn
     context, action = iam_actions.dynamodb_service_context, iam_actions.extract_iam_action
 
     def context_with_keys(body: bytes) -> _Answer:
@@ -134,6 +137,15 @@ def _ask_for_the_rights_of_aws() -> None:
         named: str | None = action(service, *request)
         return named.removesuffix("Batch") if named and service == "sqs" else named
 
+    def resource_with_rule(
+        service: str, method: str, path: str, headers: _Answer, body: bytes, *more: Any
+    ) -> Any:
+        asked = json.loads(body or b"{}") if service == "events" else {}
+        if "Rule" in asked:
+            body = json.dumps({**asked, "Name": asked["Rule"]}).encode()
+        return resource(service, method, path, headers, body, *more)
+
+    iam_actions.extract_resource_arn = resource_with_rule
     iam_actions.dynamodb_service_context = context_with_keys
     iam_actions.extract_iam_action = single_action
 

@@ -121,7 +121,8 @@ def _as_written(stack: Stack, thing: str, days: int) -> Explanation:
         if _IDEMPOTENCY_KEY.fullmatch(text) and not pk.endswith(text):
             events = [event for event in events if _was_called_under(event, text)]
         elif not pk.endswith(text):
-            events = _with_what_they_met(events, text)
+            published = {r.message_id for r in found if r.event_id == text}
+            events = _with_what_they_met(events, {text, *published})
         if events:
             subjects.append(Subject(pk=pk, events=events))
     homeless = tell((record for record in found if record.pk is None), [], now_ms)
@@ -189,13 +190,13 @@ def _subjects(stack: Stack, text: str, found: list[OutcomeRecord]) -> list[str]:
     return [f"{o}/{kind}/{text}" for o in sorted(organisations) for kind in _SUBJECT_TYPES]
 
 
-def _with_what_they_met(events: list[Event], message_id: str) -> list[Event]:
-    """The events that a message told of, and those because of which it was skipped."""
+def _with_what_they_met(events: list[Event], wanted: set[str]) -> list[Event]:
+    """The events that messages told of, and those because of which they were skipped."""
 
     def holds(event: Event, ids: set[str]) -> bool:
         return any(ids & _ids(message) for message in event.messages)
 
-    own = [event for event in events if holds(event, {message_id})]
+    own = [event for event in events if holds(event, wanted)]
     met = {m.because_of for event in own for m in event.messages if m.because_of}
     return [e for e in events if e in own or any(m.message_id in met for m in e.messages)]
 

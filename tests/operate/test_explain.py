@@ -220,7 +220,9 @@ def test_an_event_of_ones_own_is_found_by_the_id_that_its_key_hides(operated: Em
     detail = {"conversationId": "jane1985", "eventId": "call-of-jane-7", "status": "connected"}
     operated.settle({"detail-type": "Conversation Status Change", "detail": detail})
     for thing in ("jane1985", "call-of-jane-7"):
-        (subject,) = once("explain", thing, "--json").json["subjects"]
+        answer = once("explain", thing, "--json")
+        assert answer.code == 0, answer.err
+        (subject,) = answer.json["subjects"]
         assert subject["pk"].startswith("-/conversation/~")
         (event,) = subject["events"]
         assert event["outcome"] == "PROCESSED"

@@ -79,7 +79,7 @@ def test_a_night_after_which_nothing_is_stuck(folder: Path, script: Path) -> Non
 
     found = once("status")
     assert found.code == 3
-    for command in ("once resume", "once parked list", "once dead-letters replay"):
+    for command in ("once resume", "once parked list", "once dead-letters list"):
         assert command in found.out
     assert once("resume").code == 0
     assert once("parked", "replay", "refused", "--yes").code == 0
