@@ -14,6 +14,7 @@ from once.console import command
 from once.project import ROOT
 from proof.console import Served
 from proof.embedded import Embedded
+from proof.terminal import hear_ctrl_c
 from tests.console.conftest import ask
 from tests.operate.conftest import once, up
 from tests.operate.support import until
@@ -87,10 +88,16 @@ def test_make_console_leaves_no_sender_behind(tmp_path: Path, ends: str) -> None
         (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n")
         (tmp_path / name).chmod(0o755)
     make = ["make", "console", f"BIN={tmp_path}", "READY="]
-    with subprocess.Popen(make, cwd=ROOT, start_new_session=True, stderr=subprocess.DEVNULL) as run:
+    with subprocess.Popen(
+        make,
+        cwd=ROOT,
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=hear_ctrl_c,
+    ) as run:
         until(lambda: pid.exists() and pid.read_text())
         if ends == "person":
             os.killpg(run.pid, signal.SIGINT)
-        run.wait(20)
+        run.wait(60)
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)

@@ -16,6 +16,7 @@ import urllib3
 from once.errors import OnceError
 from once.genesys.script import Script
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, GenesysServer
+from proof.terminal import hear_ctrl_c
 
 ACTION = "/api/v2/integrations/actions/custom_-_1/execute"
 
@@ -204,10 +205,6 @@ def test_a_file_that_is_not_json_is_told(tmp_path: Path) -> None:
     file.write_text("{")
     with pytest.raises(OnceError, match="is not JSON"):
         Script.read(file)
-
-
-def hear_ctrl_c() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_once_genesys_serves_until_it_is_told_to_end(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from once.project import ROOT
 from proof.events import customer_start
+from proof.terminal import hear_ctrl_c
 
 pytestmark = pytest.mark.embedded
 
@@ -25,10 +26,6 @@ PHASES = {
     "deploying": "building",
     "sending": "deploying",
 }
-
-
-def _hear_ctrl_c() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Run:
@@ -46,8 +43,7 @@ class Run:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            # What a shell starts in the background ignores it, and so would all it starts.
-            preexec_fn=_hear_ctrl_c,
+            preexec_fn=hear_ctrl_c,
         )
         self.output = b""
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from once.operate import up
 from once.project import ROOT
+from once.run import up
 from tests.operate.conftest import once
 
 

@@ -11,6 +11,8 @@ from subprocess import PIPE, STDOUT, Popen
 
 import pytest
 
+from proof.terminal import hear_ctrl_c
+
 pytestmark = pytest.mark.embedded
 ONCE = Path(sys.executable).with_name("once")
 PATIENCE_SECONDS = 300
@@ -44,14 +46,19 @@ def test_ctrl_c_leaves_nothing(
         stderr=STDOUT,
         text=True,
         start_new_session=True,  # so that the signal reaches all that a terminal would send it to
+        preexec_fn=hear_ctrl_c,
     )
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not moment(tmp_path):
-        assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
-    said, _ = process.communicate(timeout=PATIENCE_SECONDS)
+    try:
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not moment(tmp_path):
+            assert process.poll() is None, process.communicate()[0]
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)
+        said, _ = process.communicate(timeout=PATIENCE_SECONDS)
+    finally:
+        process.kill()
+        process.communicate()
     assert process.returncode == 130, said
     assert "interrupted" in said
     assert list((tmp_path / ".once" / "prove").iterdir()) == []
