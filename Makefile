@@ -108,7 +108,7 @@ waiting: $(READY) ## Simulate every scenario of waiting, hours in seconds (some 
 chaos: $(READY) ## Five thousand events with every fault on
 	$(BIN)/python -m bench.chaos
 
-explore: $(READY) ## Walk through every interleaving of the claims, for a quarter of an hour
+explore: $(READY) ## Walk through the interleavings of the claims, for half an hour
 	$(BIN)/python -m bench.explore
 
 differential: $(READY) $(JSONATA) ## Compare both JSONata engines over more than 100,000 evaluations

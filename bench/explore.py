@@ -1,5 +1,5 @@
-"""Every interleaving of the claims that fits into a quarter of an hour, the mutants that must not
-pass, and random walks that the embedded AWS must agree with.
+"""The interleavings of the claims, as far as half an hour goes, the mutants that must not pass, and
+random walks that the embedded AWS must agree with.
 
 Run: python -m bench.explore (`make explore`). Writes bench/results/explorer.json; ends with 1 if a
 promise is broken, a mutant is not caught, or the embedded AWS does otherwise.

@@ -84,12 +84,12 @@ def chaos() -> str:
 
 def explorer() -> str:
     run = recorded.read("explorer")
-    cut = [f'"{one["name"]}"' for one in run["scenarios"] if not one["complete"]]
+    cut = [one["states"] for one in run["scenarios"] if not one["complete"]]
     led = run["walks"]
     return (
         f"{run['states']:,} distinct states in {len(run['scenarios'])} scenarios, by "
         f"{run['moves']:,} moves: **{len(run['broken'])} promises broken**. "
-        + (f"Not walked through to the end: {', '.join(cut)}. " if cut else "")
+        + (f"{len(cut)} of them were not at an end after {min(cut):,} states. " if cut else "")
         + f"Of {run['mutants']} machines broken on purpose {run['mutantsCaught']} were caught; "
         f"{run['mutantsImplied']} break no promise, since another precaution gives the same. "
         f"{led['walks']} random walks of {led['moves']:,} moves were led through the embedded "
