@@ -89,7 +89,11 @@ def explorer() -> str:
     return (
         f"{run['states']:,} distinct states in {len(run['scenarios'])} scenarios, by "
         f"{run['moves']:,} moves: **{len(run['broken'])} promises broken**. "
-        + (f"{len(cut)} of them were not at an end after {min(cut):,} states. " if cut else "")
+        + (
+            f"{len(cut)} of the scenarios were not at an end after {min(cut):,} states. "
+            if cut
+            else ""
+        )
         + f"Of {run['mutants']} machines broken on purpose {run['mutantsCaught']} were caught; "
         f"{run['mutantsImplied']} break no promise, since another precaution gives the same. "
         f"{led['walks']} random walks of {led['moves']:,} moves were led through the embedded "
