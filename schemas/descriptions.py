@@ -36,7 +36,10 @@ DESCRIPTIONS = {
     "WebhookRequest.version": "Version of this contract.",
     "WebhookRequest.idempotencyKey": "Also in the Idempotency-Key header.",
     "WebhookRequest.family": "The kind of event.",
-    "WebhookRequest.topic": "The topic as it was received.",
+    "WebhookRequest.topic": (
+        "The topic as it was received; of an event of your own, its detail-type where that holds "
+        "known words alone, else empty."
+    ),
     "WebhookRequest.subject": "What the event is about.",
     "WebhookRequest.key": "Identity of the event: copies share it, other events never do.",
     "WebhookRequest.occurredAt": "When it happened: ISO 8601, UTC, milliseconds.",

@@ -65,7 +65,7 @@ class ClaimRow(_Row):
     family: str
     """The kind of event."""
     topic: str
-    """The topic as it was received."""
+    """The topic as it was received; of an event of your own, only where it holds known words."""
     copies: int = Field(ge=0)
     """Copies that were collapsed into the owner's message within its batch."""
 

@@ -52,7 +52,7 @@ def answer(counts: Counts, capture: Capture, shown: Shown) -> AuditReport:
         families=_shares(counts.families, counts),
         sources=_shares(counts.sources, counts),
         hours=[
-            Share(name=_iso(int(hour)) or "", received=kinds.total(), outcomes=dict(kinds))
+            Share(name=_moment(int(hour)), received=kinds.total(), outcomes=dict(kinds))
             for hour, kinds in sorted(counts.hours.outcomes.items())
             if hour.isdecimal()
         ],
@@ -167,7 +167,9 @@ def _rivals(counts: Counts, where: _Where) -> list[RivalReport]:
 
 
 def _iso(ms: int) -> str | None:
-    if not ms:
-        return None
+    return _moment(ms) if ms else None
+
+
+def _moment(ms: int) -> str:
     moment = datetime.fromtimestamp(ms / 1000, UTC)
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")

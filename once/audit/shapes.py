@@ -14,6 +14,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]{0,39}")
 _NUMBER_IN_NAME = re.compile(r"\d{3}")
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
+_BODY = "$"  # the outermost object
 _DEPTH = 6
 _FEWEST_EVENTS = 3  # fewer do not show that a name is a field's
 _MOST_FIELDS = 20_000
@@ -21,7 +22,7 @@ _MOST_FIELDS = 20_000
 
 def shape_of(family: str, body: Any) -> Iterator[tuple[str, str, str]]:
     """Every path of a body once, with its type."""
-    return iter({(family, path, kind) for path, kind in _walk("", body, 0)})
+    return iter({(family, path, kind) for path, kind in _walk(_BODY, body, 0)})
 
 
 class Shapes:
@@ -42,7 +43,10 @@ class Shapes:
     def written(self) -> dict[str, dict[str, dict[str, int]]]:
         """By family and path, in an order that does not tell who came first."""
         found: dict[str, dict[str, dict[str, int]]] = {}
-        for (family, path, kind), count in sorted(_without_keys(self._fields).items()):
+        for (family, whole, kind), count in sorted(_without_keys(self._fields).items()):
+            path = whole.removeprefix(f"{_BODY}.")
+            if path == _BODY:
+                continue
             found.setdefault(family, {}).setdefault(path, {})[kind] = count
         return found
 
@@ -51,7 +55,7 @@ def _without_keys(fields: Fields) -> Fields:
     """Names within an object that vary between events are the keys of a map, and may be anybody's:
     only those stay that most of the objects have.
     """
-    for depth in range(1, _DEPTH):
+    for depth in range(1, _DEPTH + 1):
         fields = _without_keys_at(depth, fields)
     return fields
 
@@ -74,13 +78,12 @@ def _without_keys_at(depth: int, fields: Fields) -> Fields:
 
 def _walk(path: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
-        if path:
-            yield path, "object"
+        yield path, "object"
         for name, inner in value.items() if depth < _DEPTH else ():
             is_map = path.rpartition(".")[2] in _MAPS
             fits = _NAME.fullmatch(name) and not _NUMBER_IN_NAME.search(name)
             shown = name if fits and not is_map else "*"
-            yield from _walk(f"{path}.{shown}" if path else shown, inner, depth + 1)
+            yield from _walk(f"{path}.{shown}", inner, depth + 1)
     elif isinstance(value, list):
         yield path, "array"
         for inner in value:

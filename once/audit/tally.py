@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from once.audit.capture import Place
-from once.audit.clock import Clock
+from once.audit.clock import Clock, milliseconds
 from once.audit.distances import Histogram
 from once.audit.facts import Fact, Parked, Recorded, again, number
 from once.audit.memory import Row, Table
@@ -403,7 +403,7 @@ class Tally:
     def _note(self, recorded: Recorded) -> None:
         """A line of an outcome log: the stack has judged already, and each message once."""
         record, counts = recorded.record, self.counts
-        at_ms = self._clock.at(record.recorded_at_ms or None, record.occurred_at_ms)
+        at_ms = self._clock.at(record.recorded_at_ms or None, milliseconds(record.occurred_at_ms))
         counts.logged += 1
         message = _logged(record.message_id)
         if self._memory.get(message) is not None:

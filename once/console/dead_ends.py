@@ -98,7 +98,7 @@ def act(stack: Stack, name: str, form: dict[str, str], ids: list[str], yes: bool
         case "replay-dead":
             return ask(stack, dead_letters.replay, ids=ids, yes=yes)
         case "forget":
-            return ask(stack, forget.forget, key=form["key"], yes=yes)
+            return ask(stack, forget.forget, key=form.get("key", ""), yes=yes)
         case "hold":
             why = form.get("why") or "held from the console"
             return ask(stack, hold.hold, lasting=form.get("lasting") or "30m", why=why, yes=yes)

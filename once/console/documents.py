@@ -17,8 +17,8 @@ _NO_SLUG = re.compile(r"[^\w\- ]")
 @cache
 def page(name: str) -> tuple[str, str]:
     """Its title, and what it says as HTML."""
-    path = FOLDER / f"{name}.md"
-    if path.parent != FOLDER or not path.is_file():
+    path = {one.stem: one for one in FOLDER.glob("*.md")}.get(name)
+    if path is None:
         raise OnceError(f"There is no page docs/{name}.md.")
     reader = MarkdownIt("commonmark").enable("table")
     tokens = reader.parse(path.read_text("utf-8"))

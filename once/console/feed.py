@@ -169,8 +169,7 @@ class Feed:
             changed = {_home(record): None for record in self._noted(self._log)}
             for home in changed:
                 # Who worked on it when its claim was read has written a record since.
-                known = self._claims.get(home, [])
-                self._claims[home] = [one for one in known if one.status is not Claimed.IN_PROGRESS]
+                self._claims[home] = _settled(self._claims.get(home, []))
             due = [home for home, at_ms in self._again_ms.items() if at_ms <= now_ms]
             self._tell(changed | dict.fromkeys(due[:_SAID_AGAIN]), now_ms, changed)
             self._read_at = time.monotonic()
@@ -186,6 +185,7 @@ class Feed:
                 lacking = [one for one in homes if _missing(self._records[one]) - self._sought]
                 for home in homes:
                     del self._unclear[home]  # what comes meanwhile may leave it open again
+                noted = {home: len(self._records[home]) for home in homes}
                 self._doubted.difference_update(homes)
             try:
                 found, known = self._whole(homes, lacking)
@@ -196,8 +196,10 @@ class Feed:
                 homes = [one for one in homes if one in self._records]
                 for home in homes:
                     self._sought |= _missing(self._records[home])
+                    came = len(self._records[home]) > noted[home]
                     self._records[home] = _merged(found[home], self._records[home])
-                    self._claims[home] = known[home]
+                    # Who was at work when the claims were read has been recorded since.
+                    self._claims[home] = _settled(known[home]) if came else known[home]
                 self._tell(homes, log.now_ms())
 
     def doubt(self, home: str) -> None:
@@ -269,6 +271,10 @@ class Feed:
             self._troubles[work.__name__] = str(error)
         except (BotoCoreError, ClientError) as error:
             self._troubles[work.__name__] = str(plain(error, self.stack.embedded))
+
+
+def _settled(known: Iterable[Claim]) -> list[Claim]:
+    return [one for one in known if one.status is not Claimed.IN_PROGRESS]
 
 
 def _home(record: OutcomeRecord) -> str:

@@ -112,8 +112,12 @@ def shifted(text: str, milliseconds: int) -> str:
     def moved(found: re.Match[str]) -> str:
         if found[0].isdecimal():
             return str(int(found[0]) + milliseconds)
-        at = datetime.fromisoformat(found[0]) + timedelta(milliseconds=milliseconds)
-        return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        try:
+            at = datetime.fromisoformat(found[0]) + timedelta(milliseconds=milliseconds)
+            at = at.astimezone(UTC)
+        except (ValueError, OverflowError):
+            return found[0]  # it only looks like a time
+        return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     return _TIME.sub(moved, text)
 

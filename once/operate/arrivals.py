@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TypeGuard
 from weakref import WeakKeyDictionary
 
 from pydantic import Field
@@ -27,8 +28,9 @@ _BACK_MS = 2 * _WEEK_MS
 # Fewer may be missing by chance.
 _ENOUGH = 10
 _FEW = 8  # kinds of event that do not drown the rest of a status
-_QUERY = """
-filter ispresent(messageId) and ispresent(family) and outcome != "RETRY"
+_CANARIES = "once.check"
+_QUERY = f"""
+filter ispresent(messageId) and ispresent(family) and family != "{_CANARIES}" and outcome != "RETRY"
 | stats count(*) as events, min(@timestamp) as first, max(@timestamp) as last \
 by source, family, bin(1h)
 | sort last desc
@@ -82,13 +84,15 @@ def read(stack: Stack, now_ms: int, waits: Iterable[OutcomeRecord]) -> list[Arri
         (*hour.place, hour.first_ms // _HOUR_MS): hour for hour in _of(stack, since_ms)
     }
     _KNOWN[stack] = {at: hour for at, hour in found.items() if hour.last_ms >= oldest_ms}
-    return judged([*_KNOWN[stack].values(), *_waiting(waits)])
+    return judged(_KNOWN[stack].values(), waits)
 
 
-def judged(hours: Iterable[Hour]) -> list[Arrivals]:
+def judged(settled: Iterable[Hour], waits: Iterable[OutcomeRecord] = ()) -> list[Arrivals]:
     """By source and family, each with whether it stopped; the newest first."""
-    hours = sorted(hours, key=lambda hour: hour.place)
-    oldest_ms = min((hour.first_ms for hour in hours), default=0)
+    settled = list(settled)
+    # How far the log goes back; what waits may have happened before that.
+    oldest_ms = min((hour.first_ms for hour in settled), default=0)
+    hours = sorted([*settled, *_waiting(waits)], key=lambda hour: hour.place)
     newest_ms = max((hour.last_ms for hour in hours), default=0)
     found = []
     for (source, family), group in groupby(hours, lambda hour: hour.place):
@@ -147,14 +151,18 @@ def of_records(records: Iterable[OutcomeRecord], waits: Iterable[OutcomeRecord])
     settled = (
         _one(record, record.family, record.recorded_at_ms)
         for record in records
-        if record.family is not None and record.outcome is not Outcome.RETRY
+        if _is_real(record.family) and record.outcome is not Outcome.RETRY
     )
-    return judged([*settled, *_waiting(waits)])
+    return judged(settled, waits)
+
+
+def _is_real(family: str | None) -> TypeGuard[str]:
+    return family is not None and family != _CANARIES
 
 
 def _waiting(waits: Iterable[OutcomeRecord]) -> Iterator[Hour]:
     for one in waits:
-        if one.family is not None and one.occurred_at_ms is not None:
+        if _is_real(one.family) and one.occurred_at_ms is not None:
             yield _one(one, one.family, min(one.occurred_at_ms, one.recorded_at_ms))
 
 

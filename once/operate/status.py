@@ -178,14 +178,18 @@ def of(stack: Stack, now_ms: int) -> Status:
 
 
 def _oldest_seconds(stack: Stack, waits: Sequence[OutcomeRecord], now_ms: int) -> int | None:
-    """A batch counts the age of the oldest that it hands back, and each record is of a batch."""
+    """A batch counts the age of the oldest that it hands back, and each record is of a batch. That
+    may be another's, settled by now: none waits for longer than since it happened."""
     if not waits:
         return None
     since_ms = _minute_ms(min(one.recorded_at_ms for one in waits))
     metric = (_NAMESPACE, "SECONDS_WAITING", {"Stack": stack.name}, "Maximum")
     counted = dict(_metrics(stack, {"waiting": metric}, since_ms, now_ms, 60)["waiting"])
     ages = (
-        counted[minute_ms] + (now_ms - one.recorded_at_ms) / 1000
+        min(
+            counted[minute_ms] + (now_ms - one.recorded_at_ms) / 1000,
+            (now_ms - (one.occurred_at_ms or 0)) / 1000,
+        )
         for one in waits
         if (minute_ms := _minute_ms(one.recorded_at_ms)) in counted
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from once.embedded.deploy import local_parameters
+from once.errors import OnceError
 from once.lines import read_lines
 from once.operate import log
 from once.operate.canaries import Canaries
@@ -45,10 +46,18 @@ def _acted_once(stack: Deployed, site: Site, broken: bool) -> Json:
     try:
         seen = _seen(stack, site, name, broken)
     except Exception:  # whoever interrupts it has the stack deleted as it is
-        call(stack, site, "")
+        _back(stack, site)
         raise
-    call(stack, site, "")
+    _back(stack, site)
     return seen
+
+
+def _back(stack: Deployed, site: Site) -> None:
+    """What is asked later is asked of the stack's own function, or not at all."""
+    try:
+        call(stack, site, "")
+    except Exception as error:
+        raise OnceError(f"The stack still calls the function of one question: {error}") from error
 
 
 def _seen(stack: Deployed, site: Site, table: str, broken: bool) -> Json:

@@ -15,6 +15,7 @@ from once.prove.ledger import Ledger, Thing
 _POLL_SECONDS = 2.0
 _ROLE_SECONDS = 15
 _TRIES = 3
+_CHANGING = re.compile("(CREATE|UPDATE|ROLLBACK)_(.*_)?IN_PROGRESS")
 _TRUST = {
     "Version": "2012-10-17",
     "Statement": [
@@ -154,8 +155,8 @@ def _remove_stack(site: Site, thing: Thing) -> None:
     """What CloudFormation would leave standing goes into the ledger first."""
     cloudformation = site.client("cloudformation")
     stack = _stack(cloudformation, thing.name)
-    # CloudFormation refuses to delete what it is changing.
-    while stack is not None and re.fullmatch("UPDATE_.*IN_PROGRESS", stack["StackStatus"]):
+    # What it is creating may not be listed yet, and it refuses to delete what it is changing.
+    while stack is not None and _CHANGING.fullmatch(stack["StackStatus"]):
         site.wait(_POLL_SECONDS)
         stack = _stack(cloudformation, thing.name)
     if stack is None:

@@ -140,10 +140,12 @@ class Tracker:
             settled = [all(self._settled(line.number) for line in group) for group in groups]
             if any(settled):
                 return settled
-            if self._most_failures is not None and len(self._failures) >= self._most_failures:
+            with self._lock:
+                most, failures = self._most_failures, list(self._failures)
+            if most is not None and len(failures) >= most:
                 raise OnceError(
-                    f"The state machine has failed {len(self._failures)} times and settled "
-                    f"nothing: no event gets through it. It said: {self._failures[-1]}"
+                    f"The state machine has failed {len(failures)} times and settled nothing: no "
+                    f"event gets through it. It said: {failures[-1]}"
                 )
             self._batch_ended.wait(_QUEUE_SECONDS)
 

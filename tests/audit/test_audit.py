@@ -402,11 +402,29 @@ def test_the_shape_report_says_fields_and_types_and_nothing_else(
     assert found <= types
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"messageId": "m", "outcome": "PROCESSED", "occurredAtMs": 10**21},
+        {"messageId": "m", "outcome": "PROCESSED", "occurredAtMs": -5},
+        {"timestamp": 1, "message": "{}"},
+    ],
+)
+def test_a_time_that_is_none_spoils_no_report(odd: dict[str, Any], tmp_path: Path) -> None:
+    event = Centre(8).conversation("attributes", START_MS)
+    if "message" in odd:
+        odd = {**odd, "message": json.dumps(event)}
+    path = tmp_path / "capture"
+    path.write_text(lines([event, odd]))
+    result = once(path, "--html", tmp_path / "audit.html")
+    assert result.exit_code == 0, result.output
+
+
 def test_the_keys_of_attributes_are_no_part_of_a_shape(tmp_path: Path) -> None:
     event = Centre(8).conversation("attributes", START_MS)
     event["detail"]["eventBody"]["attributes"] = {"Jane Doe": "x", "49 151 5555": "y"}
     path, shape = tmp_path / "capture", tmp_path / "shape.json"
-    path.write_text(lines([event]))
+    path.write_text(lines([event] * 3))
     assert once(path, "--shape", shape).exit_code == 0
     assert "attributes.*" in shape.read_text()
     assert "Jane" not in shape.read_text()
@@ -423,6 +441,7 @@ def test_names_that_vary_between_events_are_no_part_of_a_shape(tmp_path: Path) -
                 "conversationId": "c-1",
                 "status": "ended",
                 "call": {"length": 3, "customers": {name: {"calls": 1}}},
+                name: {"phone": 1},
             },
         }
         for name in names
@@ -432,7 +451,7 @@ def test_names_that_vary_between_events_are_no_part_of_a_shape(tmp_path: Path) -
     assert once(path, "--shape", shape).exit_code == 0
     (fields,) = json.loads(shape.read_text()).values()
     assert fields["call.length"] == {"integer": 5}
-    assert fields["call.customers.*.calls"] == {"integer": 5}
+    assert fields["call.customers.*.calls"] == fields["*.phone"] == {"integer": 5}
     assert [name for name in names if name in shape.read_text()] == []
 
 

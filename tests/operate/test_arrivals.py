@@ -1,5 +1,6 @@
 """Which integration and family came when, and what stopped while others go on."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -191,3 +192,25 @@ def test_who_looks_again_searches_only_what_came_since() -> None:
     (again,) = arrivals.read(stack, NOW_MS + MINUTE, [])
     assert (first.events, again.events) == (7, 8), "an hour is counted once"
     assert stack.logs.since == [NOW_MS - 14 * DAY, NOW_MS - HOUR]
+
+
+def of(family: str, **more: Any) -> OutcomeRecord:
+    said = {"messageId": "m", "outcome": "PROCESSED", "family": family, **more}
+    record = OutcomeRecord.read(json.dumps(said), NOW_MS)
+    assert record is not None
+    return record
+
+
+def test_canaries_are_no_arrivals() -> None:
+    waiting = of("once.check", outcome="RETRY", occurredAtMs=NOW_MS)
+    assert arrivals.of_records([of("once.check")], [waiting]) == []
+    assert [one.family for one in arrivals.of_records([of("user.presence")], [])] == [
+        "user.presence"
+    ]
+
+
+def test_an_old_event_that_waits_does_not_say_how_far_the_log_goes_back() -> None:
+    old = hours("conversation.acd.start", until_ms=2 * HOUR, days=2)
+    late = of("user.presence", outcome="RETRY", occurredAtMs=NOW_MS - 30 * DAY)
+    judged = arrivals.judged([*old, *others(days=2)], [late])
+    assert {one.family for one in judged if one.stopped} == {"conversation.acd.start"}
