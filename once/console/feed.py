@@ -155,8 +155,8 @@ class Feed:
             self._guarded(self.look)
 
     def close(self) -> None:
+        """Called by Ctrl-C too, in the midst of anything: it may wait for no lock."""
         self.closed = True
-        self._heard.set()
 
     def read(self) -> None:
         """The records that came since, and the rows that follow from them."""

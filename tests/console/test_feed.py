@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 import uuid
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -345,3 +346,13 @@ def test_one_trouble_does_not_hide_another(
     feed.refresh()
     assert feed.rows(Filter())
     assert feed.trouble == "no right to look at the pipe"
+
+
+def test_ctrl_c_closes_the_feed_in_the_midst_of_anything(feed: Feed) -> None:
+    """Its handler runs wherever the main thread is, which may hold any lock."""
+    closing = threading.Thread(target=feed.close, daemon=True)
+    with feed._heard._cond, feed._lock:
+        closing.start()
+        closing.join(5)
+        assert not closing.is_alive()
+    assert feed.closed
