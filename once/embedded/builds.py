@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
@@ -60,5 +61,10 @@ def _keep(kept: Path, build: Callable[[Path], None]) -> None:
     finally:
         shutil.rmtree(complete, ignore_errors=True)
     for other in kept.parent.iterdir():
-        if time.time() - other.stat().st_mtime > _UNUSED_SECONDS:
-            shutil.rmtree(other, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another run's, complete by now or tidied up
+            _drop_if_unused(other)
+
+
+def _drop_if_unused(other: Path) -> None:
+    if time.time() - other.stat().st_mtime > _UNUSED_SECONDS:
+        shutil.rmtree(other, ignore_errors=True)

@@ -39,7 +39,7 @@ def machine_alone(aws: EmbeddedAws, definition: str) -> Stack:
     queue = sqs.get_queue_attributes(QueueUrl=outputs["EventQueueUrl"], AttributeNames=["QueueArn"])
     source = queue["Attributes"]["QueueArn"]
     aws.client("pipes").create_pipe(Name="pipe", RoleArn=ROLE, Source=source, Target=machine)
-    return Stack("stack", outputs, 0, 0)
+    return Stack("stack", Path(), outputs, 0, 0)
 
 
 @pytest.mark.parametrize(("definition", "said"), DEFINITIONS.values(), ids=DEFINITIONS)

@@ -60,7 +60,7 @@ def test_two_that_build_the_same_at_once_both_have_it_whole(project: Project) ->
 
     def build(folder: Path) -> None:
         folder.mkdir(parents=True)
-        both.wait(10)
+        both.wait(60)
         (folder / "template.yaml").write_text("whole")
 
     def built(_: int) -> str:
