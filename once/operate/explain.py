@@ -191,7 +191,7 @@ def _subjects(stack: Stack, text: str, found: list[OutcomeRecord]) -> list[str]:
 
 
 def _with_what_they_met(events: list[Event], wanted: set[str]) -> list[Event]:
-    """The events that messages told of, and those because of which they were skipped."""
+    """The events of these messages, and those because of which they were skipped."""
 
     def holds(event: Event, ids: set[str]) -> bool:
         return any(ids & _ids(message) for message in event.messages)
