@@ -19,7 +19,7 @@ def questions(stack: Deployed) -> Iterator[Question]:
             name=f"deployed: alarm {name.removeprefix(stack.name)[1:]}",
             guards="each alarm tells the topic when it fires, and goes back",
             ask=partial(_alarm, stack, name),
-            expected={"state": "ALARM", "topic": "told", "then": "OK"},
+            expected={"state": "ALARM", "topic": "notified", "then": "OK"},
         )
 
 
@@ -42,7 +42,7 @@ def _alarm(stack: Deployed, name: str, site: Site, broken: bool) -> Json:
     heard = _what_the_topic_heard(cloudwatch, asked, site)
     cloudwatch.set_alarm_state(AlarmName=asked, StateValue="OK", StateReason=reason)
     if not heard:
-        raise UnansweredError("its history does not say whether the topic was told")
+        raise UnansweredError("its history does not say whether the topic was notified")
     return {"state": state, "topic": heard, "then": _state_of(cloudwatch, asked)}
 
 
@@ -57,6 +57,6 @@ def _what_the_topic_heard(cloudwatch: Any, name: str, site: Site) -> str:
         items = cloudwatch.describe_alarm_history(AlarmName=name, HistoryItemType="Action")
         for item in items["AlarmHistoryItems"]:
             summary = str(item["HistorySummary"])
-            return "told" if summary.startswith("Successfully") else summary
+            return "notified" if summary.startswith("Successfully") else summary
         site.wait(_POLL_SECONDS)
     return ""

@@ -205,6 +205,24 @@ def test_who_works_on_it_is_said_until_a_record_tells_its_end(world: World, feed
     assert (row.outcome, row.why) == ("PROCESSED", "acted once")
 
 
+def test_who_ends_while_claims_are_read_is_not_said_to_work_still(
+    world: World, feed: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.record("m-2", "RETRY", "HELD", NOW_MS - 1_000, because="run#m-1")
+    working = claim("run#m-1", "IN_PROGRESS", lease_until=NOW_MS + HOUR)
+
+    def read_before_its_end(*_: object) -> tuple[list[Claim], list[Any]]:
+        world.record("m-1", "PROCESSED", "ACTED", NOW_MS, calls=1)
+        feed.read()
+        return [working], []
+
+    monkeypatch.setattr(claims, "of_subject", read_before_its_end)
+    feed.read()
+    feed.complete()
+    (row,) = feed.rows(Filter(id="m-2"))
+    assert (row.outcome, row.why) == ("PROCESSED", "acted once")
+
+
 def older(feed: Feed, before_ms: int, message_id: str = "") -> feeds.Older:
     return feed.older((-before_ms, ""), Filter(id=message_id))
 

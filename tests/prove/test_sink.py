@@ -2,10 +2,13 @@
 
 import importlib
 import time
-from types import ModuleType
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
 
 import pytest
+
+from once.errors import OnceError
+from once.prove import sink as asked
 
 FAILS, SLOW, PLAIN = ("0000" + "a" * 60, "0001" + "a" * 60, "0002" + "a" * 60)
 
@@ -73,3 +76,55 @@ def test_nothing_acts_after_its_deadline(sink: Any) -> None:
     with pytest.raises(sink.TooLate, match=r"\[calls=0\]"):
         sink.handler(request(PLAIN, "run-1#m1", seconds=-1), None)
     assert sink._DYNAMODB.rows == {}
+
+
+class Stack:
+    """A stack that notes whom it calls, and can refuse to change that."""
+
+    def __init__(self, refuses: str | None = None) -> None:
+        self.calls: list[str] = []
+        self._refuses = refuses
+
+    def client(self, _: str) -> Any:
+        answer = {"FunctionArn": "arn:sink"}
+        return SimpleNamespace(get_function_configuration=lambda **_: answer)
+
+    def call(self, _: object, __: object, arn: str) -> None:
+        if arn == self._refuses:
+            raise OnceError("the change was rolled back")
+        self.calls.append(arn)
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(asked, "created", lambda *_: None)
+    return SimpleNamespace(run="once-prove-x", place=SimpleNamespace(embedded=True))
+
+
+def sees(monkeypatch: pytest.MonkeyPatch, stack: Stack, seen: Any) -> Any:
+    monkeypatch.setattr(asked, "call", stack.call)
+    monkeypatch.setattr(asked, "_seen", seen)
+    (question,) = asked.questions(cast(Any, stack))
+    return question.ask
+
+
+def fails(*_: object) -> None:
+    raise OnceError("no record came")
+
+
+def test_what_is_asked_later_finds_the_stack_calling_its_own_function(
+    monkeypatch: pytest.MonkeyPatch, site: Any
+) -> None:
+    stack = Stack()
+    assert sees(monkeypatch, stack, lambda *_: {"acted twice": 0})(site, False)
+    with pytest.raises(OnceError, match="no record came"):
+        sees(monkeypatch, stack, fails)(site, False)
+    assert stack.calls == ["arn:sink", ""] * 2
+
+
+def test_a_stack_that_still_calls_the_sink_says_so_whatever_else_failed(
+    monkeypatch: pytest.MonkeyPatch, site: Any
+) -> None:
+    stack = Stack(refuses="")
+    with pytest.raises(OnceError, match=r"still calls the function of one question: .*rolled back"):
+        sees(monkeypatch, stack, fails)(site, False)

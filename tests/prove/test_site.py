@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from botocore.exceptions import ClientError
 
 from once.prove.files import template
@@ -25,7 +26,7 @@ class Aws:
     def __init__(self, gone: frozenset[str] = frozenset()) -> None:
         self.deleted: list[str] = []
         self._gone = gone
-        self.busy = 0
+        self.busy, self.changing = 0, "UPDATE_IN_PROGRESS"
 
     def client(self, _: str) -> Any:
         return self
@@ -47,7 +48,7 @@ class Aws:
         if STACK in self.deleted:
             raise ClientError({"Error": {"Code": "ValidationError"}}, "DescribeStacks")
         self.busy -= 1
-        status = "UPDATE_IN_PROGRESS" if self.busy >= 0 else "UPDATE_COMPLETE"
+        status = self.changing if self.busy >= 0 else "UPDATE_COMPLETE"
         return {"Stacks": [{"StackStatus": status}]}
 
     def describe_table(self, **_: str) -> Any:
@@ -89,8 +90,21 @@ def test_what_is_gone_already_is_no_fault(tmp_path: Path) -> None:
     assert aws.deleted == [STACK]
 
 
-def test_a_stack_that_is_being_changed_is_deleted_when_that_is_over(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "status",
+    [
+        "CREATE_IN_PROGRESS",
+        "ROLLBACK_IN_PROGRESS",
+        "UPDATE_IN_PROGRESS",
+        "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS",
+        "UPDATE_ROLLBACK_IN_PROGRESS",
+        "UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS",
+    ],
+)
+def test_a_stack_that_is_being_changed_is_deleted_when_that_is_over(
+    tmp_path: Path, status: str
+) -> None:
     aws = Aws()
-    aws.busy = 3
+    aws.busy, aws.changing = 3, status
     cleaned(aws, tmp_path)
     assert aws.deleted[0] == STACK
