@@ -66,6 +66,7 @@ SCENARIOS = {
     "limit": Scenario(600, 60, limit=360),
     "outage": Scenario(600, 10, fault=503, fault_seconds=24),
     "hang": Scenario(780, 13, fault="timeout", fault_seconds=24),
+    "hang at 50/s": Scenario(2_000, 50, fault="timeout", fault_seconds=24),
     "poison": Scenario(600, 10, poison_every=20),
     "limit and poison": Scenario(200, 60, limit=360, poison_every=20),
     "429": Scenario(400, 10, fault={"status": 429, "retryAfter": RETRY_AFTER}, fault_seconds=16),

@@ -19,7 +19,7 @@ def overload() -> str:
     it is; in a second table those that are no outage of the destination."""
     result = recorded.read("overload")
     before = result["before"]
-    first = [name for name in SCENARIOS if name in before or name in ("hang", "poison")]
+    first = [name for name in SCENARIOS if name in before]
     groups = [first, [name for name in SCENARIOS if name not in first]]
     return "\n".join(_troubles(names, before, result) for names in groups)
 
@@ -58,7 +58,7 @@ def _troubles(names: Sequence[str], before: Mapping[str, Any], result: Mapping[s
         row("p99 from sent to called, of the others", "{:.1f} s", "secondsToActP99"),
         count("acted twice", "actedTwice"),
         [
-            "lost",
+            "never acted",
             *(f"{run['sent'] - run['acted'] - run.get('poison', 0)}" for run in runs.values()),
         ],
         count("dead letters", "deadLetters"),
@@ -69,12 +69,15 @@ def _troubles(names: Sequence[str], before: Mapping[str, Any], result: Mapping[s
 def chaos() -> str:
     run = recorded.read("chaos")
     faults = run["faults"]["happened"]
+    left = run["waitingAlone"]
+    alone = f"; {left} of these waited when all others had ended, as in an outage" if left else ""
     return (
         f"{run['happenings']:,} happenings in {run['lines']:,} events, seed {run['seed']}, and "
         f"{sum(faults.values()):,} faults of {len(faults)} kinds: {run['acted']:,} acted, "
         f"{run['stale']} were stale and {run['parked']} parked. {run['hangingCalls']} calls hung "
         f"in a row; {run['givenUp']} events were given up after {run['maxTries']} tries, among "
-        f"them the {run['poison']} that the destination fails each time. "
+        f"them {run['poison'] - left} of {run['poison']} that the destination fails each time"
+        f"{alone}. "
         f"**Lost {len(run['lost'])}, acted twice {len(run['actedTwice'])}, older after newer "
         f"{len(run['staleOverNewer'])}**; "
         f"{run['askedAgainAfterALostAnswer']} were asked for once more under the same "

@@ -50,6 +50,10 @@ def run(
             help="What is to go wrong on the way, and how often (see once/examples/chaos.toml)."
         ),
     ] = None,
+    patience: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", min=1, help="End when no line was settled for so long."),
+    ] = command.PATIENCE_SECONDS,
     parameters: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="PARAMETER=VALUE", help="Set a parameter of template.yaml."),
@@ -63,6 +67,7 @@ def run(
         parameters_of(parameters),
         destination,
         faults,
+        patience,
     )
     if report is not None and not report.absolute().parent.is_dir():
         raise OnceError(f"Cannot write the report to {report}: its folder does not exist.")

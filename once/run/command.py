@@ -24,6 +24,8 @@ from once.run.tracker import Standing, Tracker
 from once.sending import Sender
 
 _MOST_FAILURES = 3
+# With Timing=fast no return time is longer: three minutes, and half of it again.
+PATIENCE_SECONDS = 300.0
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Plan:
     parameters: Mapping[str, str] = field(default_factory=dict)
     destination: Path | None = None
     faults: Path | None = None
+    patience_seconds: float = PATIENCE_SECONDS
 
 
 class Display(Protocol):
@@ -54,7 +57,9 @@ def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
         raise OnceError(f"Cannot read {script}: there is no such file.")
     draws = Draws(Faults.read(plan.faults)) if plan.faults else None
     # Where faults are drawn, each of the first batches may fail of them.
-    tracker = Tracker(most_failures=None if draws else _MOST_FAILURES)
+    tracker = Tracker(
+        most_failures=None if draws else _MOST_FAILURES, patience_seconds=plan.patience_seconds
+    )
     with (
         GenesysServer(script=script) as destination,
         EmbeddedStack.start(
@@ -69,11 +74,12 @@ def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
         display.step("sending, and waiting until all is settled")
         started = time.monotonic()
         try:
-            _send_and_wait(plan, lines, stack, tracker, display, draws)
+            ended = _send_and_wait(plan, lines, stack, tracker, display, draws)
             seconds = time.monotonic() - started
             if draws is not None:
-                display.step("waiting until nothing is left that could come once more")
-                tracker.wait_until_empty()
+                if ended:
+                    display.step("waiting until nothing is left that could come once more")
+                    tracker.wait_until_empty()
                 draws.happened += stack.aws.happened()
         except BotoCoreError as error:
             raise OnceError(
@@ -141,7 +147,8 @@ def _send_and_wait(
     tracker: Tracker,
     display: Display,
     draws: Draws | None,
-) -> None:
+) -> bool:
+    """Whether all was settled before the patience ended."""
     tracker.watch(stack.client, stack.outputs)
     sender = Sender(stack.client("sqs"), stack.client("events"), stack.outputs, tracker)
     # The next part of a chain is sent when the one before it is settled.
@@ -158,10 +165,13 @@ def _send_and_wait(
             [chain[0] for chain in chains],
             lambda standing: display.progress(standing, len(lines)),
         )
+        if not any(settled):
+            return False
         unsent = list(compress(chains, settled))
         for chain in unsent:
             chain.popleft()
         unsent, chains = list(filter(None, unsent)), list(filter(None, chains))
+    return True
 
 
 def _of_each_subject(lines: Sequence[Line]) -> list[deque[Sequence[Line]]]:

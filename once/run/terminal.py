@@ -18,6 +18,8 @@ from once.run.report import FaultsReport, LineReport, Report
 from once.run.tracker import Standing
 
 _LISTED_LINES = 100
+# Usually the next one is settled sooner.
+_STILL_SECONDS = 10
 _SHORT = {
     Outcome.PROCESSED: "acted, each once",
     Outcome.DUPLICATE: "skipped as copies",
@@ -33,6 +35,7 @@ _REASONS = {
     "NEWER_STATE": "a newer state had already passed",
     "NEWER_OCCURRENCE": "a newer occurrence had already passed",
     "NO_RULE_TOOK_IT": "no rule took it from the bus: see DetailTypes and SourcePrefix",
+    "NOT_SENT": "the one before it, of the same subject, was not settled",
     "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME": "it left the queue and nothing says what became of it",
 }
 
@@ -69,8 +72,11 @@ class Terminal:
         waiting = ""
         if standing.handed_back:
             waiting = f", {standing.handed_back} handed back to the queue for a later attempt"
+        still = ""
+        if standing.still_seconds >= _STILL_SECONDS:
+            still = f", none for {standing.still_seconds:.0f} s"
         self._status.update(
-            f"{standing.sent} of {total} sent, {standing.settled} settled{waiting} …"
+            f"{standing.sent} of {total} sent, {standing.settled} settled{still}{waiting} …"
         )
 
     def summary(self, report: Report, destination: GenesysServer) -> None:
@@ -166,7 +172,13 @@ def _verdict(report: Report) -> str:
         where = f", {report.dead_letters} of them in a dead letter queue" * bool(
             report.dead_letters
         )
-        return f"{count} of {report.received} events were never settled{where}."
+        said = f"{count} of {report.received} events were not settled{where}."
+        if any(event.reason == "CALL_FAILED" for event in report.events):
+            said += (
+                " An event that always fails is given up only after others were answered: "
+                "send more lines, or give it up at once with --set MaxTries=1."
+            )
+        return said
     counted = [
         f"{count} {_SHORT[outcome]}"
         for outcome in Outcome

@@ -1,6 +1,7 @@
 """Follows every line of a run to its end: outcome log, dead letter queues, and what got lost."""
 
 import json
+import math
 import threading
 import time
 from collections import defaultdict
@@ -62,14 +63,23 @@ class Standing:
     sent: int
     settled: int
     handed_back: int
+    still_seconds: float = 0.0  # since one was settled
 
 
 class Tracker:
     """Told what was sent, it finds out what became of it. Observes the pipe as well."""
 
-    def __init__(self, most_failures: int | None = None) -> None:
-        """Gives up after so many failed batches, where none has ended well before."""
+    def __init__(
+        self,
+        most_failures: int | None = None,
+        patience_seconds: float = math.inf,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Gives up after so many failed batches, where none has ended well before; and waits no
+        longer than its patience where no line is settled any more."""
         self._most_failures = most_failures
+        self._patience_seconds, self._clock = patience_seconds, clock
+        self._settled_before, self._moved_at = 0, clock()
         self._failures: list[str] = []
         self._courses: dict[int, list[_Course]] = defaultdict(list)
         self._of_message: dict[str, _Course] = {}
@@ -133,10 +143,12 @@ class Tracker:
     def wait_for_one(
         self, groups: Sequence[Sequence[Line]], show: Callable[[Standing], None]
     ) -> list[bool]:
-        """Until all lines of a group are settled, or known to have got lost; of which groups."""
+        """Until all lines of a group are settled, or known to have got lost; of which groups. Of
+        none, where its patience has ended."""
         while True:
             self._refresh()
-            show(self.standing())
+            standing = self.standing()
+            show(standing)
             settled = [all(self._settled(line.number) for line in group) for group in groups]
             if any(settled):
                 return settled
@@ -147,6 +159,8 @@ class Tracker:
                     f"The state machine has failed {len(failures)} times and settled nothing: no "
                     f"event gets through it. It said: {failures[-1]}"
                 )
+            if standing.still_seconds > self._patience_seconds:
+                return settled
             self._batch_ended.wait(_QUEUE_SECONDS)
 
     def wait_until_empty(self) -> None:
@@ -157,13 +171,17 @@ class Tracker:
         self._refresh()
 
     def standing(self) -> Standing:
+        settled = sum(self._settled(number) for number in self._courses)
+        if settled != self._settled_before:
+            self._settled_before, self._moved_at = settled, self._clock()
         return Standing(
             sent=len(self._courses),
-            settled=sum(self._settled(number) for number in self._courses),
+            settled=settled,
             handed_back=sum(
                 any(course.handed_back and not course.settled for course in courses)
                 for courses in self._courses.values()
             ),
+            still_seconds=self._clock() - self._moved_at,
         )
 
     def line_of(self, message_id: str) -> int | None:
@@ -172,7 +190,8 @@ class Tracker:
 
     def report(self, line: Line) -> LineReport:
         """Of several messages, that which came furthest speaks for its line."""
-        return self._report(min(self._courses[line.number], key=lambda c: _RANKS[c.outcome]))
+        courses = self._courses.get(line.number) or [_Course(line, "queue", delivered=False)]
+        return self._report(min(courses, key=lambda c: _RANKS[c.outcome]))
 
     @property
     def dead_letters(self) -> int:
@@ -195,6 +214,8 @@ class Tracker:
             reason = "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME"
         elif course.dead and record is None:
             reason = "DEAD_LETTER"
+        elif course.line.number not in self._courses:
+            reason = "NOT_SENT"
         because = record.because.rpartition("#")[2] if record and record.because else None
         earlier = self.line_of(because) if because else None
         return LineReport(

@@ -16,11 +16,12 @@ MAX_RECEIVES = 1_000  # SQS's largest, as template.yaml has it
 
 @dataclass
 class Verdict:
-    """Names of happenings. All lists but `repeated` and `parked` should be empty."""
+    """Names of happenings. All lists but `parked` and `waiting` should be empty."""
 
     acted: int = 0
     stale: int = 0
     parked: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)  # failing, with nobody left to act beside it
     dead: list[str] = field(default_factory=list)
     repeated: int = 0  # asked once more under the same key, for a fault had hidden that it acted
     lost: list[str] = field(default_factory=list)
@@ -114,9 +115,13 @@ def _stale_over_newer(stream: Stream, requests: Iterable[Received]) -> Iterator[
 def _look_at_the_rest(
     verdict: Verdict, stream: Stream, report: Report, effects: Counter[Happening]
 ) -> None:
-    """What was never settled must be a dead letter, and a message is one after 1,000 receives."""
+    """What was never settled must be a dead letter, and a message is one after 1,000 receives.
+
+    Or it always fails and is left alone: then it looks like an outage, which gives nobody up.
+    """
     assert report.faults is not None
     letters = {letter.line: letter for letter in report.faults.dead_letters}
+    left: list[tuple[Happening, str | None]] = []
     for line, happening in enumerate(stream.said, 1):
         letter = letters.get(line)
         if letter is not None:
@@ -125,4 +130,6 @@ def _look_at_the_rest(
             if sum(letter.met.values()) < MAX_RECEIVES:
                 verdict.dead_for_nothing.append(happening.name)
         elif report.events[line - 1].outcome is Outcome.RETRY and not effects[happening]:
-            verdict.lost.append(happening.name)
+            left.append((happening, report.events[line - 1].reason))
+    alone = all(happening.poison and reason == "CALL_FAILED" for happening, reason in left)
+    (verdict.waiting if alone else verdict.lost).extend(happening.name for happening, _ in left)

@@ -45,6 +45,7 @@ def verdict(
     repeated: Mapping[str, list[str]] | None = None,
     dead: Sequence[Ended] = (),
     given_up: Sequence[Ended] = (),
+    reason: str | None = None,
 ) -> Verdict:
     """Lines count from 1, as they are told."""
     stream = Stream()
@@ -58,7 +59,7 @@ def verdict(
         received=len(said),
         outcomes={},
         events=[
-            LineReport(line=line, outcome=outcome, key=None, reason=None, via="queue")
+            LineReport(line=line, outcome=outcome, key=None, reason=reason, via="queue")
             for line, (_, outcome) in enumerate(said, 1)
         ],
         actions=[],
@@ -93,6 +94,15 @@ def test_copies_of_which_none_acted_are_lost() -> None:
 
 def test_what_was_never_settled_is_lost() -> None:
     assert verdict([(ALONE, RETRY)]).lost == ["alone"]
+
+
+def test_what_always_fails_may_be_left_waiting_alone() -> None:
+    failed = request(1, "p", 500, acted=False)
+    said = [(POISON, RETRY), (ALONE, PROCESSED)]
+    alone = verdict(said, failed, request(2, "a"), reason="CALL_FAILED")
+    assert (alone.faultless, alone.waiting) == (True, ["poison"])
+    both = verdict([(POISON, RETRY), (ALONE, RETRY)], failed, reason="CALL_FAILED")
+    assert (both.lost, both.waiting) == (["poison", "alone"], [])
 
 
 def test_two_that_share_a_key_are_one_too_few() -> None:

@@ -58,7 +58,18 @@ def test_a_run_that_leaves_an_event_unsettled_ends_with_an_error(
     unsettled = report(Outcome.PROCESSED, Outcome.RETRY, Outcome.RETRY, dead_letters=1)
     code, said = run(monkeypatch, unsettled)
     assert code == 1
-    assert "2 of 3 events were never settled, 1 of them in a dead letter queue." in said
+    assert "2 of 3 events were not settled, 1 of them in a dead letter queue." in said
+
+
+def test_what_always_failed_alone_is_said_how_to_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    unsettled = report(Outcome.PROCESSED, Outcome.RETRY)
+    assert "MaxTries" not in run(monkeypatch, unsettled)[1]
+    failed = unsettled.events[1].model_copy(update={"reason": "CALL_FAILED"})
+    unsettled = unsettled.model_copy(update={"events": [unsettled.events[0], failed]})
+    assert (
+        "send more lines, or give it up at once with --set MaxTries=1."
+        in (run(monkeypatch, unsettled)[1])
+    )
 
 
 def test_the_report_has_the_names_that_were_promised(

@@ -347,3 +347,29 @@ def test_batches_that_fail_for_a_while_end_no_run(aws: FakeAws, endings: list[En
 
     tracker.wait([FIRST], settle)
     assert tracker.report(FIRST).outcome is Outcome.PROCESSED
+
+
+def test_a_run_in_which_nothing_is_settled_any_more_ends_when_its_patience_does(
+    aws: FakeAws,
+) -> None:
+    seconds = iter(range(0, 1_000, 40))
+    tracker = Tracker(patience_seconds=100, clock=lambda: next(seconds))
+    tracker.watch(aws.client, OUTPUTS)
+    tracker.sent_to_queue(FIRST, "m1")
+    tracker.sent_to_queue(SECOND, "m2")
+    aws.waiting = 1
+    seen: list[Standing] = []
+
+    def show(standing: Standing) -> None:
+        seen.append(standing)
+        if len(seen) == 2:
+            aws.record("m1", "PROCESSED", reason="ACTED")
+            aws.record("m2", "RETRY", reason="CALL_FAILED")
+        tracker.ended(Batch([], Ending.PARTIALLY_FAILED, frozenset(), 0.1))
+
+    assert tracker.wait_for_one([[FIRST, SECOND]], show) == [False]
+    assert [standing.settled for standing in seen[:3]] == [0, 0, 1]
+    assert seen[-2].still_seconds <= 100 < seen[-1].still_seconds
+    left, unsent = tracker.report(SECOND), tracker.report(Line(3, "{}"))
+    assert (left.outcome, left.reason) == (Outcome.RETRY, "CALL_FAILED")
+    assert (unsent.outcome, unsent.reason) == (Outcome.RETRY, "NOT_SENT")
