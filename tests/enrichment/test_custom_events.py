@@ -308,3 +308,35 @@ def test_an_unknown_topic_logs_no_text_about_a_person(text: str) -> None:
             assert one["kind"] == "event"
             assert text.lower() not in logged(one).lower()
             assert element(event(template, body | time, text, "other"))["key"] != one["key"]
+
+
+ID = "0c2d7f4e-5b1a-4f6e-9d3c-8a7b6c5d4e3f"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("conversationId", "conversation"),
+        ("interactionId", "conversation"),
+        ("userId", "user"),
+        ("agentId", "user"),
+        ("queueId", "queue"),
+    ],
+)
+def test_the_name_of_its_id_says_what_an_event_is_about(name: str, kind: str) -> None:
+    one = element({"detail-type": "x", "detail": {name: ID, "status": "connected"}})
+    assert one["subject"] == {"type": kind, "id": ID}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("userId", "agentId", "queueId", "interactionId", "participantId", "sessionId"),
+        *("communicationId", "flowId", "flowOutcomeId", "wrapUpCodeId", "divisionId", "teamId"),
+        *("groupId", "campaignId", "messageId", "recordId", "dataId"),
+    ],
+)
+def test_an_id_under_a_known_name_stands_readable_in_the_key(name: str) -> None:
+    detail = {"conversationId": "c1", "status": "connected"}
+    sk = element({"detail-type": "x", "detail": {**detail, name: ID}})["key"]["sk"]
+    assert f"{name.lower()}={ID}" in sk

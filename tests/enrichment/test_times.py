@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 MS = 1765551865126
+LAST_MS = 253_402_300_799_999
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_whole_seconds(spelling: Any) -> None:
     "nothing",
     [
         *("", "soon", "12:00", "9" * 30, "0001-01-01T00:00:00Z", "2025-13-01T00:00:00Z", "\ud800"),
-        *(0, -1, 10**20, float("inf"), float("nan"), True, None, [], {}),
+        *(0, -1, LAST_MS + 1, 10**20, float("inf"), float("nan"), True, None, [], {}),
     ],
 )
 def test_what_is_no_time(nothing: Any) -> None:
@@ -49,7 +50,12 @@ def test_what_is_no_time(nothing: Any) -> None:
     assert as_iso(nothing) is None
 
 
-@given(st.integers(min_value=1, max_value=253402300799999))
+def test_the_last_time_that_can_be_written() -> None:
+    assert iso(LAST_MS) == "9999-12-31T23:59:59.999Z"
+    assert maybe_ms(LAST_MS) == LAST_MS
+
+
+@given(st.integers(min_value=1, max_value=LAST_MS))
 def test_iso_is_what_the_library_writes(ms: int) -> None:
     text = datetime.fromtimestamp(ms // 1000, UTC).replace(microsecond=ms % 1000 * 1000)
     assert iso(ms) == text.isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -61,7 +67,7 @@ def test_iso_is_what_the_library_writes(ms: int) -> None:
 @given(st.text(max_size=30) | st.floats() | st.integers())
 def test_whatever_comes_it_is_a_time_or_none(value: Any) -> None:
     ms = maybe_ms(value)
-    assert ms is None or 0 < ms <= 253402300799999
+    assert ms is None or 0 < ms <= LAST_MS
 
 
 @given(

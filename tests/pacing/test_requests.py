@@ -42,6 +42,14 @@ STEPS = st.one_of(
 )
 
 
+def test_the_row_is_read_where_the_machine_reads_it_and_as_it_is_now() -> None:
+    assert breaker_row.read(TABLE) == {
+        "TableName": TABLE,
+        "Key": {"pk": {"S": "pace"}, "sk": {"S": "breaker"}},
+        "ConsistentRead": True,
+    }
+
+
 @pytest.fixture
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
