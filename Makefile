@@ -12,6 +12,7 @@ RELEASER := .venv-release
 INSTALLED := .venv-installed
 # On the command line parameters replace those of samconfig.toml, so these two come along.
 BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
+RUNTIME = $(shell sed -n 's/^parameter_overrides = ".*PythonRuntime=\([a-z0-9.]*\).*/\1/p' samconfig.toml)
 # pip checks hashes of all that one command installs, or of nothing: the clone has none of its own.
 LOCKED := --no-deps --require-hashes
 OURS := --no-deps --no-build-isolation -e .
@@ -29,6 +30,7 @@ help: ## Show this list
 ##@ Try it, with nothing but Python and make
 
 setup: $(READY) ## Create .venv with everything pinned in requirements.lock
+	@echo "Ready. Try it: make run"
 
 run: $(READY) ## Send the example stream through the real template on an embedded AWS
 	$(BIN)/once run
@@ -119,7 +121,9 @@ mutate: $(READY) ## Do the tests notice wrong code? A sample of changes in 15 mi
 
 ##@ Put it on AWS
 
-build: $(READY) ## Build both functions for the runtime named in samconfig.toml
+build: $(READY) ## Build the functions for the runtime named in samconfig.toml
+	@$(RUNTIME) --version >/dev/null 2>&1 || { echo "sam build needs $(RUNTIME), which samconfig.toml names, on" \
+		"your PATH. Install it, or name yours there: PythonRuntime=python3.12"; exit 1; }
 	$(BIN)/sam build
 
 deploy: build ## Deploy to AWS. PARAMETERS="Name=value ..." and TAGS="Key=value ..."; CONFIRM=no does not ask
@@ -169,4 +173,3 @@ $(READY): requirements.lock pyproject.toml
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check $(OURS); \
 	fi
 	@touch $(READY)
-	@echo "Ready. Try it: make run"

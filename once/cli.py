@@ -140,6 +140,11 @@ class _Once(TyperGroup):
             for line in f"once: {error}".split("\n"):
                 put(errors, line, style="red", markup=False)
             raise typer.Exit(1) from None
+        except KeyboardInterrupt:  # when all that it had started has ended
+            from once.screen import put, screen
+
+            put(screen(stderr=True), "Interrupted.")
+            raise typer.Exit(130) from None
 
 
 app = typer.Typer(

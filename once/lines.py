@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from once.errors import OnceError
+from once.project import EXAMPLE
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,14 @@ def read_lines(path: Path) -> list[Line]:
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     found = [Line(number, one) for number, one in enumerate(texts(lines), 1) if one.strip()]
     if not found:
-        raise OnceError(f"{path} holds no events: it is empty.")
+        raise OnceError(f"{path} holds no events: it is empty. Give one per line.")
     return found
 
 
 def unreadable(path: Path, error: OSError) -> OnceError:
     return OnceError(
         f"Cannot read {path}: {error.strerror}.\n"
-        "Give a file with one event per line, e.g. once/examples/story.jsonl."
+        f"Give a file with one event per line, e.g. {EXAMPLE}."
     )
 
 

@@ -1,6 +1,7 @@
 """What is installed, deployed and released is pinned, and says one version."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -34,6 +35,21 @@ def test_every_requirement_is_pinned_with_its_hashes_and_names_no_registry(path:
         assert hashes, pinned
         assert all(re.fullmatch(r"sha256:[0-9a-f]{64}\s*", one) for one in hashes), pinned
     assert "://" not in path.read_text()
+
+
+def test_a_build_without_the_python_of_its_runtime_says_what_is_missing() -> None:
+    there = ["make", "-o", ".venv/.ready", "build", "RUNTIME=python9.9"]
+    answer = subprocess.run(there, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert answer.returncode
+    assert "sam build needs python9.9, which samconfig.toml names" in answer.stdout
+    named = subprocess.run(
+        ["make", "-n", "-o", ".venv/.ready", "build"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "python3.13 --version" in named.stdout
 
 
 @pytest.mark.parametrize("path", FUNCTIONS, ids=lambda p: p.parent.name)

@@ -51,19 +51,19 @@ class Costs:
         comes = cost.flow_of(self.traffic, self.measured, self.price)
         window = cost.flow_of(replace(self.traffic, window_s=1), self.measured, self.price)
         return (
-            f"A million received events, a fifth of them copies within {self.traffic.apart_ms:.0f} "
-            f"ms of their first, at ten a second: **${self.of():.2f}** at `LogLevel=ERROR`, "
+            f"A million received events cost **${self.of():.2f}** at `LogLevel=ERROR`, and "
             f"**${self.of(**all_levels):.2f}** at `ALL`, which the console needs to show single "
             f"executions (**${self.of(**all_levels, log_class=LogClass.INFREQUENT_ACCESS):.2f}** "
-            "with `ExecutionLogClass=INFREQUENT_ACCESS`). A pipe that keeps up hands on batches "
-            f"of {comes.batch:.1f}. `BatchWindowSeconds=1` makes them {window.batch:.1f}, and the "
-            f"prices ${self.of(window_s=1):.2f} and ${self.of(**all_levels, window_s=1):.2f}, but "
-            f"events wait: {window.queued_s:.1f} s here, up to 20 s where little comes. In a "
-            f"backlog, in batches of ten, it is ${self.of(backlog=True):.2f} and "
-            f"${self.of(**all_levels, backlog=True):.2f}. Alarms, metrics, dashboard and an idle "
-            f"pipe are ${self.fixed():.2f} a month, however many events come, and "
-            f"${self.most_fixed():.2f} at most: a metric of a trouble is paid for in the hours in "
-            "which there is one.\n"
+            "with `ExecutionLogClass=INFREQUENT_ACCESS`), at ten a second, a fifth of them copies "
+            f"within {self.traffic.apart_ms:.0f} ms. On top come ${self.fixed():.2f} a month for "
+            "alarms, metrics, dashboard and an idle pipe, however many events come "
+            f"(${self.most_fixed():.2f} at most: a metric of a trouble is paid for in the hours in "
+            f"which there is one). `BatchWindowSeconds=1` makes it ${self.of(window_s=1):.2f} and "
+            f"${self.of(**all_levels, window_s=1):.2f}: the pipe then hands over "
+            f"{window.batch:.1f} events at a time in place of {comes.batch:.1f}, and they wait, "
+            f"{window.queued_s:.1f} s here, up to 20 s where little comes. A backlog, ten at a "
+            f"time, is worked off for ${self.of(backlog=True):.2f} and "
+            f"${self.of(**all_levels, backlog=True):.2f}.\n"
         )
 
     def goals(self) -> str:

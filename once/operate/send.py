@@ -119,9 +119,11 @@ def _view(sent: Sent, timeout: float) -> Iterator[str]:
     else:
         counts = ", ".join(f"{sent.outcomes[o]:,} {o}" for o in Outcome if o in sent.outcomes)
         yield f"{words.events(sent.sent)} sent: {counts or 'none is settled'}."
+        if Outcome.STALE in sent.outcomes:
+            yield "Sent at once, states overtake each other; once run --step FILE keeps the order."
     for reason, count in (sent.unsettled or {}).items():
         yield f"Not settled within {timeout:g} s: {words.events(count)}, {words.reason(reason)}."
     if sent.unsettled:
         yield "See why with: once status"
     if sent.not_json:
-        yield f"Not JSON, so they will be parked: {sent.not_json}."
+        yield f"Not JSON, so they are parked: {sent.not_json}."

@@ -76,6 +76,8 @@ def run(
     if report is not None:
         _write(report, result.to_json())
     terminal.summary(result, received)
+    if events is None:
+        terminal.next_steps()
     raise typer.Exit(0 if result.settled else 1)
 
 

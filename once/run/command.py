@@ -52,6 +52,8 @@ class Display(Protocol):
 def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
     """The report, and the destination (stopped) with all it received."""
     lines = read_lines(plan.events)
+    if not any(line.is_json() for line in lines):
+        raise OnceError(f"No line of {plan.events} is JSON, so none is an event. Is it the file?")
     script = plan.destination or _script_beside(plan.events)
     if script is not None and not script.is_file():
         raise OnceError(f"Cannot read {script}: there is no such file.")

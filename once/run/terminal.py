@@ -14,6 +14,7 @@ from rich.table import Table
 from once.genesys.server import GenesysServer, Received
 from once.operate import phrases as words
 from once.outcomes import MEANING, Outcome
+from once.project import EXAMPLE
 from once.run.report import FaultsReport, LineReport, Report
 from once.run.tracker import Standing
 
@@ -88,6 +89,16 @@ class Terminal:
             self._console.print(_faults(report.faults))
         self._console.print(_verdict(report), style="bold green" if report.settled else "bold red")
 
+    def next_steps(self) -> None:
+        """For whoever has tried the example, and nothing else yet."""
+        self._console.print(
+            f"What came in, line by line: {EXAMPLE}\n"
+            "Your own events: once run FILE. A stack that stays up: once up. All commands: once",
+            style="dim",
+            highlight=False,
+            soft_wrap=True,
+        )
+
     def _done(self) -> None:
         if self._doing is not None:
             seconds = time.monotonic() - self._since
@@ -97,7 +108,9 @@ class Terminal:
 
 
 def _outcomes(report: Report) -> Table:
-    table = Table(title=f"{report.received} events in {report.seconds:.1f} s", title_justify="left")
+    table = Table(
+        title=f"{words.events(report.received)} in {report.seconds:.1f} s", title_justify="left"
+    )
     table.add_column("Outcome")
     table.add_column("Events", justify="right")
     table.add_column("What it means")
@@ -184,4 +197,6 @@ def _verdict(report: Report) -> str:
         for outcome in Outcome
         if (count := report.outcomes.get(outcome, 0))
     ]
+    if report.received == 1:
+        return f"The event is accounted for: {', '.join(counted)}."
     return f"All {report.received} events are accounted for: {', '.join(counted)}."

@@ -143,6 +143,7 @@ def test_ctrl_c_leaves_nothing(start: Callable[..., Run], phase: str) -> None:
     assert run.wait() == 130
     run.assert_nothing_is_left()
     assert "Traceback" not in run.output.decode()
+    assert run.output.decode().rstrip().endswith("Interrupted.")
 
 
 @pytest.mark.parametrize("phase", ["building", "sending"])

@@ -65,3 +65,9 @@ def test_a_destination_script_that_is_not_there(events: Path, tmp_path: Path) ->
 def test_a_destination_script_with_a_mistake(events: Path) -> None:
     events.with_suffix(".destination.json").write_text('{"rules": [{"replies": ["explode"]}]}')
     assert "no reply is called explode" in refusal(events)
+
+
+def test_a_file_that_holds_no_json_at_all(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("# Notes\nnot an event\n")
+    assert f"No line of {notes} is JSON" in refusal(notes)

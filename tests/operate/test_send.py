@@ -89,6 +89,14 @@ def test_what_nobody_took_in_time_is_not_settled_either(sent: Any) -> None:
     assert answer.json["outcomes"] == {}
 
 
+def test_states_that_overtook_each_other_are_said_to_have_been_sent_at_once(sent: Any) -> None:
+    def settle(ids: list[str]) -> list[dict[str, Any]]:
+        stale = {"messageId": ids[1], "outcome": "STALE", "reason": "NEWER_STATE"}
+        return [acted(ids[0]), stale]
+
+    assert "once run --step FILE keeps the order" in sent(settle, "--wait").out
+
+
 def test_without_wait_it_says_what_it_sent_and_ends_with_0(sent: Any) -> None:
     answer = sent(lambda _: [], "--json")
     assert (answer.code, answer.json["sent"], answer.json["outcomes"]) == (0, 2, None)
