@@ -109,3 +109,7 @@ def test_the_names_are_those_of_the_contract() -> None:
         "Uncertain",
     ]
     assert all(f"── {name} " in str(errors.__doc__) for name in NAMES)
+
+
+def test_what_ascii_can_print_stays_and_all_else_is_a_question_mark() -> None:
+    assert read_error(Rejected("it said ~ and f\u00fcr\n"))["sentence"] == "it said ~ and f?r?"

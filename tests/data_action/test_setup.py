@@ -184,6 +184,22 @@ def test_the_addresses_of_a_region(host: str, login: str, api: str) -> None:
     assert (settings.genesys("login"), settings.genesys("api")) == (login, api)
 
 
+def test_each_variable_that_the_template_sets_is_read() -> None:
+    function = TEMPLATE["Resources"]["DataActionFunction"]["Properties"]
+    variables = {name: f"of {name}" for name in function["Environment"]["Variables"]}
+    variables |= {"ACTION_TARGET": "none", "CALL_SECONDS": "2"}
+    assert vars(Settings.read(variables)) == {
+        "target": "none",
+        "call_ms": 2_000,
+        "secret_arn": "of DESTINATION_SECRET_ARN",
+        "webhook_url": "of WEBHOOK_URL",
+        "genesys_host": "of GENESYS_HOST",
+        "mapping": "of ACTION_MAPPING",
+        "overflow_bucket": "of OVERFLOW_BUCKET",
+        "claim_table": "of CLAIM_TABLE",
+    }
+
+
 def test_the_mapping_we_ship_lies_where_the_function_looks() -> None:
     assert (handler._MAPPINGS / "actions.toml") == MAPPING
 
