@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
 _TEXT = re.compile(r"[ -~]+")
-_PASSING = {"InternalServiceError", "InternalServiceErrorException", "ThrottlingException"}
 
 
 class Secret:
@@ -42,9 +41,11 @@ class Secret:
         try:
             text = self._client.get_secret_value(SecretId=self._arn)["SecretString"]
         except ClientError as error:
-            code = error.response.get("Error", {}).get("Code", "")
-            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-            if code in _PASSING or status >= 500:
+            code = error.response["Error"]["Code"]
+            if (
+                code == "ThrottlingException"
+                or error.response["ResponseMetadata"]["HTTPStatusCode"] >= 500
+            ):
                 raise TooLate("Secrets Manager could not answer: nothing was sent") from None
             raise NotConfigured(
                 f"the destination's secret could not be read ({code}); "
