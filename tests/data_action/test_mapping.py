@@ -118,6 +118,11 @@ def test_where_a_value_comes_from(source: str, wanted: object) -> None:
         ('[actions]\n"*" = "../../users"\n', 2, "is not the id of a data action"),
         ('[actions]\n"*" = "a"\n[inputs]\nx = 5\n', 4, "as a text in quotes"),
         ('[actions]\n"*" = "a"\n[inputs]\n\nx = "subjekt.id"\n', 5, 'no "subjekt.id"; there are'),
+        (
+            '[actions]\n"*" = "a"\n[inputs]\nx = "y"\n',
+            4,
+            "there are body, family, idempotencyKey, key.pk",
+        ),
         ('[actions]\n"*" = "a"\n[inputs]\nx = "ids."\n', 4, 'no "ids."'),
         ('[actions]\n"*" = "a"\n[inputs]\nx = "body..y"\n', 4, 'no "body..y"'),
         ('inputs = "state"\n[actions]\n"*" = "a"\n', 1, "inputs are a table"),

@@ -23,6 +23,13 @@ def test_one_token_serves_many_calls(genesys_action: Bench) -> None:
     assert genesys_action.secrets.reads == 1
 
 
+def test_a_login_is_a_form_that_asks_for_client_credentials(genesys_action: Bench) -> None:
+    genesys_action.call()
+    (login,) = genesys_action.server.received("token")
+    assert login.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert login.raw == b"grant_type=client_credentials"
+
+
 def test_a_token_is_renewed_shortly_before_its_end(genesys_action: Bench) -> None:
     genesys_action.server.script.token_seconds = 3_600
     genesys_action.call()
@@ -76,6 +83,15 @@ def test_wrong_credentials_are_read_again_and_not_tried_again(genesys_action: Be
     assert "invalid_client" in message["sentence"]
     assert genesys_action.secrets.reads == 2
     assert statuses(genesys_action.server, "token") == [401]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403])
+def test_a_refused_login_names_what_to_check(genesys_action: Bench, status: int) -> None:
+    genesys_action.server.script.add({"match": LOGIN, "then": status})
+    name, message = genesys_action.fails()
+    assert (name, message["status"]) == ("NotAuthorised", status)
+    assert f"the Genesys login answered {status}" in message["sentence"]
+    assert "check the OAuth client" in message["sentence"]
 
 
 def test_rotated_credentials_are_taken_up_within_the_call(genesys_action: Bench) -> None:

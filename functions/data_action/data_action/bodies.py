@@ -31,7 +31,7 @@ class Bodies:
             answer = self._client().get_object(Bucket=self._bucket, Key=reference["key"])
             return json.loads(answer["Body"].read())
         except ClientError as error:
-            code = error.response.get("Error", {}).get("Code", "")
+            code = error.response["Error"]["Code"]
             if code == "NoSuchKey":
                 raise Rejected("the event's body is no longer in the overflow bucket") from None
             if code in _REFUSED:
