@@ -1,5 +1,6 @@
-"""A message that takes too much processor time is parked, and its neighbours live."""
+"""A message that takes too much processor time, or breaks our code, is parked alone."""
 
+import json
 import re
 import signal
 import time
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from enrichment import budget, normalise
+from enrichment.message import Message
 
 from tests.enrichment.examples import conversation
 from tests.enrichment.sending import element, elements, record
@@ -97,3 +99,30 @@ def test_a_thread_of_ones_own_is_served_without_a_watch() -> None:
     thread.start()
     thread.join()
     assert [one["kind"] for one in found] == ["event"]
+
+
+def test_a_message_at_which_our_code_breaks_is_parked_and_its_neighbours_live(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    works = normalise._element
+
+    def breaks(message: Message) -> dict[str, Any]:
+        if message.delivery["messageId"] == "bad":
+            raise ZeroDivisionError
+        return works(message)
+
+    monkeypatch.setattr(normalise, "_element", breaks)
+    bad = conversation("user.end")
+    before, parked, after = elements(
+        record(conversation("user.start"), "before"),
+        record(bad, "bad"),
+        record(conversation("acw"), "after"),
+    )
+    assert (before["kind"], after["kind"]) == ("event", "event")
+    assert (parked["kind"], parked["reason"], parked["messageId"]) == (
+        "parked",
+        "UNEXPECTED",
+        "bad",
+    )
+    assert parked["detail"].startswith("ZeroDivisionError while normalising")
+    assert json.loads(parked["raw"]) == bad
