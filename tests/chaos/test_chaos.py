@@ -17,8 +17,8 @@ SEED = 14
 POISON = 4
 # Poison is given up only while others are answered, so few must do for so few events.
 MAX_TRIES = 2
-# By then poison has come back once, and enough is left to open the breaker.
-ANSWERED, HANGING = 150, 30
+# Early, so that most are answered after it, while poison still comes back every few seconds.
+ANSWERED, HANGING = 50, 30
 
 
 class Quiet:

@@ -149,20 +149,25 @@ def test_only_what_is_broken_or_refused_is_parked() -> None:
 
 def test_what_is_given_up_must_have_failed_as_often_as_it_may() -> None:
     failed = [request(1, "a", status, acted=False) for status in (500, None, 503)]
-    given_up = verdict([(POISON, PARKED)], *failed)
-    assert (given_up.faultless, given_up.parked) == (True, ["poison"])
-    assert verdict([(POISON, PARKED)], *failed[1:]).parked_for_nothing == ["poison"]
+    given_up = verdict([(ALONE, PARKED)], *failed)
+    assert (given_up.faultless, given_up.parked) == (True, ["alone"])
+    assert verdict([(ALONE, PARKED)], *failed[1:]).parked_for_nothing == ["alone"]
     limited = request(1, "a", 429, acted=False)
-    assert verdict([(POISON, PARKED)], *failed[1:], limited).parked_for_nothing == ["poison"]
+    assert verdict([(ALONE, PARKED)], *failed[1:], limited).parked_for_nothing == ["alone"]
+
+
+def test_what_always_fails_may_have_failed_more_often_than_was_seen() -> None:
+    assert verdict([(POISON, PARKED)], request(1, "a", 500, acted=False)).faultless
+    assert verdict([(POISON, PARKED)]).parked_for_nothing == ["poison"]
 
 
 def test_a_function_that_was_killed_may_have_spent_a_try_before_it_called() -> None:
     failed = [request(1, "a", 500, acted=False)] * 2
     killed = Ended(line=1, reason="GAVE_UP", met={"data_action.killed": 1})
-    assert verdict([(POISON, PARKED)], *failed, given_up=[killed]).faultless
+    assert verdict([(ALONE, PARKED)], *failed, given_up=[killed]).faultless
     other = Ended(line=1, reason="GAVE_UP", met={"table.throttled": 1})
-    found = verdict([(POISON, PARKED)], *failed, given_up=[other])
-    assert found.parked_for_nothing == ["poison"]
+    found = verdict([(ALONE, PARKED)], *failed, given_up=[other])
+    assert found.parked_for_nothing == ["alone"]
 
 
 def letter(line: int = 1, **met: int) -> Ended:
