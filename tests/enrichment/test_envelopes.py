@@ -20,7 +20,7 @@ from tests.enrichment.examples import (
     presence,
     snapshot,
 )
-from tests.enrichment.sending import SENT_MS, element, elements, key, record
+from tests.enrichment.sending import SENT_MS, changed, element, elements, key, record
 
 EVENT = conversation("user.start", userId=USER)
 
@@ -80,6 +80,33 @@ def test_fields_that_lie_in_the_detail_itself() -> None:
     assert one["family"] == "user.presence"
     assert one["key"]["sk"] == element(presence())["key"]["sk"]
     assert one["subject"]["id"] == USER
+
+
+def test_fields_that_lie_in_a_detail_that_does_not_say_its_topic() -> None:
+    body = presence()["detail"]["eventBody"]
+    flat = {"detail-type": "v2.users.{id}.presence", "detail": {"userId": USER, **body}}
+    one = element(flat)
+    assert one["family"] == "user.presence"
+    assert one["key"]["sk"] == element(presence())["key"]["sk"]
+    assert one["subject"]["id"] == USER
+
+
+@pytest.mark.parametrize(
+    "name", ["state", "status", "action", "operation", "eventType", "currentOperation"]
+)
+def test_the_state_of_an_event_that_nobody_declared_is_said(name: str) -> None:
+    detail = {"topicName": f"v2.some.{USER}.things", "eventBody": {name: "opened"}}
+    assert element({"detail-type": "v2.some.{id}.things", "detail": detail})["state"] == "opened"
+
+
+def test_a_number_where_an_id_belongs_is_an_id() -> None:
+    one = element(changed(EVENT, "participantId", to=5))
+    assert "/5/" in one["key"]["sk"]
+
+
+def test_a_time_that_no_clock_can_say_is_no_identity() -> None:
+    one = element(changed(EVENT, "eventTime", to=253_402_300_800_000))
+    assert "eventTime" in one["note"]
 
 
 def test_a_record_whose_body_is_no_text() -> None:
