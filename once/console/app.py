@@ -30,7 +30,7 @@ from once.console import dead_ends, documents, drawing, event_page, sandbox
 from once.console.acts import PageOperation, Question, ask
 from once.console.feed import Feed
 from once.console.guard import Guard
-from once.console.rows import SHOWN, Filter, Place, Row, row
+from once.console.rows import SHOWN, SIGNS, Filter, Place, Row, row, summed
 from once.errors import OnceError
 from once.operate import destination, explain, log
 from once.operate import phrases as words
@@ -107,7 +107,10 @@ class _Pages:
             write=console.write,
             meaning=MEANING,
             outcomes=list(Outcome),
+            signs=SIGNS,
+            because=_because,
             reason=words.reason,
+            times=words.times,
             events=words.events,
             now_ms=log.now_ms,
         )
@@ -189,11 +192,15 @@ class _Pages:
             explain.of(self._stack, name, int(days) if days.isdecimal() else 14) if name else None
         )
         subjects = [
-            (one, [row(event) for event in reversed(one.events[-SHOWN:])])
+            (one, summed(one.events), [row(event) for event in reversed(one.events[-SHOWN:])])
             for one in (found.subjects if found else [])
         ]
-        said = _dumped(found) if found else {}
-        return {"name": name, "found": found, "subjects": subjects, "json": said}
+        near: list[Row] = []
+        if found and not subjects:
+            self._feed.refresh()
+            near = self._feed.near(name)
+        said = _dumped(found) | {"rows": [_dumped(one) for one in near]} if found else {}
+        return {"name": name, "found": found, "subjects": subjects, "rows": near, "json": said}
 
     def dead_ends(self, _: Given) -> dict[str, Any]:
         found = dead_ends.read(self._stack)
@@ -363,6 +370,14 @@ def showable_json(value: Any) -> str:
 def _dumped(model: BaseModel, exclude: Any = None) -> dict[str, Any]:
     """With the names that the commands' --json has."""
     return model.model_dump(mode="json", by_alias=True, exclude=exclude)
+
+
+def _because(code: str | None, detail: str | None) -> str:
+    """The reason in words and its detail, which may say the same once more."""
+    said, more = words.reason(code), detail or ""
+    if said.partition(" ")[2].lower() in more.lower():
+        return more
+    return f"{said}: {more}" if more else said
 
 
 def _day(at_ms: int) -> str:

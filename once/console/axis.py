@@ -6,9 +6,11 @@ within milliseconds and what happened hours later matter alike.
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import groupby, pairwise
+from itertools import count, groupby, pairwise, takewhile
 
 from once.operate import phrases as words
+from once.operate.causes import message_of
+from once.operate.claims import Claim
 from once.operate.deliveries import Delivery
 from once.operate.destination import Call
 from once.operate.model import Model
@@ -16,13 +18,13 @@ from once.operate.story import Event, Message
 from once.operate.way import Way
 from once.outcomes import Outcome
 
-_LEFT, _RIGHT = 4.0, 95.0
-_APART, _LEVELS = 7.0, 3  # percent of the axis that a label takes, and lines for labels
+_LEFT, _RIGHT = 6.0, 94.0
+_LETTER, _APART = 0.95, 1.0  # percent that they take of the narrowest axis that is drawn
 # What of the states an operator wants to see at what time.
 _STEPS = {
     "OpenBatch": "taken",
     "ClaimKey": "claimed",
-    "ReadClaim": "refused",
+    "ReadClaim": "claim refused",
     "RunAction": "calls",
     "ParkEvent": "parks",
 }
@@ -33,12 +35,14 @@ _ENDS = {
     Outcome.PARKED: "parked",
     Outcome.RETRY: "waits",
 }
+_RECORDED = "as recorded when its batch ended"
 
 
 class Mark(Model):
     at_ms: int
     label: str
     title: str
+    said: str
     kind: str
     x: float = 0
     level: int = 0
@@ -67,16 +71,30 @@ class Axis(Model):
     ticks: list[Tick]
     lanes: list[Lane]
 
+    @property
+    def moments(self) -> list[tuple[Lane, Mark]]:
+        """The same in time order, for where there is no room for an axis."""
+        every = [(lane, mark) for lane in self.lanes for mark in lane.marks]
+        return sorted(every, key=lambda one: one[1].at_ms)
+
 
 def axis(
-    event: Event, others: Iterable[Event], way: Way | None, calls: Sequence[Call], now_ms: int
+    event: Event,
+    others: Iterable[Event],
+    way: Way | None,
+    calls: Sequence[Call],
+    claim: Claim | None,
+    now_ms: int,
 ) -> Axis:
-    """`way` details the lane of its message, and `calls` are what the destination says it got."""
+    """`way` details the lane of its message, and `calls` are what the destination says it got.
+
+    A record is written when its batch ends; where `claim` knows when an event ended, it says so.
+    """
     lanes = []
     called = _by_message(event, calls)
     for one in (event, *others):
         for message in one.messages:
-            marks = _marks(message, now_ms)
+            marks = _marks(message, claim if one is event else None, now_ms)
             got = called.get(message.message_id, []) if one is event else []
             if way is not None and way.message_id == message.message_id:
                 marks += _steps(way, bool(got))
@@ -96,7 +114,7 @@ def axis(
     return Axis(ticks=_placed(lanes), lanes=lanes)
 
 
-def _marks(message: Message, now_ms: int) -> list[Mark]:
+def _marks(message: Message, claim: Claim | None, now_ms: int) -> list[Mark]:
     """What is recorded of it; equal hand-backs that follow each other are one mark."""
 
     def kind(pair: tuple[int, Delivery]) -> tuple[object, ...]:
@@ -107,29 +125,50 @@ def _marks(message: Message, now_ms: int) -> list[Mark]:
     for _, group in groupby(enumerate(message.deliveries), key=kind):
         together = list(group)
         (first, begun), (last, newest) = together[0], together[-1]
-        mark = _mark(begun.at_ms, _ENDS[begun.outcome], begun.why, str(begun.outcome).lower())
+        done_ms = _done_ms(claim, message, begun)
+        said = begun.why if done_ms else ", ".join(filter(None, (begun.why, _RECORDED)))
+        kind_of = str(begun.outcome).lower()
+        mark = _mark(done_ms or begun.at_ms, _ENDS[begun.outcome], said, kind_of)
         mark.delivery = last
         if begun.outcome is Outcome.RETRY:
             mark.label = f"waits {len(together)} times" if len(together) > 1 else "waits"
             following = message.deliveries[last + 1 :]
             mark.until_ms = following[0].at_ms if following else newest.returns_at_ms
             if mark.until_ms and not following and mark.until_ms > now_ms:
-                mark.title += f"; back at {words.clock(mark.until_ms)[:8]} UTC"
+                back = f"; back at {words.clock(mark.until_ms)[:8]} UTC"
+                mark.title, mark.said = mark.title + back, mark.said + back
         elif first > 0 and message.deliveries[0].outcome is not Outcome.RETRY:
             mark.label = "again"
         found.append(mark)
     return found
 
 
+def _done_ms(claim: Claim | None, message: Message, delivery: Delivery) -> int | None:
+    """When it ended, as the claim has it: that of the delivery which settled it."""
+    if claim is None or claim.done_at is None or message_of(claim.owner) != message.message_id:
+        return None
+    ends = [one for one in message.deliveries if one.outcome in (Outcome.PROCESSED, Outcome.PARKED)]
+    is_it = delivery is next((one for one in ends if one.at_ms >= claim.done_at), None)
+    return claim.done_at if is_it else None
+
+
 def _steps(way: Way, called: bool) -> list[Mark]:
     """When the execution log says that it got somewhere."""
     found = []
+    before = takewhile(lambda step: step.state != "OpenEvent", way.steps)
+    rounds = [step.at_ms for step in before if step.state == "SettleEvents" and step.at_ms]
+    if len(rounds) > 1:
+        earlier = "1 round" if len(rounds) == 2 else f"{len(rounds) - 1} rounds"
+        said = f"after {earlier} of other events of its batch"
+        found.append(_mark(rounds[-1], "its round", said, "step"))
     for step, following in pairwise([*way.steps, None]):
         if step is None or not step.at_ms or step.state not in _STEPS:
             continue
         refused = step.state == "ClaimKey" and following and following.state == "ReadClaim"
         if not refused and not (called and step.state == "RunAction"):
-            found.append(_mark(step.at_ms, _STEPS[step.state], step.state, "step"))
+            found.append(
+                _mark(step.at_ms, _STEPS[step.state], f"the execution entered {step.state}", "step")
+            )
     return found
 
 
@@ -168,7 +207,8 @@ def _calls(calls: Sequence[Call]) -> list[Mark]:
 
 
 def _mark(at_ms: int, label: str, title: str, kind: str) -> Mark:
-    return Mark(at_ms=at_ms, label=label, title=f"{words.moment(at_ms)}: {title}", kind=kind)
+    shown = f"{words.moment(at_ms)}: {title}"
+    return Mark(at_ms=at_ms, label=label, title=shown, said=title, kind=kind)
 
 
 def _placed(lanes: Sequence[Lane]) -> list[Tick]:
@@ -203,11 +243,11 @@ def _placed(lanes: Sequence[Lane]) -> list[Tick]:
 
 def _staggered(labelled: Sequence[Mark] | Sequence[Tick]) -> None:
     """Labels that would run into each other stand on lines of their own."""
-    ends = [-_APART] * _LEVELS
+    ends: dict[int, float] = {}
     for one in labelled:
-        free = (level for level in range(_LEVELS) if one.x - ends[level] >= _APART)
-        one.level = next(free, _LEVELS - 1)
-        ends[one.level] = one.x
+        half = len(one.label) * _LETTER / 2
+        one.level = next(n for n in count() if one.x - half >= ends.get(n, -math.inf))
+        ends[one.level] = one.x + half + _APART
 
 
 def _length(milliseconds: int) -> str:

@@ -3,12 +3,14 @@
 from typing import Any
 
 from enrichment.keys import idempotency_key
+from pydantic import Field
 
 from once.console.acts import ask
 from once.console.axis import Axis, axis
 from once.errors import OnceError
 from once.operate import claims, destination, explain, log, way
 from once.operate.claims import Claim
+from once.operate.deliveries import Delivery
 from once.operate.destination import Call
 from once.operate.explain import Explanation
 from once.operate.model import Model
@@ -28,6 +30,8 @@ class EventPage(Model):
     claim: Claim | None
     idempotency_key: str | None
     way: Way | None
+    delivery: int = Field(description="Of the message whose way is shown, counted from 0.")
+    calls: list[Delivery] = Field(description="Those in which the destination was asked.")
     axis: Axis
 
 
@@ -45,19 +49,23 @@ def of(stack: Stack, name: str, message_id: str = "", delivery: int = -1) -> Eve
         if one is not event and any(message.message_id in met for message in one.messages)
     ]
     shown = _shown(event, message_id)
-    taken = None
+    taken, at = None, -1
     if shown is not None and shown.deliveries:
-        at = delivery if -1 <= delivery < len(shown.deliveries) else -1
+        last = len(shown.deliveries) - 1
+        at = delivery if 0 <= delivery <= last else last
         taken = way.of(stack, shown, shown.deliveries[at])
-    calls = _calls(stack, event)
+    calls, claim = _calls(stack, event), _claim(stack, event)
+    made = (one for message in event.messages for one in message.deliveries if one.calls)
     return EventPage(
         explanation=explanation,
         event=event,
         others=others[:_OTHERS],
-        claim=_claim(stack, event),
+        claim=claim,
         idempotency_key=_sent_key(event),
         way=taken,
-        axis=axis(event, others[:_OTHERS], taken, calls, log.now_ms()),
+        delivery=at,
+        calls=sorted(made, key=lambda one: one.at_ms),
+        axis=axis(event, others[:_OTHERS], taken, calls, claim, log.now_ms()),
     )
 
 

@@ -67,6 +67,7 @@ class Feed:
         self._doubted: set[str] = set()  # the same of those on which somebody acted
         self._sought: set[str] = set()  # messages that the whole log was searched for
         self.version = 0
+        self._paused = ""  # why calls do not flow, as the newest status says it
         self._read_at = 0.0
         self._lock = threading.Lock()
         self._completing = threading.Lock()
@@ -83,15 +84,20 @@ class Feed:
 
     def rows(self, wanted: Filter, after: Place | None = None) -> list[Row]:
         """The newest that fit, newest first; or those that come after a place in the table."""
-        ordered = self._ordered
+        ordered, paused = self._ordered, self._paused
         start = bisect_right(ordered, after, key=lambda one: one.place) if after else 0
         found: list[Row] = []
         for one in ordered[start:]:
             if wanted.takes(one):
-                found.append(one)
+                found.append(one.known_now(paused))
                 if len(found) == SHOWN:
                     break
         return found
+
+    def near(self, name: str) -> list[Row]:
+        """Those that somebody may mean who typed a part of an id, or words."""
+        wanted = Filter(id=name)
+        return [one.known_now(self._paused) for one in self._ordered if wanted.finds(one)][:SHOWN]
 
     def older(self, after: Place, wanted: Filter) -> Older:
         """As far as it reaches in here; else a day of the log, searched once."""
@@ -176,6 +182,10 @@ class Feed:
 
     def look(self) -> None:
         self.status = status.of(self.stack, log.now_ms())
+        waits = (one.said for one in self.status.waiting if one.reason == "BREAKER_OPEN")
+        if (paused := next(waits, "")) != self._paused:
+            self._paused = paused
+            self.version += 1
 
     def complete(self) -> None:
         """Adds what the records in here leave open: of the log before them, and of the claims."""

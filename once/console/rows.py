@@ -1,10 +1,12 @@
 """A row of the table: one event with all its messages, as `once explain` would say it."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from enrichment.keys import opaque
 
+from once.operate import phrases as words
 from once.operate.model import Model
 from once.operate.story import Event, Message
 from once.outcomes import Outcome
@@ -16,6 +18,16 @@ _MARKS = {
     Outcome.PARKED: "!",
     Outcome.RETRY: "…",
 }
+SIGNS = ", ".join(
+    f"{_MARKS[outcome]} {said}"
+    for outcome, said in {
+        Outcome.PROCESSED: "acted",
+        Outcome.DUPLICATE: "skipped as a copy",
+        Outcome.STALE: "skipped as out of date",
+        Outcome.PARKED: "parked",
+        Outcome.RETRY: "waits",
+    }.items()
+)
 _SOUGHT = "what acted in its place is being looked for"
 SHOWN = 500
 Place = tuple[int, str]  # in the table: newest first, and of a millisecond by id
@@ -24,6 +36,7 @@ Place = tuple[int, str]  # in the table: newest first, and of a millisecond by i
 class Row(Model):
     id: str
     at_ms: int
+    happened_ms: int | None
     key: str | None
     subject_type: str
     subject: str
@@ -42,6 +55,13 @@ class Row(Model):
     @property
     def place(self) -> Place:
         return -self.at_ms, self.id
+
+    def known_now(self, paused: str) -> "Row":
+        """While it waits for calls to flow: why they do not, as it is known now."""
+        general = words.reason("BREAKER_OPEN")
+        if not paused or self.outcome is not Outcome.RETRY or general not in self.why:
+            return self
+        return self.model_copy(update={"why": self.why.replace(general, paused)})
 
     @property
     def home(self) -> str:
@@ -69,6 +89,11 @@ class Filter(Model):
             )
         )
 
+    def finds(self, row: Row) -> bool:
+        """Whether `id` is in what the row says, too: the words of the event, or its family."""
+        said = f"{row.text} {row.family}".lower()
+        return self.takes(row) or self.id.lower() in said
+
     @property
     def chosen(self) -> dict[str, Any]:
         return {name: value for name, value in self.model_dump().items() if value}
@@ -84,6 +109,7 @@ def row(event: Event, is_unclear: bool = False) -> Row:
     return Row(
         id=messages[0].message_id if messages else event.key or "",
         at_ms=max((one.at_ms for one in deliveries), default=event.done_at_ms or 0),
+        happened_ms=event.occurred_at_ms,
         key=event.key,
         subject_type=kind,
         subject=subject,
@@ -99,6 +125,23 @@ def row(event: Event, is_unclear: bool = False) -> Row:
         messages=len(messages),
         calls=sum(one.calls for one in deliveries),
     )
+
+
+def summed(events: Iterable[Event]) -> str:
+    """What became of them, in a line."""
+    every = list(events)
+    ends = Counter(event.outcome for event in every)
+    skipped = Counter(one.outcome for event in every for one in event.messages)
+    copies = skipped[Outcome.DUPLICATE]
+    parts = [
+        (ends[Outcome.PROCESSED], "acted"),
+        (ends[Outcome.STALE], "skipped as out of date"),
+        (ends[Outcome.PARKED], "parked"),
+        (ends[Outcome.RETRY] + ends[None], "not settled yet"),
+        (copies, "copy skipped" if copies == 1 else "copies skipped"),
+    ]
+    said = ", ".join(f"{count:,} {what}" for count, what in parts if count)
+    return f"{words.events(len(every))}: {said}" if said else words.events(len(every))
 
 
 def copies(event: Event) -> str:

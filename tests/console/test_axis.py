@@ -1,14 +1,14 @@
 """The time axis of an event: which marks stand in which lane, and where."""
 
-from itertools import pairwise
-
 from once.console.axis import Axis, axis
+from once.operate.claims import Claim
 from once.operate.destination import Call
 from once.operate.story import tell
 from once.operate.way import Step, Way
 from once.outcomes import Outcome
 from once.records import OutcomeRecord
 
+LETTER = 0.9  # percent of an axis of 711 pixels, on a window of 1,001
 NOW_MS = 1_795_000_100_000
 PK, SK = "-/conversation/c-1", "v1/conversation.customer.start/p/1"
 
@@ -21,9 +21,21 @@ def record(message_id: str, outcome: str, reason: str, at_ms: int, **more: objec
     )
 
 
-def drawn(*records: OutcomeRecord, way: Way | None = None, calls: tuple[Call, ...] = ()) -> Axis:
+def drawn(
+    *records: OutcomeRecord,
+    way: Way | None = None,
+    calls: tuple[Call, ...] = (),
+    claim: Claim | None = None,
+) -> Axis:
     first, *others = tell(records, [], NOW_MS)
-    return axis(first, others, way, calls, NOW_MS)
+    return axis(first, others, way, calls, claim, NOW_MS)
+
+
+def took(*steps: tuple[str, int]) -> Way:
+    entered = [Step(state=state, at_ms=NOW_MS - 100_000 + at_ms) for state, at_ms in steps]
+    return Way(
+        message_id="m-1", source="execution log", why_record=None, execution="r", steps=entered
+    )
 
 
 def labels(found: Axis, lane: int = 0) -> list[str]:
@@ -70,8 +82,7 @@ def call(at_ms: int, status: int | None) -> Call:
 
 
 def test_attempts_stand_where_the_destination_saw_them() -> None:
-    steps = [Step(state="RunAction", at_ms=NOW_MS - 100_900)]
-    way = Way(message_id="m-1", source="execution log", why_record=None, execution="r", steps=steps)
+    way = took(("RunAction", -900))
     acted = record("m-1", "PROCESSED", "ACTED", 0, calls=2)
     found = drawn(acted, way=way, calls=(call(-800, None), call(-100, 200)))
     assert labels(found) == ["hung up", "200", "done"]
@@ -120,7 +131,52 @@ def test_marks_are_in_order_and_their_labels_apart() -> None:
     places = [tick.x for tick in found.ticks]
     assert places == sorted(places)
     assert 0 < places[0] < places[-1] < 100
-    for one, other in pairwise(found.ticks):
-        assert one.level != other.level or other.x - one.x >= 7
+    for labelled in (found.ticks, found.lanes[0].marks):
+        for number, one in enumerate(labelled):
+            for other in labelled[:number]:
+                wide = (len(one.label) + len(other.label)) / 2 * LETTER
+                assert one.level != other.level or one.x - other.x >= wide
     hour = found.ticks[5]
     assert hour.label == "+60 min"
+
+
+def claim(done_ms: int) -> Claim:
+    at_ms = NOW_MS - 100_000
+    return Claim.model_validate(
+        {"pk": PK, "sk": SK, "status": "DONE", "owner": "run#m-1", "message_id": "m-1"}
+        | {"event_time": at_ms, "occurrence": 1, "claimed_at": at_ms, "lease_until": at_ms}
+        | {"expires_at": 0, "family": "f", "topic": "t", "done_at": at_ms + done_ms}
+    )
+
+
+def test_it_is_done_when_its_claim_says_so_and_not_when_its_batch_was_recorded() -> None:
+    found = drawn(
+        record("m-1", "PROCESSED", "ACTED", 500, calls=1),
+        record("m-2", "DUPLICATE", "SAME_KEY", 700, because="run#m-1"),
+        record("m-1", "PROCESSED", "SETTLED_BEFORE", 9_000, because="run#m-1"),
+        claim=claim(100),
+    )
+    done, again = found.lanes[0].marks
+    assert done.at_ms == NOW_MS - 100_000 + 100
+    assert "recorded" not in done.title
+    (copy,) = found.lanes[1].marks
+    assert [copy.at_ms, again.at_ms] == [NOW_MS - 100_000 + 700, NOW_MS - 100_000 + 9_000]
+    for mark in (copy, again):
+        assert "as recorded when its batch ended" in mark.title
+
+
+def test_a_claim_that_another_holds_is_not_mistaken_for_a_refusal_of_the_destination() -> None:
+    acted = record("m-1", "PROCESSED", "ACTED", 900, calls=1)
+    found = drawn(acted, way=took(("ClaimKey", 0), ("ReadClaim", 300), ("ClaimKey", 600)))
+    assert labels(found) == ["claim refused", "claimed", "done"]
+
+
+def test_what_waited_for_others_of_its_batch_says_when_its_own_round_began() -> None:
+    acted = record("m-1", "PROCESSED", "ACTED", 9_000, calls=1)
+    own = (("SettleEvents", 6_000), ("OpenEvent", 6_100), ("ClaimKey", 6_200))
+    way = took(("OpenBatch", 0), ("SettleEvents", 100), *own, ("SettleEvents", 8_000))
+    found = drawn(acted, way=way)
+    assert labels(found) == ["taken", "its round", "claimed", "done"]
+    assert found.lanes[0].marks[1].said == "after 1 round of other events of its batch"
+    alone = took(("OpenBatch", 0), *own, ("SettleEvents", 8_000))
+    assert labels(drawn(acted, way=alone)) == ["taken", "claimed", "done"]

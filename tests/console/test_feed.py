@@ -32,6 +32,7 @@ class World:
         self.lines: list[tuple[int, str]] = []
         self.claims: list[Claim] = []
         self.searches: list[str] = []
+        self.paused = ""
 
     def record(
         self, message_id: str, outcome: str, reason: str, at_ms: int, sk: str = SK, **more: object
@@ -63,6 +64,11 @@ class World:
             if since_ms <= at_ms <= until_ms and re.search(pattern, line)
         ][-log.MOST :]
 
+    @property
+    def waiting(self) -> list[Any]:
+        waits = SimpleNamespace(reason="BREAKER_OPEN", said=self.paused)
+        return [waits] if self.paused else []
+
     def explained(self, message_id: str) -> tuple[str | None, str, int]:
         for subject in explain.of(STACK, message_id, 14).subjects:
             for event in subject.events:
@@ -89,7 +95,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     )
     monkeypatch.setattr(executions, "links", lambda *_: {})
     monkeypatch.setattr(explain, "depth", lambda *_: SimpleNamespace(total=0))
-    monkeypatch.setattr(status, "of", lambda *_: None)
+    monkeypatch.setattr(status, "of", lambda *_: SimpleNamespace(waiting=made.waiting))
     return made
 
 
@@ -118,6 +124,30 @@ def row_of(feed: Feed, message_id: str) -> Row:
     feed.complete()
     (row,) = feed.rows(Filter(id=message_id))
     return row
+
+
+def test_a_row_that_waits_for_the_breaker_says_what_is_known_now(world: World, feed: Feed) -> None:
+    world.record("m-1", "RETRY", "BREAKER_OPEN", NOW_MS - 1_000, returnsAtMs=NOW_MS + MINUTE)
+    assert said(row_of(feed, "m-1")) == world.explained("m-1")
+    for now in ("the destination answers nobody", "the CRM is being repaired"):
+        before = feed.version
+        world.paused = now
+        feed.look()
+        assert feed.version > before, "the page is sent it"
+        why = row_of(feed, "m-1").why
+        assert f"not settled yet: {now}; comes back at" in why
+    world.record("m-1", "PROCESSED", "ACTED", NOW_MS, calls=1)
+    assert said(row_of(feed, "m-1")) == world.explained("m-1")
+
+
+@pytest.mark.parametrize("typed", ["c-1", "customer.start", "Customer arrives"])
+def test_a_part_of_an_id_a_family_and_words_find_the_row(
+    world: World, feed: Feed, typed: str
+) -> None:
+    world.record("m-1", "PROCESSED", "ACTED", NOW_MS - 1_000, calls=1)
+    feed.read()
+    assert [one.ids[-1] for one in feed.near(typed)] == ["m-1"]
+    assert feed.near("user.start") == []
 
 
 @pytest.mark.parametrize(("outcome", "reason"), [("RETRY", "CALL_FAILED"), ("PARKED", "REJECTED")])

@@ -285,6 +285,7 @@ def test_an_outage_is_lived_through_on_the_page(
         fewer.setattr(log, "MOST", 1)
         expect(strip).to_contain_text("at least", timeout=20_000)
         expect(strip).not_to_contain_text("worked on")
+    assert "or limited them, or a person held them" not in (row.text_content() or "")
     page.goto(f"{console.address}/sandbox")
     page.get_by_role("button", name="well").click()
     page.goto(f"{console.address}/?id={name}")
@@ -292,6 +293,10 @@ def test_an_outage_is_lived_through_on_the_page(
     page.goto(console.address + str(sent))
     marks = page.locator(".lane").nth(1).locator("text").all_text_contents()
     assert {"happened", "hung up", "200", "done"} <= set(marks)
+    deliveries = page.locator(".deliveries a")
+    expect(page.locator(".deliveries [aria-current]")).to_have_text(str(deliveries.count()))
+    deliveries.first.click()
+    expect(page.locator(".deliveries [aria-current]")).to_have_text("1")
     assert any(mark.startswith("waits") for mark in marks)
     assert embedded.destination.always is None
 
@@ -369,6 +374,11 @@ def test_in_an_outage_that_nobody_held_the_page_offers_to_hold(
         page = open_page()
         strip = page.locator("#strip")
         expect(strip).to_contain_text("OPEN")
+        expect(strip).to_contain_text("no call answered since")
+        expect(strip).to_contain_text("all wait until one is")
+        expect(strip.locator("dd", has_text="OPEN")).to_have_text(
+            re.compile("next probe in [0-9]+ s")
+        )
         expect(strip.get_by_role("button", name="hold…")).to_be_visible()
         expect(strip.get_by_role("button", name="resume…")).to_have_count(0)
     finally:
@@ -521,13 +531,152 @@ def test_axe_finds_nothing_on_any_page(story: list[str], open_page: Open, scheme
         assert found.violations_count == 0, f"{path}: {found.generate_report()}"
 
 
-@pytest.mark.parametrize("width", [1280, 800])
-def test_nothing_is_cut_off_at_these_widths(story: list[str], open_page: Open, width: int) -> None:
-    page = open_page(viewport={"width": width, "height": 800})
+# Of the texts that are seen: which lie on each other, and which are cut off.
+LAID_OUT = """() => {
+  const found = [], wrong = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode, of = node.parentElement;
+    if (!node.data.trim() || !of.checkVisibility({contentVisibilityAuto: true}) || of.closest(
+        '.hidden, .skip, .whose, script, option, textarea, .picture, .rows thead, title')) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) {
+      if (box.width < 1) continue;
+      for (let around = of; around; around = around.parentElement) {
+        const edge = around.getBoundingClientRect();
+        if (getComputedStyle(around).overflowX !== 'visible' && around !== document.body
+            && box.right > edge.right + 1) wrong.push(`cut off: ${node.data}`);
+      }
+      found.push({box, text: node.data.trim()});
+    }
+  }
+  for (const [number, one] of found.entries())
+    for (const other of found.slice(0, number))
+      if (Math.min(one.box.right, other.box.right) - Math.max(one.box.left, other.box.left) > 1
+          && Math.min(one.box.bottom, other.box.bottom) - Math.max(one.box.top, other.box.top) > 4)
+        wrong.push(`on each other: ${one.text} | ${other.text}`);
+  return wrong;
+}"""
+TALLEST = """Math.max(0, ...[...document.querySelectorAll('.rows tbody tr')].map(
+  one => one.offsetHeight))"""
+
+
+@pytest.mark.parametrize("width", [1280, 1001, 800, 688, 390])
+def test_nothing_is_cut_off_or_overprinted_at_these_widths(
+    embedded: Embedded, story: list[str], open_page: Open, width: int
+) -> None:
+    embedded.settle("this is no JSON")
+    page = open_page(viewport={"width": width, "height": 844})
     base = page.url.partition("?")[0].rstrip("/")
-    for path in ("/", f"/event?of={story[26]}", "/dead-ends", "/sandbox?example=user.presence"):
+    events = [f"/event?of={message_id}" for message_id in (story[26], story[0])]
+    for path in ("/", *events, f"/explain?id={CALL}", "/dead-ends", "/sandbox"):
         page.goto(base + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert page.evaluate(LAID_OUT) == [], path
+        assert page.evaluate(TALLEST) < 160, path
+
+
+def test_on_a_phone_the_times_of_an_event_are_a_list_in_order(
+    story: list[str], open_page: Open
+) -> None:
+    page = open_page(f"/event?of={story[26]}", viewport={"width": 390, "height": 844})
+    times = page.locator(".moments li:not(.day)")
+    expect(times.first).to_be_visible()
+    expect(page.locator(".axis svg").first).not_to_be_visible()
+    said = page.locator(".moments").text_content() or ""
+    assert said.index("happened") < said.index("taken") < said.index("claimed")
+    page.set_viewport_size({"width": 1280, "height": 844})
+    expect(times.first).not_to_be_visible()
+    expect(page.locator(".axis svg").first).to_be_visible()
+
+
+def test_a_click_anywhere_in_a_row_opens_its_event_and_a_selection_does_not(
+    story: list[str], open_page: Open
+) -> None:
+    page = open_page(f"/explain?id={CALL}")
+    row = page.locator(".rows tbody tr").first
+    row.locator("td.why").select_text()
+    row.locator("td.why").dispatch_event("click")
+    expect(page).to_have_url(re.compile("/explain"))
+    row.locator("td.number").first.click()
+    page.wait_for_url("**/event?of=*")
+    assert story
+
+
+def test_a_conversation_begins_with_its_sum_and_says_when_each_event_happened(
+    story: list[str], open_page: Open
+) -> None:
+    page = open_page(f"/explain?id={CALL}")
+    events = explained(CALL)
+    acted = sum(event["outcome"] == "PROCESSED" for event in events)
+    expect(page.locator(".note")).to_contain_text(f"{len(events)} events: {acted} acted, ")
+    times = page.locator(".rows time").evaluate_all(
+        "all => all.map(one => Date.parse(one.dateTime))"
+    )
+    assert times == [event["occurredAtMs"] for event in reversed(events)]
+    signs = page.get_by_role("columnheader", name="Messages").get_attribute("title") or ""
+    for sign in "✓=<!…":
+        assert sign in signs
+    assert story
+
+
+def test_a_short_id_and_the_name_of_a_family_find_rows_and_nonsense_says_what_would(
+    story: list[str], open_page: Open
+) -> None:
+    page = open_page()
+    for typed in (CALL[:8], story[0][:8], "user.start"):
+        page.locator("#search").fill(typed)
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/explain?id={typed}")
+        expect(page.locator("table.rows tbody tr")).not_to_have_count(0)
+    page.locator("#search").fill("nonsense")
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_contain_text("or its words")
+
+
+def test_the_rows_follow_while_an_id_is_typed(story: list[str], open_page: Open) -> None:
+    page = open_page()
+    expect(page.locator("#live")).to_have_text("live")
+    every = page.locator("#rows tr").count()
+    field = page.get_by_label("Id holds")
+    field.press_sequentially(CALL)
+    expect(page.locator("#rows tr")).to_have_count(len(explained(CALL)))
+    expect(field).to_be_focused()
+    assert page.url.endswith(f"id={CALL}")
+    field.fill("")
+    expect(page.locator("#rows tr")).to_have_count(every)
+    places = page.locator("#rows time").evaluate_all("all => all.map(one => one.dateTime)")
+    assert places == sorted(places, reverse=True)
+    field.fill("nothing has this")
+    expect(page.get_by_text("Nothing to show in this time")).to_be_visible()
+    assert story
+
+
+def test_a_list_of_duplicates_says_why_its_badges_say_otherwise(
+    story: list[str], open_page: Open
+) -> None:
+    page = open_page("/?outcome=DUPLICATE")
+    expect(page.locator(".note")).to_contain_text("says how the event itself ended")
+    assert "PROCESSED" in page.locator("#rows .badge").all_text_contents()
+    assert story
+
+
+def test_an_event_that_was_asked_once_says_when_and_what_was_answered(
+    story: list[str], open_page: Open
+) -> None:
+    page = open_page(f"/event?of={story[0]}")
+    asked = page.locator(".facts", has=page.get_by_role("heading", name="Asked once"))
+    expect(asked).to_contain_text("1 call: it acted: HTTP 200")
+
+
+def test_a_reason_and_its_detail_say_the_same_only_once(
+    embedded: Embedded, open_page: Open
+) -> None:
+    embedded.settle("this is no JSON")
+    group = open_page("/dead-ends").locator(".group", has_text="NOT_JSON").first
+    expect(group.locator("h2")).to_contain_text("The text is not JSON")
+    assert (group.text_content() or "").count("text is not JSON") == 1
 
 
 def test_the_page_is_walked_by_keyboard(story: list[str], open_page: Open) -> None:

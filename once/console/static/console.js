@@ -15,6 +15,7 @@ function live() {
   const said = document.getElementById("live");
   const pause = document.getElementById("pause");
   const waiting = [];
+  const old = new Set(); // rows that a filter brings back are no news
   let source;
 
   function put([id, html, onTop]) {
@@ -27,7 +28,7 @@ function live() {
     if (before?.innerHTML === row.innerHTML) return;
     const focused = before?.contains(document.activeElement);
     before?.remove();
-    row.classList.add("fresh");
+    if (!old.delete(id)) row.classList.add("fresh");
     body.prepend(row);
     if (focused) row.querySelector("a")?.focus({ preventScroll: true });
   }
@@ -59,7 +60,9 @@ function live() {
       for (let at = 0; at < rows.length; at += 25) later(rows.slice(at, at + 25), []);
     });
     source.addEventListener("only", (event) => {
-      const here = new Set(JSON.parse(event.data).map((id) => `row-${id}`));
+      const ids = JSON.parse(event.data);
+      if (!body.rows.length) for (const id of ids) old.add(id);
+      const here = new Set(ids.map((id) => `row-${id}`));
       later([], [...body.rows].map((row) => row.id).filter((id) => !here.has(id)).map((id) => id.slice(4)));
     });
     source.addEventListener("gone", (event) => later([], JSON.parse(event.data)));
@@ -75,6 +78,16 @@ function live() {
     pause.textContent = paused ? "Go on" : "Pause";
     said.textContent = paused ? "paused" : "live";
     draw();
+  });
+  // Other rows than before: the stream brings all that fit.
+  table.addEventListener("filter", ({ detail: wanted }) => {
+    source.close();
+    waiting.length = 0;
+    old.clear();
+    body.replaceChildren();
+    table.dataset.stream = `/stream?${wanted}`;
+    document.querySelector("[data-older]").search = wanted;
+    open();
   });
   // What is older begins where the table ends now.
   document.querySelector("[data-older]").addEventListener("click", ({ currentTarget: link }) => {
@@ -106,7 +119,7 @@ function clocks() {
   for (const one of document.querySelectorAll("[data-ago]"))
     one.textContent = `${length(Math.max(0, Math.round((now - one.dataset.ago) / 1000)))} ago`;
   for (const one of document.querySelectorAll("[data-until]"))
-    one.textContent = `for ${length(Math.max(0, Math.ceil((one.dataset.until - now) / 1000)))}`;
+    one.textContent = one.dataset.until > now ? `in ${length(Math.ceil((one.dataset.until - now) / 1000))}` : "now";
 }
 
 function rows(step) {
@@ -127,6 +140,14 @@ document.addEventListener("keydown", (event) => {
   if (!keys[event.key]) return;
   event.preventDefault();
   keys[event.key]();
+});
+
+// A row opens wherever it is clicked, unless somebody selects its text.
+document.addEventListener("click", (event) => {
+  const row = event.target.closest(".rows tbody tr");
+  if (!row || event.target.closest("a") || getSelection().type === "Range") return;
+  const { ctrlKey, metaKey, shiftKey } = event;
+  row.querySelector("td.what a").dispatchEvent(new MouseEvent("click", { ctrlKey, metaKey, shiftKey, cancelable: true }));
 });
 
 document.addEventListener("click", async (event) => {
@@ -150,11 +171,22 @@ document.addEventListener("click", async (event) => {
   line.append(content);
 });
 
+function filtered(form) {
+  const wanted = new URLSearchParams(new FormData(form));
+  history.replaceState(null, "", `?${wanted}`);
+  table.dispatchEvent(new CustomEvent("filter", { detail: wanted }));
+}
+
 for (const form of document.querySelectorAll("form[data-auto]")) {
   form.querySelector("button").hidden = true;
   for (const select of form.querySelectorAll("select")) {
     select.addEventListener("change", () => form.requestSubmit());
   }
+  let soon;
+  form.querySelector("input")?.addEventListener("input", () => {
+    clearTimeout(soon);
+    if (table) soon = setTimeout(() => filtered(form), 200);
+  });
 }
 
 // What others do, or what comes later, is seen without asking.
