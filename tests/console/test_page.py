@@ -293,6 +293,7 @@ def test_an_outage_is_lived_through_on_the_page(
     page.goto(console.address + str(sent))
     marks = page.locator(".lane").nth(1).locator("text").all_text_contents()
     assert {"happened", "hung up", "200", "done"} <= set(marks)
+    expect(page.locator(".facts")).to_contain_text("it acted: HTTP 200")
     deliveries = page.locator(".deliveries a")
     expect(page.locator(".deliveries [aria-current]")).to_have_text(str(deliveries.count()))
     deliveries.first.click()
@@ -650,6 +651,9 @@ def test_the_rows_follow_while_an_id_is_typed(story: list[str], open_page: Open)
     assert places == sorted(places, reverse=True)
     field.fill("nothing has this")
     expect(page.get_by_text("Nothing to show in this time")).to_be_visible()
+    page.get_by_role("button", name="Pause").click()
+    field.fill(CALL)
+    expect(page.locator("#rows tr")).to_have_count(len(explained(CALL)))
     assert story
 
 

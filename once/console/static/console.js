@@ -82,6 +82,7 @@ function live() {
   // Other rows than before: the stream brings all that fit.
   table.addEventListener("filter", ({ detail: wanted }) => {
     source.close();
+    if (pause.ariaPressed === "true") pause.click(); // who asks for other rows wants to see them
     waiting.length = 0;
     old.clear();
     body.replaceChildren();
