@@ -5,6 +5,7 @@ characters that turn the order of text around. They are shown as JSON writes the
 """
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterator
 from textwrap import TextWrapper
@@ -15,6 +16,11 @@ from rich.text import Text
 
 # Controls, formats (bidirectional ones among them), lone surrogates, line and paragraph ends.
 _STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+# A command with its id and options stays on one line, so that it can be copied.
+_COMMAND = re.compile(
+    r"\bonce (?:(?:parked|dead-letters) \w+|[a-z]+)(?: (?:ID|KEY|[\w-]{36}|--[\w-]+))*"
+)
+_KEPT = "\u00a0"  # no place to break, as textwrap sees it
 
 
 def showable(text: str) -> str:
@@ -25,6 +31,18 @@ def showable(text: str) -> str:
         json.dumps(character)[1:-1] if unicodedata.category(character) in _STEERING else character
         for character in text
     )
+
+
+class Row(str):
+    """A text that goes on under where its last column begins, when it is too long for a line."""
+
+    begin = 0
+
+    @classmethod
+    def of(cls, head: str, text: str) -> "Row":
+        row = cls(head + text)
+        row.begin = len(Text.from_markup(head, emoji=False).plain)
+        return row
 
 
 class _Screen(Console):
@@ -46,26 +64,33 @@ def put(
         console.print(part, highlight=False)
         return
     text = console.render_str(part, style=style, markup=markup, highlight=False)
-    for line in _wrapped(text, console.width) if console.is_terminal else [text]:
+    begin = part.begin if isinstance(part, Row) else 0
+    for line in _wrapped(text, console.width, begin) if console.is_terminal else [text]:
         console.print(line, soft_wrap=True)
 
 
-def _wrapped(text: Text, width: int) -> Iterator[Text]:
+def _wrapped(text: Text, width: int, begin: int) -> Iterator[Text]:
     """rich itself breaks a word that is too long, or nothing."""
-    indent = " " * (len(text.plain) - len(text.plain.lstrip()))
+    at = begin or len(text.plain) - len(text.plain.lstrip())
+    head = text[:at]
+    # Where that leaves little room, further left.
+    indent = " " * (at if at <= width // 2 else 4)
     wrapper = TextWrapper(
-        width - len(indent),
+        width,
+        initial_indent=" " * at,
+        subsequent_indent=indent,
         drop_whitespace=False,
         break_long_words=False,
         break_on_hyphens=False,
         expand_tabs=False,
         replace_whitespace=False,
     )
-    at = len(indent)
-    for part in wrapper.wrap(text.plain[at:]) or [""]:
-        begin = at + len(part) - len(part.lstrip())
+    unbroken = _COMMAND.sub(lambda found: found[0].replace(" ", _KEPT), text.plain[at:])
+    for number, part in enumerate(wrapper.wrap(unbroken) or [" " * at]):
+        part = part[len(indent) if number else len(head) :]
+        begin = at + len(part) - len(part.lstrip(" "))
         at += len(part)
-        line = Text(indent).append_text(text[begin:at])
+        line = Text(indent).append_text(text[begin:at]) if number else head + text[begin:at]
         line.rstrip()
         yield line
 

@@ -61,6 +61,8 @@ class ClaimRow(_Row):
     lease_until: PastMs
     """Epoch milliseconds. Until then nobody takes over from the owner."""
     done_at: PastMs | None = None
+    dropped_at: PastMs | None = None
+    """When a person deleted it from the parking queue, epoch milliseconds; decides nothing."""
     expires_at: ExpiresAt
     family: str
     """The kind of event."""

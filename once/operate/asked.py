@@ -1,8 +1,7 @@
 """Says of an event for which the destination was asked more than once: how often, when, why again,
 under which Idempotency-Key, and what that means."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Sequence
 
 from pydantic import Field
 
@@ -25,10 +24,6 @@ class Call(Model):
     status: int | None
     cause: str | None
     idempotency_key: str | None = Field(description="Known of calls that acted.")
-
-    @property
-    def kind(self) -> tuple[object, ...]:
-        return self.message_id, self.reason, self.status, self.idempotency_key
 
 
 class Asked(Model):
@@ -87,30 +82,13 @@ def asked(
     )
 
 
-def view(found: Asked) -> Iterator[tuple[int, str]]:
-    """What is said, with its time: in one line where no two calls can have acted."""
-    under = f" under Idempotency-Key {found.keys[0]}" if len(found.keys) == 1 else ""
-    said = f"the destination was asked {words.times(found.times)}{under}"
-    first, last = found.calls[0], found.calls[-1]
-    if found.may_have_acted < 2:
-        yield last.at_ms, f"{said}: {found.meaning}"
-        return
-    yield first.at_ms, f"{said}:"
-    for _, group in groupby(found.calls, key=lambda call: call.kind):
-        together = list(group)
-        yield together[0].at_ms, f"  {_said(together, len(found.keys) > 1)}"
-    yield last.at_ms, f"So {found.meaning}."
-
-
-def _said(together: Sequence[Call], with_key: bool) -> str:
-    last = together[-1]
-    how = f"called {words.times(sum(call.calls for call in together))}"
-    if len(together) > 1:
-        how += f" until {words.clock(last.at_ms)[:8]}"
-    if not last.idempotency_key:
-        return f"{how}: {words.why(last.reason, last.cause, last.status) or 'no answer'}"
-    acted = "the last of them acted" if last.calls > 1 else "it acted"
-    return f"{how}: {acted}" + (f", Idempotency-Key {last.idempotency_key}" if with_key else "")
+def sentence(found: Asked) -> str:
+    """What its deliveries come to; each of them says its own calls."""
+    under = f"Idempotency-Key {found.keys[0]}"
+    if len(found.keys) > 1:
+        under = f"{len(found.keys)} Idempotency-Keys"
+    asked = f"the destination was asked {words.times(found.times)}"
+    return f"{asked} under {under}: {found.meaning}" if found.keys else f"{asked}: {found.meaning}"
 
 
 def _meaning(

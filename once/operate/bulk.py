@@ -40,8 +40,10 @@ def work_through(
     each: Callable[[Letter], None],
     per_second: float,
     console: Console,
+    deleted: Callable[[Letter], None] = lambda _: None,
 ) -> Done:
-    """Does `each` to the letters with the wanted ids, and deletes them, in this order.
+    """Does `each` to the letters with the wanted ids, and deletes them, in this order; then
+    `deleted`.
 
     So a crash in between leaves a copy, which the claim absorbs, and loses nothing. What comes to
     the dead end meanwhile is left alone: it may be the same event again.
@@ -55,6 +57,7 @@ def work_through(
             reading.delete(letter)
             settled.append(letter.message_id)
             failed.pop(letter.message_id, None)
+            deleted(letter)
         except (ClientError, OnceError) as error:
             failed[letter.message_id] = str(error)
 

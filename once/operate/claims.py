@@ -42,6 +42,7 @@ class Claim(BaseModel):
     tries: int = 0
     failed_at: int = 0
     cause: str = ""
+    dropped_at: int | None = None
 
     @property
     def key(self) -> str:
@@ -57,6 +58,11 @@ class Claim(BaseModel):
     def forgotten_at_ms(self) -> int | None:
         """When `once forget` opened it, however it ended since."""
         return -self.occurrence if self.occurrence < 0 else None
+
+    @property
+    def dropped_at_ms(self) -> int | None:
+        """When a person deleted it where it was parked. Whoever takes it over writes it afresh."""
+        return self.dropped_at if self.outcome == "PARKED" else None
 
     def held(self, now_ms: int) -> bool:
         return self.status is Status.IN_PROGRESS and self.lease_until >= now_ms

@@ -59,6 +59,18 @@ class Delivery(Model):
         return ": ".join(part for part in parts if part)
 
     @property
+    def called(self) -> str:
+        """How many calls it made, where it made any; what was answered is known of the last."""
+        return words.called(self.calls)
+
+    @property
+    def answered(self) -> str:
+        """Of one that acted, what the last call was answered."""
+        if self.outcome is not Outcome.PROCESSED or not self.calls:
+            return ""
+        return f" answered {self.status}" if self.status else " acted"
+
+    @property
     def _kind(self) -> tuple[object, ...]:
         if self.outcome is not Outcome.RETRY:
             return (id(self),)
@@ -82,6 +94,23 @@ def lines(
             yield together[0].at_ms, _line(together, together[-1] is deliveries[-1])
 
 
+def ended(delivery: Delivery, text: str, with_key: bool = False) -> str:
+    """How the line of a delivery that settled its message reads; `text` is why."""
+    said = f"{delivery.outcome}{delivery.called}{delivery.answered}"
+    if with_key and delivery.idempotency_key:
+        said += f", Idempotency-Key {delivery.idempotency_key}"
+    if delivery.reason == "GAVE_UP":
+        # Why it was given up is said by the verdict; here belongs what the call was answered.
+        failed = delivery.cause or (f"HTTP {delivery.status}" if delivery.status else "")
+        text = "; ".join(part for part in (failed, _last_try(delivery)) if part)
+    return f"{said}: {text}" if text else said
+
+
+def _last_try(delivery: Delivery) -> str:
+    last = "its last try"
+    return f"{last}, {delivery.tries} of {delivery.tries} (MaxTries)" if delivery.tries else last
+
+
 def comes_back(returns_at_ms: int | None) -> str:
     if returns_at_ms is None:
         return "comes back after the queue's own time, some minutes"
@@ -91,14 +120,13 @@ def comes_back(returns_at_ms: int | None) -> str:
 def _line(together: Sequence[Delivery], is_last: bool) -> str:
     newest = together[-1]
     if newest.outcome is not Outcome.RETRY:
-        return f"{newest.outcome}: {newest.why}" if newest.why else str(newest.outcome)
+        return ended(newest, newest.why)
+    called = words.called(sum(one.calls for one in together))
     if len(together) > 1:
         first, last = (words.moment(one.at_ms)[:19] for one in (together[0], newest))
         if first[:10] == last[:10]:
             first, last = first[11:], last[11:]
-        said = f"waited {len(together)} times, {first} to {last}: {newest.why}"
+        said = f"waited {len(together)} times, {first} to {last}{called}: {newest.why}"
     else:
-        said = f"handed back: {newest.why}"
-    if newest.tries:
-        said += f"; {words.tries(newest.tries)} so far"
+        said = f"handed back{called}: {newest.why}"
     return f"{said}; {comes_back(newest.returns_at_ms)}" if is_last else said

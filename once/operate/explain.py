@@ -11,17 +11,19 @@ from rich.markup import escape
 
 from once.answers import answers
 from once.errors import OnceError
-from once.operate import asked, claims, executions, log
+from once.operate import claims, executions, log
 from once.operate import phrases as words
+from once.operate.asked import sentence
 from once.operate.causes import message_of
 from once.operate.command import Operation, command
-from once.operate.deliveries import lines
+from once.operate.deliveries import ended, lines
 from once.operate.model import Answer, Model
 from once.operate.queues import depth
 from once.operate.stack import Stack
 from once.operate.story import Event, Message, first_seen, sent_without_window, tell
 from once.outcomes import Outcome
 from once.records import OutcomeRecord
+from once.screen import Row
 
 _SUBJECT_TYPES = ("conversation", "user", "queue")
 _ORGANISATION = re.compile(r"aws\.partner/genesys\.com[^/]*/[^/]+/([^/]+)/")
@@ -214,12 +216,11 @@ def _view(explanation: Explanation, unfolded: bool, verbose: bool) -> Iterator[s
         if len(shown) < len(subject.events):
             yield f"[dim]the last {_SHOWN} of {len(subject.events)} events; --json has all[/]"
         for event in shown:
-            moment = words.moment(event.occurred_at_ms or first_seen(event))
-            if moment[:10] != day:
-                day = moment[:10]
-                yield f"[dim]{day} (UTC)[/]"
-            for line in _event(event, moment, unfolded):
-                yield line if verbose else words.short(line)
+            for at_ms, head, text in _event(event, unfolded):
+                if (of := words.moment(at_ms)[:10]) != day:
+                    day = of
+                    yield f"{head[: len(head) - len(head.lstrip())]}[dim]{day} (UTC)[/]"
+                yield Row.of(head, text if verbose else words.short(text))
             if verbose:
                 yield from _ids_of(event, explanation.executions)
     if not verbose:
@@ -240,20 +241,27 @@ def _title(subject: Subject) -> str:
     return f"[bold]{escape(kind)} {escape(name)}[/]{of}"
 
 
-def _event(event: Event, moment: str, unfolded: bool) -> Iterator[str]:
-    def clock(at_ms: int) -> str:
-        """An event of yesterday may be decided today."""
-        at = words.moment(at_ms)
-        return at[11:] if at[:10] == moment[:10] else at[:19]
-
+def _event(event: Event, unfolded: bool) -> Iterator[tuple[int, str, str]]:
+    """Its lines in the order of their time, which each has: the beginning, and what follows."""
     mark = _MARKS[event.outcome] if event.outcome else " "
-    yield f"{moment[11:]:12}  {mark} [bold]{escape(event.text)}[/] — {escape(event.verdict)}"
-    for message in event.messages:
-        for at_ms, text in lines(message.deliveries, unfolded, _settled_as(message)):
-            yield escape(f"{clock(at_ms):12}    {message.message_id} {text}")
+    if event.dropped_at_ms is not None:
+        mark = "[dim]-[/]"
+    said = escape(event.verdict)
+    if event.in_doubt:
+        mark, said = "[yellow]✓[/]", f"[yellow]{said}[/]"
+    at_ms = event.occurred_at_ms or first_seen(event)
+    yield at_ms, f"{words.clock(at_ms)} {mark}  ", f"[bold]{escape(event.text)}[/] — {said}"
+    keys = len(event.idempotency_keys) > 1
+    below = sorted(
+        (line_ms, f"{message.message_id} {text}")
+        for message in event.messages
+        for line_ms, text in lines(message.deliveries, unfolded, _settled_as(message, keys))
+    )
+    for line_ms, text in below:
+        yield line_ms, f"  {words.clock(line_ms)}  ", escape(text)
     if event.asked is not None:
-        for asked_at_ms, said in asked.view(event.asked):
-            yield escape(f"{clock(asked_at_ms):12}    {said}")
+        last_ms = below[-1][0] if below else at_ms
+        yield last_ms, " " * len(f"  {words.clock(last_ms)}  "), escape(sentence(event.asked))
 
 
 def _ids_of(event: Event, links: dict[str, str]) -> Iterator[str]:
@@ -265,9 +273,10 @@ def _ids_of(event: Event, links: dict[str, str]) -> Iterator[str]:
         yield f"{_INDENT}[dim]execution {links.get(event.execution, event.execution)}[/]"
 
 
-def _settled_as(message: Message) -> str:
+def _settled_as(message: Message, with_key: bool) -> str:
     """How the line of its end reads, with the message because of which it did not act."""
-    text = f"{message.outcome}: {message.text}" if message.text else str(message.outcome)
-    if message.because_of not in (None, message.message_id):
-        text += f" ← {message.because_of}"
-    return text
+    end = next((d for d in message.deliveries if d.outcome is not Outcome.RETRY), None)
+    text = ended(end, message.text, with_key) if end else message.text
+    if message.because_of in (None, message.message_id) or message.because_of in text:
+        return text
+    return f"{text} ← {message.because_of}"

@@ -1,11 +1,12 @@
 """`once parked`: events that no further try could help, until a person has removed the cause."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 from enrichment.keys import opaque
 from pydantic import Field
 from rich.markup import escape
@@ -152,6 +153,11 @@ def replay(
             "the destination? Replay all the same?"
         )
     facts = [*counts(found), "They go into the queue once more, and act unless a copy has acted."]
+    if any(parked.reason in (_UNCERTAIN, "GAVE_UP") for parked in found):
+        facts.append(
+            f"Each GAVE_UP or {_UNCERTAIN} may have acted already when it was called, and fails "
+            "again unless its cause is removed."
+        )
     at.confirm(question, yes, facts)
 
     def each(letter: Letter) -> None:
@@ -160,7 +166,8 @@ def replay(
             _reset(at.stack, parked)
         resend(at.stack, _body(at.stack, parked), (parked.element or {}).get("firstSentAtMs"))
 
-    _work(at, found, each, rate, "replayed")
+    wanted = {parked.letter_id for parked in found}
+    report(at, work_through(at.stack, _OUTPUT, wanted, each, rate, at.errors), "replayed")
 
 
 @answers(Done)
@@ -185,14 +192,18 @@ def drop(
         return
     facts = [*counts(found), "Nobody can bring them back, and they never act."]
     at.confirm(f"Delete {words.events(len(found))} for good?", yes, facts)
-    _work(at, found, lambda _: None, PACE, "dropped")
 
-
-def _work(
-    at: Operation, found: list[Parked], each: Callable[[Letter], None], rate: float, word: str
-) -> None:
     wanted = {parked.letter_id for parked in found}
-    report(at, work_through(at.stack, _OUTPUT, wanted, each, rate, at.errors), word)
+    done = work_through(
+        at.stack,
+        _OUTPUT,
+        wanted,
+        lambda _: None,
+        PACE,
+        at.errors,
+        lambda letter: _mark_dropped(at.stack, _parked(letter)),
+    )
+    report(at, done, "dropped")
 
 
 def _read(stack: Stack) -> list[Parked]:
@@ -271,6 +282,26 @@ def _reset(stack: Stack, parked: Parked) -> None:
             raise
 
 
+def _mark_dropped(stack: Stack, parked: Parked) -> None:
+    """For `once explain`, so it may fail: who may act is decided by the rest of the row."""
+    key = (parked.element or {}).get("key")
+    if key is None:
+        return
+    with suppress(ClientError, BotoCoreError):
+        stack.client("dynamodb").update_item(
+            TableName=stack.outputs["ClaimTableName"],
+            Key={"pk": {"S": key["pk"]}, "sk": {"S": key["sk"]}},
+            UpdateExpression="SET dropped_at = :now",
+            ConditionExpression="outcome = :parked AND #owner = :owner",
+            ExpressionAttributeNames={"#owner": "owner"},
+            ExpressionAttributeValues={
+                ":now": {"N": str(log.now_ms())},
+                ":parked": {"S": "PARKED"},
+                ":owner": {"S": parked.owner},
+            },
+        )
+
+
 def _view(listed: ParkedList) -> Iterator[str]:
     now_ms = log.now_ms()
     yield from view(listed.groups, now_ms)
@@ -285,7 +316,11 @@ def _view(listed: ParkedList) -> Iterator[str]:
                 kind, subject = parked.key.split("/")[1:3]
                 what = words.event(parked.family or "", parked.key)
                 yield f"{'':8}{escape(what)} [dim]({escape(kind)} {escape(subject)})[/]"
-    yield "One whole: once parked show ID. Put right: once parked replay. Never: once parked drop"
+    yield (
+        "One whole: once parked show ID. Its cause is removed: once parked replay ID, without an "
+        "ID all. It shall never act: once parked drop ID, or all of a reason: once parked drop "
+        "--reason CODE"
+    )
 
 
 def _nothing(chosen: Chosen) -> str:

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 _FAMILIES = {
     "agent.state": "agent's state",
     "conversation.acd.end": "leaves the queue",
-    "conversation.acd.start": "waits in a queue",
+    "conversation.acd.start": "enters a queue",
     "conversation.acw": "after-call work ends",
     "conversation.attributes": "attributes change",
     "conversation.contact": "contact is known",
@@ -129,6 +129,13 @@ def times(count: int) -> str:
 
 def tries(count: int) -> str:
     return "1 try" if count == 1 else f"{count:,} tries"
+
+
+def called(count: int) -> str:
+    """Behind what a delivery ended in; of several calls only the last is known."""
+    if not count:
+        return ""
+    return ", 1 call" if count == 1 else f", {count:,} calls, the last"
 
 
 def short(text: str) -> str:

@@ -43,16 +43,25 @@ class Event(Model):
     verdict: str
     execution: str | None
     done_at_ms: int | None
+    dropped_at_ms: int | None = Field(
+        description="When a person deleted it from the parking queue: once parked drop."
+    )
     idempotency_keys: list[str] = Field(
         description="Under which the destination was called, where it was."
     )
     asked: Asked | None = Field(description="Where the destination was asked more than once.")
     messages: list[Message]
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether calls that failed may have acted as well as the one that is known to have."""
+        return self.verdict.endswith(_DOUBT)
+
 
 Histories = Mapping[str, Sequence[OutcomeRecord]]
 _Place = tuple[str | None, str | None]
 _LATE_MS = 86_400_000
+_DOUBT = "and may have acted more than once"
 _SILENT_MS = 3_600_000  # after its return time it is taken within minutes, where the pipe runs
 
 
@@ -164,6 +173,7 @@ def _event(
         verdict=_verdict(lead, acts, calls, outcome, claim, histories, now_ms),
         execution=claim.owner.partition("#")[0] if claim else lead.run if lead else None,
         done_at_ms=claim.done_at if claim else None,
+        dropped_at_ms=claim.dropped_at_ms if claim else None,
         idempotency_keys=keys,
         asked=calls,
         messages=[_message(message_id, histories) for message_id in ids],
@@ -206,18 +216,27 @@ def _verdict(
     match outcome:
         case Outcome.PROCESSED:
             said = _acted(acts) + _latency(lead)
-            if calls is not None and calls.may_have_acted > max(1, len(acts)):
-                said += f"; the destination was asked {words.times(calls.times)}"
+            times, may_have_acted = (calls.times, calls.may_have_acted) if calls else (0, 0)
+            in_doubt = may_have_acted > max(1, len(acts))
+            if in_doubt and len(acts) < 2:
+                said = "acted" + _latency(lead)
             if lead is not None and lead.unmarked:
                 why = "its mark was lost, so a copy may ask again with the same Idempotency-Key"
             if len(acts) > 1 and forgotten_at_ms:
                 when = words.moment(forgotten_at_ms)[:19]
                 why = f"somebody opened it on purpose on {when} UTC"
-            return said + (f"; {why}" if why else "")
+            said += f"; {why}" if why else ""
+            return said + (f"; asked {words.times(times)}, {_DOUBT}" if in_doubt else "")
         case Outcome.STALE:
             return "skipped, " + _newer(lead, histories)
         case Outcome.PARKED:
-            return then + (f"parked: {why}" if why else "parked") + _failing_since(lead)
+            if lead is not None and lead.reason == "GAVE_UP":
+                why = _given_up(lead)
+            parked = (f"parked: {why}" if why else "parked") + _failing_since(lead)
+            if claim is not None and claim.dropped_at_ms:
+                when = words.moment(claim.dropped_at_ms)[:19]
+                parked = f"dropped by a person on {when} UTC (once parked drop); was {parked}"
+            return then + parked
         case Outcome.RETRY:
             return then + _waits(lead, why, claim, now_ms)
     return "skipped; what acted in its place is no longer in the log"
@@ -259,8 +278,14 @@ def _sent_key(key: str, any_of: OutcomeRecord | None, claim: Claim | None) -> st
 def _failing_since(parked: OutcomeRecord | None) -> str:
     if parked is None or not parked.failed_at_ms or parked.reason == "REJECTED":
         return ""
-    tries = f"{words.tries(parked.tries)}, " if parked.tries else ""
-    return f"; {tries}last called on {words.moment(parked.failed_at_ms)[:19]} UTC"
+    return f"; last called on {words.moment(parked.failed_at_ms)[:19]} UTC"
+
+
+def _given_up(parked: OutcomeRecord) -> str:
+    tries = words.tries(parked.tries) if parked.tries else "its last try"
+    said = parked.cause or (f"HTTP {parked.status}" if parked.status else "")
+    given_up = f"given up after {tries} (MaxTries), while the destination answered others"
+    return f"{given_up}: {said}" if said else given_up
 
 
 def _waits(lead: OutcomeRecord | None, why: str, claim: Claim | None, now_ms: int) -> str:
@@ -271,7 +296,7 @@ def _waits(lead: OutcomeRecord | None, why: str, claim: Claim | None, now_ms: in
             return "not settled yet"
         at = f" at {words.clock(claim.failed_at)[:8]}" if claim.failed_at else ""
         return f"not settled yet: called{at}: {claim.cause}"
-    tries = f"; {lead.tries} of its tries are spent" if (lead.tries or 0) > 1 else ""
+    tries = f"; {lead.tries} of its tries (MaxTries) are spent" if (lead.tries or 0) > 1 else ""
     due_ms = Delivery.of(lead).due_ms
     if now_ms < due_ms:
         return f"not settled yet: {why}{tries}; {comes_back(lead.returns_at_ms)}"
@@ -313,7 +338,7 @@ def _message(message_id: str, histories: Histories) -> Message:
         reason=final.reason,
         cause=cause,
         because_of=earlier_id,
-        text=_text(final, cause, earlier, len(history)),
+        text=_text(final, cause, earlier),
         deliveries=[Delivery.of(record) for record in history],
         recorded_at_ms=final.recorded_at_ms,
         occurred_at_ms=final.occurred_at_ms,
@@ -323,24 +348,24 @@ def _message(message_id: str, histories: Histories) -> Message:
     )
 
 
-def _text(
-    final: OutcomeRecord, cause: Cause | None, earlier: OutcomeRecord | None, tries: int
-) -> str:
+def _text(final: OutcomeRecord, cause: Cause | None, earlier: OutcomeRecord | None) -> str:
     parts = [MEANING[cause] if cause else Delivery.of(final).why]
+    if cause is Cause.SECOND_INTEGRATION and earlier is not None:
+        parts = [f"a second integration, {final.source}, sent it as well as {earlier.source}"]
     if final.reason == "COLLAPSED":
         parts.append("in the same batch")
     elif earlier is not None and final.outcome is Outcome.DUPLICATE:
-        parts.append(_apart(final.recorded_at_ms - earlier.recorded_at_ms))
-    if tries > 1:
-        parts.append(f"delivered {tries} times")
+        parts.append(_apart(final, earlier))
     return "; ".join(part for part in parts if part)
 
 
-def _apart(milliseconds: int) -> str:
+def _apart(copy: OutcomeRecord, earlier: OutcomeRecord) -> str:
+    milliseconds = copy.recorded_at_ms - earlier.recorded_at_ms
+    settled = "acted" if earlier.outcome is Outcome.PROCESSED else "was settled"
     # A copy can be judged, and logged, before the execution that acted has logged its batch.
     if milliseconds < 100:
-        return "decided at the same time"
-    return f"decided {milliseconds / 1000:.1f} s after it"
+        return f"decided at the same time as message {earlier.message_id} {settled}"
+    return f"decided {words.length(milliseconds)} after message {earlier.message_id} {settled}"
 
 
 def first_seen(event: Event) -> int:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.table import Table
 
-from once.screen import put, screen, showable
+from once.screen import Row, put, screen, showable
 
 HOSTILE = (
     "\x1b[2J\x1b]0;owned\x07 \x9b31m \u202egnp.exe \u2066x\u2069 \x7f\x85\u2028 \ud800 \r\n"
@@ -71,6 +71,28 @@ def test_what_is_indented_stays_indented() -> None:
     first, second = shown(f"    [bold]one[/] {'many words ' * 6}", width=50).splitlines()
     assert first.startswith("    one many words")
     assert second.startswith(("    many", "    words"))
+
+
+def test_a_row_goes_on_under_its_last_column() -> None:
+    row = Row.of("  11:06:40.000 [green]✓[/]  ", "[bold]many[/] words " + "more words " * 8)
+    first, *more = shown(row, width=50).splitlines()
+    assert first.startswith("  11:06:40.000 ✓  many words more")
+    assert more
+    assert all(line.startswith(" " * 18 + "more") or line[18:19] == "w" for line in more)
+    assert " ".join(line.strip() for line in (first, *more)).endswith("more words more words")
+
+
+def test_a_row_whose_last_column_begins_far_right_goes_on_further_left() -> None:
+    _, second, *_ = shown(Row.of("x" * 40 + "  ", "word " * 20), width=60).splitlines()
+    assert second.startswith("    word")
+
+
+def test_a_command_is_not_broken_from_its_id_and_options() -> None:
+    ids = "a15f56f4-facd-4b03-81ba-2e8bf8edcdf6"
+    for command in (f"once explain {ids}", "once parked replay ID", "once check --look"):
+        for width in range(50, 90):
+            said = shown(f"! it acted once and {'fails ' * 6}→ {command}, and so on", width=width)
+            assert command in said, width
 
 
 def test_what_goes_into_a_pipe_is_not_broken() -> None:

@@ -3,8 +3,7 @@
 from typing import Any
 
 from once.operate.deliveries import Delivery, lines
-from once.operate.explain import _event
-from once.operate.phrases import moment
+from once.operate.explain import Explanation, Subject, _event, _view
 from once.operate.story import tell
 from once.records import OutcomeRecord
 
@@ -57,8 +56,8 @@ def test_hand_backs_that_differ_in_reason_or_answer_stay_apart() -> None:
         delivery(90, "RETRY", "CALL_FAILED", status=503, tries=3, returnsAtMs=START + 270_000),
     ]
     assert [said for _, said in lines(differ, unfolded=False, settled_as="")] == [
-        "waited 2 times, 11:06:40 to 11:07:10: the destination failed it: HTTP 502; 2 tries so far",
-        "handed back: the destination failed it: HTTP 503; 3 tries so far; comes back at 11:11:10",
+        "waited 2 times, 11:06:40 to 11:07:10: the destination failed it: HTTP 502",
+        "handed back: the destination failed it: HTTP 503; comes back at 11:11:10",
     ]
 
 
@@ -108,10 +107,64 @@ def test_explain_gives_every_line_its_time_and_its_day_where_it_is_another() -> 
         START + 86_400_000,
     )
     folded, unfolded = (
-        [line for event in events for line in _event(event, moment(START), unfolded=all_)]
+        [line for event in events for line in _event(event, unfolded=all_)]
         for all_ in (False, True)
     )
-    assert folded[0].startswith("11:06:40.000  [green]✓[/] [bold]customer arrives[/] — acted once")
-    assert folded[1].startswith("11:06:40.000    m1 waited 3 times, 11:06:40 to 11:07:20: ")
-    assert folded[2].startswith("2026-11-19 11:06:40    m1 PROCESSED")
+    assert folded[0] == (
+        START,
+        "11:06:40.000 [green]✓[/]  ",
+        "[bold]customer arrives[/] — acted once",
+    )
+    assert folded[1][:2] == (START, "  11:06:40.000  ")
+    assert folded[1][2].startswith("m1 waited 3 times, 11:06:40 to 11:07:20: ")
+    assert folded[2] == (START + 86_400_000, "  11:06:40.000  ", "m1 PROCESSED")
     assert len(unfolded) == len(folded) + 2
+
+
+def explanation(*records: OutcomeRecord) -> list[str]:
+    subject = Subject(pk="org/conversation/c1", events=tell(records, [], START))
+    explained = Explanation(
+        id="c1",
+        days=14,
+        subjects=[subject],
+        executions={},
+        only_observes=False,
+        waiting=0,
+        complete=True,
+    )
+    return list(_view(explained, unfolded=False, verbose=False))
+
+
+def recorded(message_id: str, at_ms: int, outcome: str, **more: Any) -> OutcomeRecord:
+    said = {"pk": "org/conversation/c1", "sk": "v1/conversation.customer.start/p/s/1"}
+    said |= {"messageId": message_id, "outcome": outcome, "occurredAtMs": START}
+    said |= {"family": "conversation.customer.start", "recordedAtMs": at_ms}
+    return OutcomeRecord.model_validate({**said, **more})
+
+
+def test_lines_of_an_event_are_in_the_order_of_time_and_name_the_day_where_it_changes() -> None:
+    day = 86_400_000
+    said = explanation(
+        recorded("m1", START + day, "RETRY", reason="CALL_FAILED", calls=2, cause="no answer"),
+        recorded("m2", START + day + 2_000, "RETRY", reason="HELD", because="run#m1"),
+        recorded("m1", START + day + 3_000, "PROCESSED", reason="ACTED", calls=2, status=200),
+    )
+    assert [line for line in said[2:] if "asked" not in line or "✓" in line][:6] == [
+        "[dim]2026-11-18 (UTC)[/]",
+        "11:06:40.000 [yellow]✓[/]  [bold]customer arrives[/] — [yellow]acted; asked 4 times, and "
+        "may have acted more than once[/]",
+        "  [dim]2026-11-19 (UTC)[/]",
+        "  11:06:40.000  m1 handed back, 2 calls, the last: no answer",
+        said[6],
+        "  11:06:43.000  m1 PROCESSED, 2 calls, the last answered 200",
+    ]
+    assert said[6].startswith("  11:06:42.000  m2 handed back: ")
+
+
+def test_what_is_given_up_says_that_it_was_the_last_try_and_what_it_was_answered() -> None:
+    said = explanation(
+        recorded(
+            "m1", START, "PARKED", reason="GAVE_UP", calls=2, tries=3, status=500, cause="HTTP 500"
+        )
+    )
+    assert "m1 PARKED, 2 calls, the last: HTTP 500; its last try, 3 of 3 (MaxTries)" in said[4]

@@ -57,7 +57,7 @@ def test_a_call_is_told_as_a_call_centre_would_tell_it() -> None:
         "customer arrives",
         "flow starts",
         "flow ends",
-        "waits in a queue",
+        "enters a queue",
         "attributes change",
         "leaves the queue: ANSWERED",
         "customer leaves",
@@ -152,7 +152,7 @@ def test_the_same_message_delivered_again_after_it_acted(operated: Embedded) -> 
         operated.stack.pipe.run_batch([message])
     (event,) = explained("c-redelivered")
     assert event["verdict"] == "acted once"
-    assert event["messages"][0]["text"] == "delivered 2 times"
+    assert len(event["messages"][0]["deliveries"]) == 2
 
 
 def test_a_message_is_explained_by_what_it_met(operated: Embedded) -> None:
@@ -179,7 +179,7 @@ def test_tries_that_were_handed_back_are_told(operated: Embedded) -> None:
     with queue_with(operated, VisibilityTimeout="11"):
         operated.settle(customer_start("c-late"))
     (event,) = explained("c-late")
-    assert event["verdict"] == "acted once; the destination was asked 5 times"
+    assert event["verdict"] == "acted; asked 5 times, and may have acted more than once"
     # Two calls in each delivery.
     *waited, last = event["messages"][0]["deliveries"]
     assert [(one["reason"], one["calls"], one["status"]) for one in waited] == [

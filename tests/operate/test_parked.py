@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from once.operate import log
 from once.operate.bulk import resend
@@ -81,6 +82,56 @@ def test_an_event_that_may_have_acted_is_replayed_only_when_that_is_agreed(
     assert parked("p-uncertain") == []
 
 
+def test_what_a_person_dropped_is_explained_so_and_a_copy_acts_as_before(
+    operated: Embedded,
+) -> None:
+    destination_answers(operated, "p-dropped", 422)
+    operated.settle(customer_start("p-dropped"))
+    (before,) = operated.rows(pk_of("p-dropped")).values()
+    once("parked", "drop", "p-dropped", "--yes")
+    said = verdict("p-dropped") or ""
+    assert said.startswith("dropped by a person on 20")
+    assert "was parked: the destination refused it for good" in said
+    (row,) = operated.rows(pk_of("p-dropped")).values()
+    dropped_at = row.pop("dropped_at")
+    assert int(dropped_at) > log.now_ms() - 60_000
+    assert row == before, "who may act is decided by the rest of the row"
+    operated.settle(customer_start("p-dropped"))
+    assert len(keys_asked(operated, "p-dropped")) == 1
+    assert (verdict("p-dropped") or "").startswith("acted once")
+
+
+def test_a_drop_that_may_not_mark_the_claim_drops_all_the_same(
+    operated: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    destination_answers(operated, "p-unmarked", 422)
+    operated.settle(customer_start("p-unmarked"))
+    client = Stack.client
+
+    def without_right(stack: Stack, service: str) -> Any:
+        if service == "dynamodb":
+            refused = {"Error": {"Code": "AccessDeniedException", "Message": "no"}}
+            raise ClientError(refused, "UpdateItem")  # type: ignore[arg-type]
+        return client(stack, service)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Stack, "client", without_right)
+        answer = once("parked", "drop", "p-unmarked", "--yes", "--json")
+    assert (answer.code, answer.json["done"], answer.json["failed"]) == (0, 1, {})
+    assert (verdict("p-unmarked") or "").startswith("parked: ")
+
+
+def test_a_replay_of_what_was_given_up_says_that_it_may_have_acted_and_fail_again(
+    operated: Embedded,
+) -> None:
+    destination_answers(operated, "p-may-have", "processing")
+    operated.settle(customer_start("p-may-have"))
+    asked = once("parked", "replay", "p-may-have", says="n\n")
+    assert "may have acted already when it was called, and fails again unless" in asked.err
+    assert "once parked replay ID, without an ID all" in once("parked", "list", "p-may-have").out
+    once("parked", "drop", "p-may-have", "--yes")
+
+
 def test_a_replay_that_died_before_its_delete_acts_once(operated: Embedded) -> None:
     destination_answers(operated, "p-crash", "processing")
     operated.settle(customer_start("p-crash"))
@@ -99,7 +150,7 @@ def test_a_replay_that_died_before_its_delete_acts_once(operated: Embedded) -> N
     (event,) = until(
         lambda: [e for e in explained("p-crash") if len(e["messages"]) == 3 and e["outcome"]]
     )
-    assert event["verdict"] == "acted once; the destination was asked twice"
+    assert event["verdict"] == "acted; asked twice, and may have acted more than once"
     assert [m["outcome"] for m in event["messages"]] == ["PARKED", "PROCESSED", "DUPLICATE"]
     assert len(keys_asked(operated, "p-crash")) == 2
 
