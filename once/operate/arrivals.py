@@ -126,10 +126,10 @@ def lines(arrivals: Sequence[Arrivals], now_ms: int, verbose: bool) -> Iterator[
         families = list(group)
         last_ms = max(one.last_ms for one in families)
         more = "" if every else f"; {len(families)} kinds of event: --verbose"
-        yield f"source {source}: the last one {words.age(now_ms - last_ms)} ago{more}"
+        yield f"  {source}: {words.age(now_ms - last_ms)} ago{more}"
         for one in families if every else ():
             stopped = "; stopped?" if one.stopped else ""
-            yield f"  {one.family}: the last one {words.age(now_ms - one.last_ms)} ago{stopped}"
+            yield f"    {one.family}: {words.age(now_ms - one.last_ms)} ago{stopped}"
 
 
 def silences(arrivals: Sequence[Arrivals], now_ms: int) -> Iterator[str]:

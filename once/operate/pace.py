@@ -20,13 +20,18 @@ class Limit(Model):
     waiting: int
 
     @property
+    def minutes(self) -> str:
+        """How long what waits takes."""
+        minutes = math.ceil(self.waiting / self.per_minute)
+        return f"about {minutes} minute{'s' * (minutes > 1)}"
+
+    @property
     def text(self) -> str:
         if not self.waiting:
             return f"limited to {self.per_minute:,} a minute, nothing waiting"
-        minutes = math.ceil(self.waiting / self.per_minute)
         return (
-            f"limited to {self.per_minute:,} a minute, {self.waiting:,} waiting, drained in about "
-            f"{minutes} minute{'s' * (minutes > 1)}"
+            f"limited to {self.per_minute:,} a minute, {self.waiting:,} waiting, drained in "
+            f"{self.minutes}"
         )
 
 
@@ -76,8 +81,8 @@ class Breaker(Model):
             return f"breaker HALF_OPEN: no call was answered since {since}; the next event probes"
         if self.failed:
             return (
-                f"breaker CLOSED: {words.events(self.failed)} failed since {since}, nobody was "
-                "answered in between"
+                f"breaker CLOSED, calls flow, but {words.events(self.failed)} failed since {since} "
+                "and nobody was answered"
             )
         return "breaker CLOSED: calls flow"
 

@@ -16,14 +16,16 @@ from once.answers import answers
 from once.operate import arrivals, log, pace, waiting
 from once.operate import phrases as words
 from once.operate.arrivals import Arrivals
+from once.operate.asked import asked, called_of
 from once.operate.command import ATTENTION, Operation, command
 from once.operate.model import Answer, Model
 from once.operate.pace import Breaker, Limit, State
 from once.operate.queues import Depth, depth
 from once.operate.stack import Stack
-from once.operate.waiting import Failing, Waits
+from once.operate.waiting import Failing, Waits, named
 from once.outcomes import SETTLED, Outcome
 from once.records import OutcomeRecord
+from once.screen import Row
 
 QUEUES = {
     "queue": "EventQueueUrl",
@@ -56,6 +58,13 @@ class Finding(Model):
     helps: str
 
 
+class Again(Model):
+    """Events for which the destination was asked more than once."""
+
+    events: int = Field(description="How many.")
+    example: str = Field(description="The key of one of them.")
+
+
 class Status(Answer):
     """How calls flow, what waits, what is stuck and what helps."""
 
@@ -81,6 +90,10 @@ class Status(Answer):
     )
     waiting: list[Waits] = Field(description="What was handed back and is not settled.")
     failing: list[Failing] = Field(description="Of these, the kinds of event whose calls fail.")
+    asked_again: Again | None = Field(
+        description="Events whose destination was called more than once in the last hour and may "
+        "have acted each time; null where there is none, and on AWS, where that is not read."
+    )
     pipe: str
     pipe_reason: str | None
     machine: str
@@ -144,6 +157,7 @@ def of(stack: Stack, now_ms: int) -> Status:
         complete = complete and known is not None
         counted, came = _in_records(hour, waits, since_ms), arrivals.of_records(hour, waits)
     else:
+        hour = []
         waits, complete = waiting.read(stack, now_ms, queued)
         queues[0].oldest_seconds = _oldest_seconds(stack, waits, now_ms)
         counted, came = _in_metrics(stack, now_ms), arrivals.read(stack, now_ms, waits)
@@ -162,7 +176,8 @@ def of(stack: Stack, now_ms: int) -> Status:
         complete=complete,
         hidden=sum(waiting.returns_at_ms(one) > now_ms for one in waits),
         waiting=waiting.by_reason(waits, breaker),
-        failing=waiting.failing(waits),
+        failing=waiting.failing(waits, hour),
+        asked_again=_asked_again(hour),
         pipe=pipe["CurrentState"],
         pipe_reason=pipe.get("StateReason") or None,
         machine=machine["status"],
@@ -244,6 +259,19 @@ def _in_records(
     )
 
 
+def _asked_again(hour: Sequence[OutcomeRecord]) -> Again | None:
+    events: dict[str, list[OutcomeRecord]] = {}
+    for record in called_of(hour):
+        if record.sk:
+            events.setdefault(f"{record.pk}/{record.sk}", []).append(record)
+    again = [
+        key
+        for key, called in events.items()
+        if (found := asked(called, [], None)) and found.may_have_acted > 1
+    ]
+    return Again(events=len(again), example=again[-1]) if again else None
+
+
 def _metrics(
     stack: Stack,
     wanted: dict[str, tuple[str, str, dict[str, str], str]],
@@ -308,7 +336,7 @@ def _findings(found: Status, now_ms: int) -> Iterator[Finding]:
         if waits.reason in _HELPS:
             yield Finding(
                 what=f"{words.events(waits.events, found.complete)} handed back: {waits.said}",
-                helps=_HELPS[waits.reason],
+                helps=f"{named(waits.example)}, {_HELPS[waits.reason]}",
             )
     if (queue.oldest_seconds or 0) > _LONG_SECONDS:
         age = words.age((queue.oldest_seconds or 0) * 1000)
@@ -331,14 +359,15 @@ def _failures(found: Status, now_ms: int) -> Iterator[Finding]:
         return
     if breaker.state is not State.CLOSED:
         what = _sentence(breaker.text(now_ms))
+        one = _one_that_waits(found)
         if breaker.rate_limited:
-            yield Finding(what=what, helps=f"{_RUNBOOK}the-destination-answers-429")
+            yield Finding(what=what, helps=f"{one}{_RUNBOOK}the-destination-answers-429")
             return
         said = f": {found.failing[0].said}" if found.failing else ""
         yield Finding(
             what=what + said,
-            helps=f"{_RUNBOOK}breaker-open; events wait and spend no try. To repair it in peace: "
-            "once hold",
+            helps=f"{one}{_RUNBOOK}breaker-open; events wait and spend no try. To repair it in "
+            "peace: once hold",
         )
         return
     if breaker.failed and not found.failing:
@@ -346,8 +375,16 @@ def _failures(found: Status, now_ms: int) -> Iterator[Finding]:
     for kind in found.failing:
         yield Finding(
             what=f"{kind.text(found.complete)}; {_others(found, kind)}",
-            helps=f"once explain {kind.example.split('/')[2]}, {_RUNBOOK}data-action-failing",
+            helps=f"{named(kind.example)}, {_RUNBOOK}data-action-failing",
         )
+
+
+def _one_that_waits(found: Status) -> str:
+    """The command about an event that fails, else about one that waits for the destination."""
+    paused = (one for one in found.waiting if one.reason in ("RATE_LIMITED", "BREAKER_OPEN"))
+    examples = [*(one.example for one in found.failing), *(one.example for one in paused)]
+    example = next(iter(examples), None)
+    return f"{named(example)}, " if example else ""
 
 
 def _others(found: Status, kind: Failing) -> str:
@@ -357,7 +394,11 @@ def _others(found: Status, kind: Failing) -> str:
         if found.outcomes[Outcome.PROCESSED]:
             return "others act"
         return "nothing else acted in the last hour, so it may be an outage"
-    since = f"nothing else was answered since {words.moment(since_ms)[:19]} UTC"
+    at = f"since {words.moment(since_ms)[:19]} UTC"
+    if len(found.failing) == 1 and found.breaker.failed <= kind.events:
+        # Whoever else was called would be among them, or would have been answered.
+        return f"nothing else was called {at}, so whether others fail too is not known"
+    since = f"nothing else was answered {at}"
     if kind.most_tries < 2:
         return f"{since}, so it may be an outage"
     # A second try counts only where somebody was answered after the first.
@@ -377,23 +418,47 @@ def _view(found: Status, now_ms: int, verbose: bool = False) -> Iterator[Rendera
         yield words.OBSERVED
     yield _places(found)
     yield from _waits(found, now_ms)
+    if found.asked_again is not None:
+        again = found.asked_again
+        listed = f"{named(again.example)}; all that was asked: once received"
+        yield escape(
+            f"{words.events(again.events)} of the last hour asked for more than once → {listed}"
+        )
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in found.outcomes.items() if count)
     # CloudWatch counts a message that is delivered again after its end once more.
     what = "messages" if found.embedded else "deliveries"
-    yield f"{what} settled in the last hour: {counts or 'none'}"
-    arrived = "was first recorded" if found.embedded else "arrived"
+    gone = found.outcomes.get(Outcome.PARKED, 0) > found.queues[1].total
+    since = "; some of the PARKED were replayed or dropped since" if gone else ""
+    yield f"{what} settled in the last hour: {counts or 'none'}{since}"
     if found.last_arrival_ms is None:
         yield f"no event arrived in the last {'hour' if found.embedded else 'day'}"
     else:
-        yield f"the last event {arrived} {words.age(now_ms - found.last_arrival_ms)} ago"
+        known = ", as its first record says" if found.embedded else ""
+        yield f"the last event arrived {words.age(now_ms - found.last_arrival_ms)} ago{known}"
+    if found.arrivals:
+        yield "by source, when one was last settled, or happened if it waits:"
     for line in arrivals.lines(found.arrivals, now_ms, verbose):
         yield escape(line)
     yield f"pipe {found.pipe}, state machine {found.machine}"
     if not found.findings:
-        yield "[green]Nothing is stuck.[/]"
+        yield f"[green]Nothing is stuck.[/]{_why_so_many(found)}"
     for finding in found.findings:
         what = escape(words.short(finding.what))
-        yield f"[red]![/] {what} → [bold]{escape(finding.helps)}[/]"
+        yield Row.of("[red]![/] ", f"{what} → [bold]{escape(finding.helps)}[/]")
+
+
+def _why_so_many(found: Status) -> str:
+    """What waits for the limit looks like trouble, and is none."""
+    limited = next((one for one in found.waiting if one.reason == "LIMITED"), None)
+    if limited is None or found.limit is None:
+        return ""
+    events = words.events(limited.events, found.complete)
+    wait = "waits" if limited.events == 1 else "wait"
+    return (
+        f" {events} {wait} for the limit (MaxActionsPerMinute={found.limit.per_minute}): "
+        f"{found.limit.minutes} if nothing more comes, and nobody need do anything. "
+        f"{_RUNBOOK}events-wait-for-the-limit"
+    )
 
 
 def _places(found: Status) -> Table:
@@ -427,4 +492,4 @@ def _waits(found: Status, now_ms: int) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:3]
     for row in rows:
         aligned = "  ".join(cell.ljust(width) for cell, width in zip(row[:3], widths, strict=True))
-        yield escape(words.short(f"waits: {aligned}  {row[3]}"))
+        yield Row.of(f"waits: {aligned}  ", escape(words.short(row[3])))

@@ -35,14 +35,19 @@ class Waits(Model):
     first_returns_at_ms: int
     last_returns_at_ms: int
     said: str = Field(description="The reason in words, with what the newest call ended in.")
+    example: str = Field(
+        description="The key of the one that waits longest; of a message without one, its id."
+    )
 
     def returns(self, now_ms: int) -> str:
-        """When they are tried again."""
-        first, last = (
-            "now" if at <= now_ms else words.clock(at)[:8]
-            for at in (self.first_returns_at_ms, self.last_returns_at_ms)
-        )
-        return first if first == last else f"{first} to {last}"
+        """When they are tried again, behind the words `next try`."""
+        last = words.clock(self.last_returns_at_ms)[:8]
+        if self.last_returns_at_ms <= now_ms:
+            return "now"
+        if self.first_returns_at_ms <= now_ms:
+            return f"now, the last at {last}"
+        first = words.clock(self.first_returns_at_ms)[:8]
+        return f"at {first}" if first == last else f"from {first} to {last}"
 
 
 class Failing(Model):
@@ -51,6 +56,10 @@ class Failing(Model):
     family: str
     events: int
     most_tries: int
+    given_up: int = Field(
+        description="Of these, the events that were given up in the last hour and replayed since. "
+        "Only of an embedded stack is that read, else it is 0."
+    )
     said: str = Field(description="What the newest of these calls ended in.")
     example: str = Field(description="The key of one of them.")
 
@@ -59,6 +68,9 @@ class Failing(Model):
         if tries and self.events > 1:
             tries += " at most"
         many = words.events(self.events, complete)
+        if self.given_up:
+            which = "" if self.given_up == self.events else f"{self.given_up:,} of them "
+            many += f" ({which}given up before, and replayed)"
         return f"{self.family} fails, {many}{tries}: {self.said}"
 
 
@@ -121,6 +133,7 @@ def by_reason(waiting: Iterable[OutcomeRecord], breaker: Breaker) -> list[Waits]
             said=_paused(breaker)
             if reason == "BREAKER_OPEN"
             else Delivery.of(max(records, key=lambda one: one.recorded_at_ms)).why,
+            example=_name(min(records, key=lambda one: one.occurred_at_ms or one.recorded_at_ms)),
         )
         for reason, records in found.items()
     ]
@@ -145,7 +158,7 @@ def _awaits(reason: str, breaker: Breaker) -> str:
         case "LIMITED":
             return "the limit"
         case "SETUP_FAULT":
-            return "a person"
+            return "a repair"
         case "BREAKER_OPEN" if breaker.held is not None:
             return "a person"
         case "BREAKER_OPEN":
@@ -157,8 +170,18 @@ def _awaits(reason: str, breaker: Breaker) -> str:
     return "a retry"
 
 
-def failing(waiting: Iterable[OutcomeRecord]) -> list[Failing]:
-    """By family, the largest first."""
+def _name(record: OutcomeRecord) -> str:
+    return f"{record.pk}/{record.sk}" if record.sk else record.message_id
+
+
+def named(example: str) -> str:
+    """How `once explain` is asked about it."""
+    return f"once explain {example.split('/')[2] if '/' in example else example}"
+
+
+def failing(waiting: Iterable[OutcomeRecord], hour: Iterable[OutcomeRecord] = ()) -> list[Failing]:
+    """By family, the largest first; `hour` are all records of the last hour, where known."""
+    given_up = {(one.pk, one.sk) for one in hour if one.reason == "GAVE_UP"}
     found: dict[str, list[OutcomeRecord]] = {}
     for record in _events(waiting):
         if record.reason == _FAILED and record.family:
@@ -171,8 +194,9 @@ def failing(waiting: Iterable[OutcomeRecord]) -> list[Failing]:
                 family=family,
                 events=len(records),
                 most_tries=max(record.tries or 0 for record in records),
+                given_up=sum((one.pk, one.sk) in given_up for one in records),
                 said=Delivery.of(newest).why,
-                example=f"{newest.pk}/{newest.sk}",
+                example=_name(newest),
             )
         )
     return sorted(made, key=lambda one: (-one.events, one.family))

@@ -93,10 +93,10 @@ def test_each_kind_of_event_is_shown_with_its_last_arrival_where_there_are_few()
     old = hours("conversation.acd.start", until_ms=5 * HOUR, source="old")
     found = arrivals.judged([*old, *hours("user.presence", until_ms=2 * MINUTE)])
     assert said(found) == [
-        "source live: the last one 2 min ago",
-        "  user.presence: the last one 2 min ago",
-        "source old: the last one 5 h ago",
-        "  conversation.acd.start: the last one 5 h ago; stopped?",
+        "  live: 2 min ago",
+        "    user.presence: 2 min ago",
+        "  old: 5 h ago",
+        "    conversation.acd.start: 5 h ago; stopped?",
     ]
 
 
@@ -118,8 +118,8 @@ def test_of_many_kinds_only_the_source_is_shown_unless_asked() -> None:
     found = arrivals.judged(
         Hour("live", f"family.{number}", 1, NOW_MS, NOW_MS) for number in range(9)
     )
-    assert said(found) == ["source live: the last one 0 s ago; 9 kinds of event: --verbose"]
-    assert "  family.3: the last one 0 s ago" in said(found, verbose=True)
+    assert said(found) == ["  live: 0 s ago; 9 kinds of event: --verbose"]
+    assert "    family.3: 0 s ago" in said(found, verbose=True)
 
 
 class FakeLogs:

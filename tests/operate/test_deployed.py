@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from rich.table import Table
 
-from once.operate import executions, log, status
+from once.operate import executions, log, status, waiting
 from once.operate import phrases as words
-from once.operate.pace import Limit
+from once.operate.pace import Breaker, Limit, State
 from once.operate.stack import Stack
 from once.outcomes import Outcome
 from once.project import ROOT
+from once.records import OutcomeRecord
 
 REGION = "eu-west-1"
 NOW = datetime(2026, 11, 18, 17, 40, tzinfo=UTC)
@@ -343,7 +344,7 @@ def test_what_waits_is_counted_by_reason_with_the_time_it_comes_back() -> None:
     found = status.of(stack, NOW_MS)
     (waits,) = found.waiting
     assert (waits.reason, waits.events) == ("LIMITED", 2), "what is due is not said to wait"
-    line = "waits: 2 events  for the limit  next try 17:41:00 to 17:41:30  LIMITED: MaxActionsPer"
+    line = "waits: 2 events  for the limit  next try from 17:41:00 to 17:41:30  LIMITED: MaxAct"
     assert line in shown(found)
     assert [finding.what for finding in found.findings] == ["Alarm events-waiting"], (
         "what waits for its turn needs nobody"
@@ -355,7 +356,7 @@ def test_what_is_due_still_waits_until_its_end_is_recorded() -> None:
     due = handed_back("m1", "SETUP_FAULT", returnsAtMs=NOW_MS - 1)
     acted = {**due, "outcome": "PROCESSED", "reason": "ACTED"}
     found = status.of(whole(Metrics(), visible=1, records=[due]), NOW_MS)
-    assert [(one.awaits, one.returns(NOW_MS)) for one in found.waiting] == [("a person", "now")]
+    assert [(one.awaits, one.returns(NOW_MS)) for one in found.waiting] == [("a repair", "now")]
     assert any("docs/runbook.md#setup-fault" in finding.helps for finding in found.findings)
     assert status.of(whole(Metrics(), visible=1, records=[acted, due]), NOW_MS).waiting == []
 
@@ -366,7 +367,7 @@ def test_what_is_due_still_waits_until_its_end_is_recorded() -> None:
         ("LIMITED", {}, "the limit"),
         ("BREAKER_OPEN", {"open_until": NOW_MS + 5_000}, "the breaker"),
         ("BREAKER_OPEN", {"not_before": NOW_MS + 5_000, "held": "repairs"}, "a person"),
-        ("SETUP_FAULT", {}, "a person"),
+        ("SETUP_FAULT", {}, "a repair"),
         ("RATE_LIMITED", {"not_before": NOW_MS + 5_000}, "the destination"),
         ("HELD", {}, "another execution"),
         ("CALL_FAILED", {}, "a retry"),
@@ -406,7 +407,9 @@ def test_reasons_stand_under_each_other_with_their_causes() -> None:
     ]
     said = shown(status.of(whole(Metrics(), visible=0, records=records), NOW_MS)).splitlines()
     many, one = (line for line in said if line.startswith("waits: "))
-    assert many.startswith("waits: 11 events  for a retry      next try 17:40:01 to 17:40:11  ")
+    assert many.startswith(
+        "waits: 11 events  for a retry      next try from 17:40:01 to 17:40:11  "
+    )
     assert many.endswith("CALL_FAILED: no answer in 8 s")
     assert one.index("BREAKER_OPEN: ") == many.index("CALL_FAILED: ")
 
@@ -421,8 +424,8 @@ def test_what_is_worked_on_is_told_from_what_waits() -> None:
 def test_failures_of_a_batch_that_is_not_recorded_yet_are_a_finding() -> None:
     finding = status.of(whole(Metrics(), row=breaker_row()), NOW_MS).findings[-2]
     assert finding.what == (
-        "Breaker CLOSED: 20 events failed since 2026-11-18 17:39:00 UTC, nobody was answered in "
-        "between"
+        "Breaker CLOSED, calls flow, but 20 events failed since 2026-11-18 17:39:00 UTC and "
+        "nobody was answered"
     )
     assert finding.helps == "docs/runbook.md#data-action-failing"
 
@@ -454,12 +457,93 @@ def test_an_event_that_fails_alone_for_days_says_since_when_nobody_was_answered(
     )
 
 
+def test_where_nothing_else_was_called_nobody_knows_whether_it_is_an_outage() -> None:
+    """Two that were replayed failed once more, and status spoke of an outage."""
+    replayed = [
+        handed_back(f"m{number}", "CALL_FAILED", returnsAtMs=NOW_MS + 60_000) for number in (1, 2)
+    ]
+    row = breaker_row(since=NOW_MS - 20_000) | {"failed": {"SS": ["a", "b"]}}
+    (finding, *_) = status.of(
+        whole(Metrics(), visible=0, records=replayed, row=row), NOW_MS
+    ).findings
+    assert finding.what.endswith(
+        "; nothing else was called since 2026-11-18 17:39:40 UTC, so whether others fail too is "
+        "not known"
+    )
+
+
+def test_what_was_given_up_and_fails_again_after_its_replay_says_so() -> None:
+    given_up = {**handed_back("m0", "GAVE_UP"), "outcome": "PARKED", "recordedAtMs": 1}
+    again = {**handed_back("m1", "CALL_FAILED", cause="HTTP 500"), "recordedAtMs": 2}
+    again["sk"] = given_up["sk"]
+    records = [OutcomeRecord.model_validate(one) for one in (given_up, again)]
+    (failing,) = waiting.failing(records[1:], records)
+    assert failing.text(complete=True) == (
+        "conversation.acd.start fails, 1 event (given up before, and replayed): HTTP 500"
+    )
+
+
+def test_what_waits_for_the_limit_says_why_how_long_and_that_nobody_need_act() -> None:
+    limited = [handed_back(f"m{n}", "LIMITED", returnsAtMs=NOW_MS + 60_000) for n in range(70)]
+    stack = whole(Metrics(), visible=0, in_flight=70, records=limited, MaxActionsPerMinute="20")
+    found = status.of(stack, NOW_MS)
+    found.findings = []
+    assert shown(found).endswith(
+        "Nothing is stuck.[/] 70 events wait for the limit (MaxActionsPerMinute=20): about 4 "
+        "minutes if nothing more comes, and nobody need do anything. "
+        "docs/runbook.md#events-wait-for-the-limit"
+    )
+    headings = re.findall(r"^### (.+)$", (ROOT / "docs/runbook.md").read_text(), re.MULTILINE)
+    assert "Events wait for the limit" in headings
+
+
+def test_events_that_were_asked_for_more_than_once_are_counted_and_one_is_named() -> None:
+    acted = {**handed_back("m1", "ACTED", calls=1), "outcome": "PROCESSED", "recordedAtMs": 3}
+    failed = handed_back("m1", "CALL_FAILED", calls=2, recordedAtMs=2)
+    refused = handed_back("m2", "RATE_LIMITED", calls=1, recordedAtMs=1)
+    once_more = {**handed_back("m2", "ACTED", calls=1), "outcome": "PROCESSED", "recordedAtMs": 4}
+    hour = [OutcomeRecord.model_validate(o) for o in (refused, failed, acted, once_more)]
+    again = status._asked_again(hour)
+    assert again is not None
+    assert (again.events, again.example) == (1, "org/conversation/c1/v1/conversation.acd.start/m1")
+    found = status.of(whole(Metrics()), NOW_MS)
+    found.asked_again = again
+    line = "1 event of the last hour asked for more than once → once explain c1; all that was asked"
+    assert line in shown(found)
+
+
+def test_parked_messages_that_lie_there_no_more_are_not_mistaken_for_those_that_do() -> None:
+    settled = "deliveries settled in the last hour: 2 PARKED"
+    gone = status.of(whole(Metrics(PARKED=[2.0]), visible=0), NOW_MS)
+    assert f"{settled}; some of the PARKED were replayed or dropped since" in shown(gone)
+    there = status.of(whole(Metrics(PARKED=[2.0]), visible=2), NOW_MS)
+    assert f"{settled}\n" in shown(there)
+
+
+def test_when_it_is_tried_next_is_said_as_a_sentence() -> None:
+    def returns(first_ms: int, last_ms: int) -> str:
+        records = [
+            OutcomeRecord.model_validate(
+                handed_back("m1", "CALL_FAILED", returnsAtMs=NOW_MS + at, recordedAtMs=1)
+            )
+            for at in (first_ms, last_ms)
+        ]
+        (waits,) = waiting.by_reason(records, Breaker(state=State.CLOSED))
+        return f"next try {waits.returns(NOW_MS)}"
+
+    assert returns(-5, -1) == "next try now"
+    assert returns(-5, 2_000) == "next try now, the last at 17:40:02"
+    assert returns(1_000, 1_000) == "next try at 17:40:01"
+    assert returns(1_000, 2_000) == "next try from 17:40:01 to 17:40:02"
+
+
 @pytest.mark.parametrize("reason", sorted(status._HELPS))
 def test_what_a_person_can_do_about_is_a_finding_that_names_a_page(reason: str) -> None:
     record = handed_back("m1", reason, returnsAtMs=NOW_MS + 60_000)
     found = status.of(whole(Metrics(), visible=0, records=[record]), NOW_MS)
     (finding, *_) = found.findings
     assert finding.what.startswith("1 event handed back: ")
+    assert finding.helps.startswith("once explain c1, ")
     anchor = finding.helps.partition("#")[2].partition(";")[0]
     headings = re.findall(r"^### (.+)$", (ROOT / "docs/runbook.md").read_text(), re.MULTILINE)
     assert anchor in [heading.lower().replace(" ", "-") for heading in headings]
@@ -508,6 +592,13 @@ def test_an_open_breaker_is_a_finding_with_its_countdown() -> None:
         "UTC, in 12 s"
     )
     assert "once hold" in finding.helps
+
+
+def test_an_outage_names_one_event_that_waits_for_it() -> None:
+    row = breaker_row(open_until=NOW_MS + 12_000)
+    waits = handed_back("m1", "BREAKER_OPEN", returnsAtMs=NOW_MS + 12_000)
+    finding = status.of(whole(Metrics(), row=row, records=[waits]), NOW_MS).findings[-2]
+    assert finding.helps.startswith("once explain c1, docs/runbook.md#breaker-open")
 
 
 def test_a_fault_of_the_set_up_cries_only_while_events_wait_for_it() -> None:

@@ -27,8 +27,8 @@ def row(**fields: Any) -> dict[str, Any]:
         (
             row(since=NOW - 5_000, failed=["a", "b"]),
             State.CLOSED,
-            "breaker CLOSED: 2 events failed since 2026-11-18 11:06:35 UTC, nobody was answered in "
-            "between",
+            "breaker CLOSED, calls flow, but 2 events failed since 2026-11-18 11:06:35 UTC and "
+            "nobody was answered",
         ),
         (
             row(since=NOW - 60_000, failed=["a"] * 20, open_until=NOW + 20_000),

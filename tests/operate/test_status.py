@@ -50,7 +50,7 @@ def test_the_last_hour_is_counted(operated: Embedded) -> None:
     assert after["DUPLICATE"] == before["DUPLICATE"] + 1
     newest = status()["arrivals"][0]
     assert (newest["source"], newest["family"]) == ("tests", "conversation.customer.start")
-    assert "source tests: the last one" in once("status").out
+    assert "  tests: " in once("status").out
 
 
 def test_what_is_parked_is_counted_and_the_command_named(operated: Embedded) -> None:
@@ -77,7 +77,10 @@ def test_a_fault_of_the_set_up_is_named(operated: Embedded) -> None:
             found = until(lambda: (now := status())["waiting"] and now)
         finally:
             secrets.put_secret_value(SecretId=arn, SecretString=kept)
-        assert any("docs/runbook.md#setup-fault" in help_ for help_ in helps(found))
+        assert any(
+            help_.startswith("once explain s-fault, docs/runbook.md#setup-fault")
+            for help_ in helps(found)
+        )
         assert "SETUP_FAULT" in once("status").out
         (report,) = operated.wait([line])
         assert report.outcome == "PROCESSED", "with the secret put right it acts by itself"
