@@ -72,6 +72,7 @@ class GenesysServer:
         script: Script | dict[str, Any] | list[Any] | Path | None = None,
         on_received: Callable[[Received], None] | None = None,
     ) -> None:
+        self.script_file = script if isinstance(script, Path) else None
         self.script = script if isinstance(script, Script) else Script.read(script)
         self.client_id = CLIENT_ID
         self.client_secret = CLIENT_SECRET
@@ -336,7 +337,8 @@ class _Handler(BaseHTTPRequestHandler):
         """What was received so far, for `once received`; and what an OAuth client may view."""
         owner = self.server.owner
         if self.path == ALWAYS:
-            self._send(Reply(200, {"reply": owner.answering}))
+            file = None if owner.script_file is None else str(owner.script_file)
+            self._send(Reply(200, {"reply": owner.answering, "script": file}))
             return
         if self.path != RECEIVED:
             self._send(owner.viewed(self.path, self.headers.get("Authorization", "")))

@@ -85,17 +85,27 @@ def destination(
     ] = None,
 ) -> None:
     """Break the destination of an embedded stack, or put it right again; or say how it is."""
-    if state is None:
-        reply = json.loads(_ask(at.stack, "GET", ALWAYS))["reply"]
-        state = next((name for name, known in _STATES.items() if known == reply), str(reply))
-    else:
+    if state is not None:
         if state.isdecimal() and not 200 <= int(state) <= 599:
             raise OnceError(f"{state} is no status that ends a request: 200 to 599.")
-        _ask(
-            at.stack, "PUT", ALWAYS, _STATES.get(state, int(state) if state.isdecimal() else state)
-        )
-    said = "behaves as it did when it came up" if state == "ok" else f"is {state} for every event"
-    at.answer(State(destination=state), [f"The destination {escape(said)}."])
+        wanted = _STATES.get(state, int(state) if state.isdecimal() else state)
+        try:
+            _ask(at.stack, "PUT", ALWAYS, wanted)
+        except OnceError as error:
+            raise OnceError(f"{error}\nOr one of {', '.join(_STATES)}, or a status.") from None
+    now = json.loads(_ask(at.stack, "GET", ALWAYS))
+    if state is None:
+        known_as = (name for name, known in _STATES.items() if known == now["reply"])
+        state = next(known_as, str(now["reply"]))
+    at.answer(State(destination=state), [escape(_sentence(state, now["script"]))])
+
+
+def _sentence(state: str, script: str | None) -> str:
+    if state != "ok":
+        return f"The destination answers every event with: {state}."
+    if script is not None:
+        return f"The destination answers as its script has it: {script}"
+    return "The destination acts on every event."
 
 
 def _ask(stack: Stack, method: str, path: str, content: Any = None) -> bytes:

@@ -16,7 +16,11 @@ def answers(bench: Bench, reply: object) -> tuple[str, dict[str, object]]:
     [
         ("remote-endpoint", "Transient", "remote system behind the data action"),
         ("processing", "Uncertain", "may have acted"),
-        ("authentication", "NotAuthorised", "credentials of the Genesys integration"),
+        (
+            "authentication",
+            "NotAuthorised",
+            "Admin, Integrations, in the web services data actions",
+        ),
     ],
 )
 def test_a_400_tells_by_its_details(

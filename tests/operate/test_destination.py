@@ -71,9 +71,27 @@ def test_what_is_not_settled_in_time_ends_with_3_and_its_reason(
 def test_a_state_that_no_destination_has_is_refused_with_those_there_are(
     operated: Embedded,  # noqa: ARG001
 ) -> None:
-    for state, said in (("broken", "lose"), ("99", "200 to 599")):
+    states = ("broken", "lose"), ("broken", "ok, down, hanging, 429, or a status"), ("99", "to 599")
+    for state, said in states:
         answer = once("destination", state)
         assert (answer.code, said in answer.err) == (1, True)
+
+
+@pytest.mark.embedded
+def test_how_the_destination_behaves_is_a_sentence_that_names_its_script(
+    broken_meanwhile: Embedded,
+) -> None:
+    assert once("destination", "authentication").out.endswith(
+        "The destination answers every event with: authentication.\n"
+    )
+    assert once("destination", "ok").out.endswith("The destination acts on every event.\n")
+    broken_meanwhile.destination.script_file = Path("trouble.json")
+    try:
+        assert once("destination", "ok").out.endswith(
+            "The destination answers as its script has it: trouble.json\n"
+        )
+    finally:
+        broken_meanwhile.destination.script_file = None
 
 
 @pytest.mark.embedded

@@ -154,8 +154,9 @@ class Genesys:
                 )
             if "ACTION.AUTHENTICATION" in codes:
                 return NotAuthorised(
-                    f"the remote system refused the credentials of the Genesys integration{said}: "
-                    "renew them in the integration's configuration",
+                    f"the remote system refused the credentials of the data action{said}: renew "
+                    "them in Genesys Cloud, Admin, Integrations, in the web services data actions "
+                    "integration that it belongs to",
                     status=reply.status,
                 )
             if "ACTION.REMOTE_ENDPOINT" in codes:
