@@ -238,7 +238,7 @@ def _title(subject: Subject) -> str:
         return "[bold]messages that hold no event[/]"
     organisation, kind, name = subject.pk.split("/", 2)
     of = f" [dim]of organisation {escape(organisation)}[/]" if organisation != "-" else ""
-    return f"[bold]{escape(kind)} {escape(name)}[/]{of}"
+    return Row.of(f"[bold]{escape(kind)}[/] ", f"[bold]{escape(name)}[/]{of}")
 
 
 def _event(event: Event, unfolded: bool) -> Iterator[tuple[int, str, str]]:

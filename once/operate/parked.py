@@ -34,6 +34,7 @@ from once.operate.groups import (
 from once.operate.model import Answer, Model
 from once.operate.queues import Letter, Reading
 from once.operate.stack import Stack
+from once.screen import Row
 
 _OUTPUT = "ParkingQueueUrl"
 _UNCERTAIN = "UNCERTAIN"
@@ -311,7 +312,7 @@ def _view(listed: ParkedList) -> Iterator[str]:
         yield ""
         for parked in listed.parked:
             age = words.age(now_ms - parked.parked_at_ms)
-            yield f"{age:>6}  {escape(parked.message_id)} {escape(_why(parked))}"
+            yield Row.of(f"{age:>6}  ", f"{escape(parked.message_id)} {escape(_why(parked))}")
             if parked.key is not None:
                 kind, subject = parked.key.split("/")[1:3]
                 what = words.event(parked.family or "", parked.key)

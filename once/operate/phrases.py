@@ -70,7 +70,7 @@ REASONS = {
     "NOT_OURS": "nothing that this stack parked",
     "REJECTED": "the destination refused it for good",
     "UNCERTAIN": "the destination failed in the middle of it and may have acted",
-    "GAVE_UP": "the destination failed it as often as MaxTries allows, and answered others",
+    "GAVE_UP": "given up after its last try (MaxTries), though the destination answered others",
     "WAITED_TOO_LONG": "it waited for 10 days",
     "BODY_MISSING": "the message has no body",
     "NOT_JSON": "its text is not JSON",

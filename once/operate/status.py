@@ -420,9 +420,12 @@ def _view(found: Status, now_ms: int, verbose: bool = False) -> Iterator[Rendera
     yield from _waits(found, now_ms)
     if found.asked_again is not None:
         again = found.asked_again
-        listed = f"{named(again.example)}; all that was asked: once received"
-        yield escape(
-            f"{words.events(again.events)} of the last hour asked for more than once → {listed}"
+        yield Row.of(
+            "asked again: ",
+            escape(
+                f"for {words.events(again.events)} of the last hour the destination was asked more "
+                f"than once → {named(again.example)}; all that was asked: once received"
+            ),
         )
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in found.outcomes.items() if count)
     # CloudWatch counts a message that is delivered again after its end once more.

@@ -508,8 +508,10 @@ def test_events_that_were_asked_for_more_than_once_are_counted_and_one_is_named(
     assert (again.events, again.example) == (1, "org/conversation/c1/v1/conversation.acd.start/m1")
     found = status.of(whole(Metrics()), NOW_MS)
     found.asked_again = again
-    line = "1 event of the last hour asked for more than once → once explain c1; all that was asked"
-    assert line in shown(found)
+    assert (
+        "asked again: for 1 event of the last hour the destination was asked more than once → "
+        "once explain c1; all that was asked: once received"
+    ) in shown(found)
 
 
 def test_parked_messages_that_lie_there_no_more_are_not_mistaken_for_those_that_do() -> None:
