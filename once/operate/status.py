@@ -394,13 +394,14 @@ def _others(found: Status, kind: Failing) -> str:
         if found.outcomes[Outcome.PROCESSED]:
             return "others act"
         return "nothing else acted in the last hour, so it may be an outage"
-    at = f"since {words.moment(since_ms)[:19]} UTC"
-    if len(found.failing) == 1 and found.breaker.failed <= kind.events:
-        # Whoever else was called would be among them, or would have been answered.
-        return f"nothing else was called {at}, so whether others fail too is not known"
-    since = f"nothing else was answered {at}"
+    # Whoever else was called would be among them, or would have been answered.
+    alone = len(found.failing) == 1 and found.breaker.failed <= kind.events
+    called = "called" if alone else "answered"
+    since = f"nothing else was {called} since {words.moment(since_ms)[:19]} UTC"
     if kind.most_tries < 2:
-        return f"{since}, so it may be an outage"
+        if alone and kind.given_up == kind.events:
+            return f"{since}, so whether others fail too is not known"
+        return f"{since}, so it may be an outage" + (", or these alone" if alone else "")
     # A second try counts only where somebody was answered after the first.
     return f"others were answered before, {since}"
 

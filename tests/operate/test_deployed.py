@@ -466,10 +466,12 @@ def test_where_nothing_else_was_called_nobody_knows_whether_it_is_an_outage() ->
     (finding, *_) = status.of(
         whole(Metrics(), visible=0, records=replayed, row=row), NOW_MS
     ).findings
-    assert finding.what.endswith(
-        "; nothing else was called since 2026-11-18 17:39:40 UTC, so whether others fail too is "
-        "not known"
-    )
+    called = "; nothing else was called since 2026-11-18 17:39:40 UTC, so "
+    assert finding.what.endswith(f"{called}it may be an outage, or these alone")
+    found = status.of(whole(Metrics(), visible=0, records=replayed, row=row), NOW_MS)
+    found.failing[0].given_up = 2
+    (given_up, *_) = status._failures(found, NOW_MS)
+    assert given_up.what.endswith(f"{called}whether others fail too is not known")
 
 
 def test_what_was_given_up_and_fails_again_after_its_replay_says_so() -> None:
