@@ -305,7 +305,7 @@ def test_somebody_forgot_an_event_on_purpose(folder: Path) -> None:
     said = explain_says("again", "acted twice; somebody opened it on purpose on ")
     one, other = (call["idempotencyKey"] for call in calls("again"))
     assert other.startswith(f"{one}.")
-    acts = [line for line in said.splitlines() if "called once: it acted, Idempotency-Key " in line]
+    acts = [line for line in said.splitlines() if "1 call answered 200, Idempotency-Key " in line]
     assert [re.match(r"[\d: -]+", line) is not None for line in acts] == [True, True]
     assert "(once forget): it acted again, as a new one" in said
     assert processed() == before + 2
