@@ -125,7 +125,8 @@ def lines(arrivals: Sequence[Arrivals], now_ms: int, verbose: bool) -> Iterator[
     for source, group in groupby(by_source, lambda one: one.source):
         families = list(group)
         last_ms = max(one.last_ms for one in families)
-        more = "" if every else f"; {len(families)} kinds of event: --verbose"
+        kinds = "1 kind" if len(families) == 1 else f"{len(families)} kinds"
+        more = "" if every else f"; {kinds} of event: --verbose"
         yield f"  {source}: {words.age(now_ms - last_ms)} ago{more}"
         for one in families if every else ():
             stopped = "; stopped?" if one.stopped else ""

@@ -127,7 +127,7 @@ def view(made: Collection[Group], now_ms: int) -> Iterator[str]:
         )
         first, last = (words.age(now_ms - at) for at in (group.first_ms, group.last_ms))
         ages = f"{last} ago" if first == last else f"{first} to {last} ago"
-        line = (f"{group.count:>{width},}  {why}", what, ages)
+        line = (f"{group.count:>{width},}  {why.rstrip('.')}", what, ages)
         yield escape(", ".join(part for part in line if part))
         if group.said:
             yield escape(f"{'':{width}}  {words.short(group.said)}")

@@ -86,8 +86,8 @@ REASONS = {
     "INVALID_REPLAY": "it is not an element of ours to replay",
 }
 
-# What the destination or its set-up said is the whole reason; of the others it is a detail.
-_SAID_BY_CAUSE = {"CALL_FAILED", "RATE_LIMITED", "SETUP_FAULT", "TOO_LATE"}
+# What was said is the whole reason; of the others it is a detail.
+_SAID_BY_CAUSE = {"CALL_FAILED", "NOT_JSON", "RATE_LIMITED", "SETUP_FAULT", "TOO_LATE"}
 
 OBSERVED = "Nobody is called (ActionTarget is none): what acted was only observed."
 

@@ -126,4 +126,4 @@ def _view(sent: Sent, timeout: float) -> Iterator[str]:
     if sent.unsettled:
         yield "See why with: once status"
     if sent.not_json:
-        yield f"Not JSON, so they are parked: {sent.not_json}."
+        yield f"Not JSON, so they will be parked: {sent.not_json}."

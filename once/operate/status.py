@@ -38,6 +38,8 @@ _DAY_MS = 24 * _HOUR_MS
 _MINUTE_MS = 60_000
 _LONG_SECONDS = 86_400  # as the alarm events-waiting-long has it
 _NAMESPACE = "GenesysOnce"
+# More than these that fail at once are one fault of the destination, not one of each.
+_FEW_KINDS = 2
 
 
 class Queue(Depth):
@@ -372,7 +374,18 @@ def _failures(found: Status, now_ms: int) -> Iterator[Finding]:
         return
     if breaker.failed and not found.failing:
         yield Finding(what=_sentence(breaker.text(now_ms)), helps=f"{_RUNBOOK}data-action-failing")
-    for kind in found.failing:
+    kinds = found.failing
+    first_tries = all(kind.most_tries < 2 for kind in kinds)
+    if breaker.since_ms is not None and first_tries and len(kinds) > _FEW_KINDS:
+        events = words.events(sum(kind.events for kind in kinds), found.complete)
+        since = f"nobody was answered since {words.moment(breaker.since_ms)[:19]} UTC"
+        yield Finding(
+            what=f"{events} of {len(kinds)} families fail: {kinds[0].said}; {since}, so it may be "
+            "an outage",
+            helps=f"{named(kinds[0].example)}, {_RUNBOOK}data-action-failing",
+        )
+        return
+    for kind in kinds:
         yield Finding(
             what=f"{kind.text(found.complete)}; {_others(found, kind)}",
             helps=f"{named(kind.example)}, {_RUNBOOK}data-action-failing",

@@ -445,6 +445,22 @@ def test_first_failures_may_be_an_outage_though_others_acted_before_it() -> None
     )
 
 
+def test_many_kinds_that_fail_at_once_are_one_finding() -> None:
+    waits = {"returnsAtMs": NOW_MS + 60_000}
+    first = [
+        handed_back(f"m{number}", "CALL_FAILED", family=family, **waits)
+        for number, family in enumerate(("user.presence", "conversation.acw", "custom.call"))
+    ]
+    stack = whole(Metrics(), visible=0, records=first, row=breaker_row())
+    failures = list(status._failures(status.of(stack, NOW_MS), NOW_MS))
+    assert len(failures) == 1
+    assert failures[0].what.startswith("3 events of 3 families fail: ")
+    assert failures[0].what.endswith("so it may be an outage")
+    again = [*first, handed_back("m9", "CALL_FAILED", tries=2, **waits)]
+    stack = whole(Metrics(), visible=0, records=again, row=breaker_row())
+    assert len(list(status._failures(status.of(stack, NOW_MS), NOW_MS))) == 4
+
+
 def test_an_event_that_fails_alone_for_days_says_since_when_nobody_was_answered() -> None:
     """With its tries it once failed while others were answered, and PROCESSED is of copies."""
     alone = handed_back("m1", "CALL_FAILED", returnsAtMs=NOW_MS + 60_000, tries=2)
