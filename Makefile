@@ -122,7 +122,7 @@ mutate: $(READY) ## Do the tests notice wrong code? A sample of changes in 15 mi
 ##@ Put it on AWS
 
 build: $(READY) ## Build the functions for the runtime named in samconfig.toml
-	@$(RUNTIME) --version >/dev/null 2>&1 || { echo "sam build needs $(RUNTIME), which samconfig.toml names, on" \
+	@$(or $(RUNTIME),$(BIN)/python) --version >/dev/null 2>&1 || { echo "sam build needs $(RUNTIME), which samconfig.toml names, on" \
 		"your PATH. Install it, or name yours there: PythonRuntime=python3.12"; exit 1; }
 	$(BIN)/sam build
 

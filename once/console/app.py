@@ -375,7 +375,8 @@ def _dumped(model: BaseModel, exclude: Any = None) -> dict[str, Any]:
 def _because(code: str | None, detail: str | None) -> str:
     """The reason in words and its detail, which may say the same once more."""
     said, more = words.reason(code), detail or ""
-    if said.partition(" ")[2].lower() in more.lower():
+    words_of_it = said.partition(" ")[2].lower()
+    if words_of_it and words_of_it in more.lower():
         return more
     return f"{said}: {more}" if more else said
 

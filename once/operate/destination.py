@@ -89,15 +89,13 @@ def destination(
         if state.isdecimal() and not 200 <= int(state) <= 599:
             raise OnceError(f"{state} is no status that ends a request: 200 to 599.")
         wanted = _STATES.get(state, int(state) if state.isdecimal() else state)
-        try:
-            _ask(at.stack, "PUT", ALWAYS, wanted)
-        except OnceError as error:
-            raise OnceError(f"{error}\nOr one of {', '.join(_STATES)}, or a status.") from None
+        others = f"\nOr one of {', '.join(_STATES)}, or a status."
+        _ask(at.stack, "PUT", ALWAYS, wanted, refused=others)
     now = json.loads(_ask(at.stack, "GET", ALWAYS))
     if state is None:
         known_as = (name for name, known in _STATES.items() if known == now["reply"])
         state = next(known_as, str(now["reply"]))
-    at.answer(State(destination=state), [escape(_sentence(state, now["script"]))])
+    at.answer(State(destination=state), [escape(_sentence(state, now.get("script")))])
 
 
 def _sentence(state: str, script: str | None) -> str:
@@ -108,7 +106,7 @@ def _sentence(state: str, script: str | None) -> str:
     return "The destination acts on every event."
 
 
-def _ask(stack: Stack, method: str, path: str, content: Any = None) -> bytes:
+def _ask(stack: Stack, method: str, path: str, content: Any = None, *, refused: str = "") -> bytes:
     if stack.up is None:
         raise OnceError(
             "Only an embedded stack has a destination that belongs to it. Start one with: once up"
@@ -120,7 +118,7 @@ def _ask(stack: Stack, method: str, path: str, content: Any = None) -> bytes:
     except urllib3.exceptions.HTTPError as error:
         raise OnceError(f"The destination at {stack.up.genesys} does not answer.") from error
     if answer.status != HTTPStatus.OK:
-        raise OnceError(str(answer.json()["message"]))
+        raise OnceError(f"{answer.json()['message']}{refused}")
     return answer.data
 
 

@@ -22,7 +22,7 @@ class Limit(Model):
     @property
     def minutes(self) -> str:
         """How long what waits takes."""
-        minutes = math.ceil(self.waiting / self.per_minute)
+        minutes = max(1, math.ceil(self.waiting / self.per_minute))
         return f"about {minutes} minute{'s' * (minutes > 1)}"
 
     @property

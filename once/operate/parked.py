@@ -156,8 +156,8 @@ def replay(
     facts = [*counts(found), "They go into the queue once more, and act unless a copy has acted."]
     if any(parked.reason in (_UNCERTAIN, "GAVE_UP") for parked in found):
         facts.append(
-            f"Each GAVE_UP or {_UNCERTAIN} may have acted already when it was called, and fails "
-            "again unless its cause is removed."
+            f"Each GAVE_UP or {_UNCERTAIN} may have acted already when it was called, and may "
+            "fail again unless its cause is removed."
         )
     at.confirm(question, yes, facts)
 

@@ -16,12 +16,12 @@ from once.answers import answers
 from once.operate import arrivals, log, pace, waiting
 from once.operate import phrases as words
 from once.operate.arrivals import Arrivals
-from once.operate.asked import asked, called_of
 from once.operate.command import ATTENTION, Operation, command
 from once.operate.model import Answer, Model
 from once.operate.pace import Breaker, Limit, State
 from once.operate.queues import Depth, depth
 from once.operate.stack import Stack
+from once.operate.story import tell
 from once.operate.waiting import Failing, Waits, named
 from once.outcomes import SETTLED, Outcome
 from once.records import OutcomeRecord
@@ -179,7 +179,7 @@ def of(stack: Stack, now_ms: int) -> Status:
         hidden=sum(waiting.returns_at_ms(one) > now_ms for one in waits),
         waiting=waiting.by_reason(waits, breaker),
         failing=waiting.failing(waits, hour),
-        asked_again=_asked_again(hour),
+        asked_again=_asked_again(hour, now_ms),
         pipe=pipe["CurrentState"],
         pipe_reason=pipe.get("StateReason") or None,
         machine=machine["status"],
@@ -261,15 +261,11 @@ def _in_records(
     )
 
 
-def _asked_again(hour: Sequence[OutcomeRecord]) -> Again | None:
-    events: dict[str, list[OutcomeRecord]] = {}
-    for record in called_of(hour):
-        if record.sk:
-            events.setdefault(f"{record.pk}/{record.sk}", []).append(record)
+def _asked_again(hour: Sequence[OutcomeRecord], now_ms: int) -> Again | None:
     again = [
-        key
-        for key, called in events.items()
-        if (found := asked(called, [], None)) and found.may_have_acted > 1
+        event.key
+        for event in tell(hour, [], now_ms)
+        if event.key and event.asked and event.asked.may_have_acted > 1
     ]
     return Again(events=len(again), example=again[-1]) if again else None
 
@@ -444,9 +440,7 @@ def _view(found: Status, now_ms: int, verbose: bool = False) -> Iterator[Rendera
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in found.outcomes.items() if count)
     # CloudWatch counts a message that is delivered again after its end once more.
     what = "messages" if found.embedded else "deliveries"
-    gone = found.outcomes.get(Outcome.PARKED, 0) > found.queues[1].total
-    since = "; some of the PARKED were replayed or dropped since" if gone else ""
-    yield f"{what} settled in the last hour: {counts or 'none'}{since}"
+    yield f"{what} settled in the last hour: {counts or 'none'}"
     if found.last_arrival_ms is None:
         yield f"no event arrived in the last {'hour' if found.embedded else 'day'}"
     else:

@@ -94,7 +94,9 @@ class Tracker:
         self._quiet_since: float | None = None
 
     def watch(self, client: Callable[[str], Any], outputs: Mapping[str, str]) -> None:
-        """Name the stack to ask. It observes the pipe from before that is known."""
+        """Name the stack to ask. It observes the pipe from before that is known, and its patience
+        begins now."""
+        self._moved_at = self._clock()
         self._log = OutcomeLog(client("logs"), outputs["OutcomeLogGroupName"])
         self._sqs = client("sqs")
         self._outputs = outputs

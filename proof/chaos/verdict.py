@@ -133,5 +133,7 @@ def _look_at_the_rest(
                 verdict.dead_for_nothing.append(happening.name)
         elif report.events[line - 1].outcome is Outcome.RETRY and not effects[happening]:
             left.append((happening, report.events[line - 1].reason))
-    alone = all(happening.poison and reason == "CALL_FAILED" for happening, reason in left)
-    (verdict.waiting if alone else verdict.lost).extend(happening.name for happening, _ in left)
+    alone = all(happening.poison for happening, _ in left)
+    for happening, reason in left:
+        kept = reason not in (None, "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME")
+        (verdict.waiting if alone and kept else verdict.lost).append(happening.name)

@@ -103,6 +103,9 @@ def test_what_always_fails_may_be_left_waiting_alone() -> None:
     assert (alone.faultless, alone.waiting) == (True, ["poison"])
     both = verdict([(POISON, RETRY), (ALONE, RETRY)], failed, reason="CALL_FAILED")
     assert (both.lost, both.waiting) == (["poison", "alone"], [])
+    assert verdict(said, request(2, "a"), reason="THROTTLED").waiting == ["poison"]
+    gone = verdict(said, request(2, "a"), reason="LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME")
+    assert gone.lost == ["poison"]
 
 
 def test_two_that_share_a_key_are_one_too_few() -> None:

@@ -521,23 +521,22 @@ def test_events_that_were_asked_for_more_than_once_are_counted_and_one_is_named(
     refused = handed_back("m2", "RATE_LIMITED", calls=1, recordedAtMs=1)
     once_more = {**handed_back("m2", "ACTED", calls=1), "outcome": "PROCESSED", "recordedAtMs": 4}
     hour = [OutcomeRecord.model_validate(o) for o in (refused, failed, acted, once_more)]
-    again = status._asked_again(hour)
+    again = status._asked_again(hour, NOW_MS)
     assert again is not None
     assert (again.events, again.example) == (1, "org/conversation/c1/v1/conversation.acd.start/m1")
+    # The same row, but another occurrence: each was asked for once.
+    rings = [
+        {**acted, "messageId": f"r{at}", "occurredAtMs": at, "windowMs": 1_000, "recordedAtMs": at}
+        for at in (1_000, 600_000)
+    ]
+    twice = [OutcomeRecord.model_validate(one) for one in rings]
+    assert status._asked_again(twice, NOW_MS) is None
     found = status.of(whole(Metrics()), NOW_MS)
     found.asked_again = again
     assert (
         "asked again: for 1 event of the last hour the destination was asked more than once → "
         "once explain c1; all that was asked: once received"
     ) in shown(found)
-
-
-def test_parked_messages_that_lie_there_no_more_are_not_mistaken_for_those_that_do() -> None:
-    settled = "deliveries settled in the last hour: 2 PARKED"
-    gone = status.of(whole(Metrics(PARKED=[2.0]), visible=0), NOW_MS)
-    assert f"{settled}; some of the PARKED were replayed or dropped since" in shown(gone)
-    there = status.of(whole(Metrics(PARKED=[2.0]), visible=2), NOW_MS)
-    assert f"{settled}\n" in shown(there)
 
 
 def test_when_it_is_tried_next_is_said_as_a_sentence() -> None:

@@ -127,7 +127,7 @@ def test_a_replay_of_what_was_given_up_says_that_it_may_have_acted_and_fail_agai
     destination_answers(operated, "p-may-have", "processing")
     operated.settle(customer_start("p-may-have"))
     asked = once("parked", "replay", "p-may-have", says="n\n")
-    assert "may have acted already when it was called, and fails again unless" in asked.err
+    assert "may have acted already when it was called, and may fail again unless" in asked.err
     assert "once parked replay ID, without an ID all" in once("parked", "list", "p-may-have").out
     once("parked", "drop", "p-may-have", "--yes")
 

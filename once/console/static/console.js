@@ -95,7 +95,7 @@ function live() {
     const last = body.lastElementChild;
     const address = new URL(link.href);
     const at = last && Date.parse(last.querySelector("time").dateTime);
-    if (last) address.searchParams.set("before", `${at}-${last.id.slice(4)}`);
+    address.searchParams.set("before", last ? `${at}-${last.id.slice(4)}` : `${Date.now()}-`);
     link.href = address;
   });
   // A page that nobody sees asks for nothing.
