@@ -236,6 +236,7 @@ def test_a_gzip_file_without_its_end_says_so_and_keeps_what_was_read(
 @pytest.mark.parametrize(
     ("rest", "trouble"),
     [(b"garbage", NO_GZIP), (b"\0" * 600, None), (gzip.compress(b"{}"), None)],
+    ids=["garbage", "zeros", "another file"],  # else the time in the last would be in its name
 )
 def test_what_follows_a_gzip_file_costs_nothing_of_it(
     tmp_path: Path, rest: bytes, trouble: str | None
