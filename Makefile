@@ -52,7 +52,7 @@ browser: ## Install the Chromium that the console's tests drive, if apt-get can
 test: $(READY) ## Run every test (they mostly wait, so three at once)
 	$(BIN)/pytest -n 3 --dist loadfile
 
-test-fast: $(READY) ## Run the tests that need no embedded AWS (five minutes on two cores)
+test-fast: $(READY) ## Run the tests that need no embedded AWS (some minutes)
 	$(BIN)/pytest -n auto --dist loadfile -m "not embedded"
 
 schemas: $(READY) ## Write what follows from the models: schemas, examples, docs/families.md
