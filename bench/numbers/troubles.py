@@ -56,6 +56,7 @@ def _troubles(names: Sequence[str], before: Mapping[str, Any], result: Mapping[s
         count("most tries of an event", "mostTries"),
         count("most deliveries of an event", "mostRounds"),
         row("p99 from sent to called, of the others", "{:.1f} s", "secondsToActP99"),
+        ["failed calls in all", *(f"{run['calls'] - run['acted']:,}" for run in runs.values())],
         count("acted twice", "actedTwice"),
         [
             "never acted",
