@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import boto3
@@ -59,15 +59,11 @@ class Translated:
 
     @cached_property
     def _template(self) -> dict[str, Any]:
-        source = yaml_parse((ROOT / "template.yaml").read_text())
-        for body in source["Resources"].values():
-            for uri in {"CodeUri", "DefinitionUri"} & set(body.get("Properties", {})):
-                body["Properties"][uri] = "s3://packages/where-sam-deploy-puts-it"
+        source = deepcopy(_source())
         unknown = set(self.parameters) - set(source["Parameters"])
         assert not unknown, f"no parameters of the template: {unknown}"
-        session = boto3.session.Session(region_name=self.region)
-        translator = Translator({}, Parser(), boto_session=session)
-        translated: dict[str, Any] = translator.translate(deepcopy(source), dict(self.parameters))
+        translator = Translator({}, Parser(), boto_session=_session(self.region))
+        translated: dict[str, Any] = translator.translate(source, dict(self.parameters))
         return translated
 
     @cached_property
@@ -79,7 +75,7 @@ class Translated:
             "AWS::StackName": self.stack,
             "AWS::Region": self.region,
             "AWS::AccountId": ACCOUNT,
-            "AWS::Partition": boto3.session.Session().get_partition_for_region(self.region),
+            "AWS::Partition": _session(self.region).get_partition_for_region(self.region),
             "AWS::NoValue": _NOTHING,
         }
 
@@ -127,6 +123,20 @@ class Translated:
         for key in keys:
             found = found[key]
         return found
+
+
+@cache
+def _source() -> dict[str, Any]:
+    source: dict[str, Any] = yaml_parse((ROOT / "template.yaml").read_text())
+    for body in source["Resources"].values():
+        for uri in {"CodeUri", "DefinitionUri"} & set(body.get("Properties", {})):
+            body["Properties"][uri] = "s3://packages/where-sam-deploy-puts-it"
+    return source
+
+
+@cache
+def _session(region: str) -> boto3.session.Session:
+    return boto3.session.Session(region_name=region)
 
 
 def _typed(kind: str, value: Any) -> Any:

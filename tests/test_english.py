@@ -1,6 +1,7 @@
 """Names, comments, messages and pages are in plain modern English, with one word for one thing."""
 
 import ast
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,18 +47,20 @@ THEIRS = re.compile(r"\bdefer_build\b")  # pydantic's setting
 
 
 def _files() -> Iterator[str]:
-    for path in sorted(ROOT.rglob("*")):
-        name = path.relative_to(ROOT).as_posix()
-        hidden = any(
-            (part.startswith(".") and part != ".github") or part in ("node_modules", "__pycache__")
-            for part in Path(name).parts
-        )
-        ours = not any(name == one or name.startswith(f"{one}/") for one in ELSEWHERE)
-        if path.is_file() and not hidden and ours and path.suffix in TEXTS | PAGES:
-            yield name
+    for folder, inner, names in os.walk(ROOT):
+        inner[:] = [name for name in inner if name == ".github" or _is_ours(name)]
+        for name in filter(_is_ours, names):
+            path = Path(folder, name).relative_to(ROOT)
+            elsewhere = any(path.is_relative_to(one) for one in ELSEWHERE)
+            if not elsewhere and path.suffix in TEXTS | PAGES:
+                yield path.as_posix()
 
 
-FILES = list(_files())
+def _is_ours(name: str) -> bool:
+    return not name.startswith(".") and name not in ("node_modules", "__pycache__")
+
+
+FILES = sorted(_files())
 PYTHON = [name for name in FILES if name.endswith(".py")]
 
 

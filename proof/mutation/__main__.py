@@ -141,13 +141,13 @@ class Coverage:
         return sorted(covering, key=lambda name: float(self.tests[name]["used"]))
 
 
-def changes(package: Package) -> list[Mutant]:
-    files = sorted(path for pattern in package.files for path in ROOT.glob(pattern))
-    return [
-        mutant
-        for path in files
-        for mutant in mutants(str(path.relative_to(ROOT)), path.read_text("utf-8"))
-    ]
+def files(package: Package) -> list[str]:
+    found = (path for pattern in package.files for path in ROOT.glob(pattern))
+    return sorted(path.relative_to(ROOT).as_posix() for path in found)
+
+
+def changes(file: str) -> list[Mutant]:
+    return mutants(file, (ROOT / file).read_text("utf-8"))
 
 
 def equivalent() -> set[tuple[str, str, str]]:
@@ -186,7 +186,7 @@ def run(arguments: argparse.Namespace, console: Console) -> bool:
             free.put(worker)
         for name in arguments.only or PACKAGES:
             package = PACKAGES[name]
-            every = changes(package)
+            every = [mutant for file in files(package) for mutant in changes(file)]
             stale = {one for one in skipped if one[0] in {it.file for it in every}}
             for one in sorted(stale - {known(mutant) for mutant in every}):
                 console.print(f"[red]{EQUIVALENT.name} names a change that is none: {one}")

@@ -64,7 +64,7 @@ def mutants(file: str, source: str) -> list[Mutant]:
     for owner, field, index, node in _places(tree):
         for replacement, left_out in _replacements(node):
             _put(owner, field, index, replacement)
-            module = ast.unparse(ast.fix_missing_locations(tree))
+            module = ast.unparse(tree)
             _put(owner, field, index, node)
             line: int = (left_out or node).lineno  # type: ignore[attr-defined]
             change = f"{_said(node)} -> {_said(replacement)}"

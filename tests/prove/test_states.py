@@ -9,7 +9,6 @@ from once.prove import definition
 from once.prove.ledger import Ledger
 from once.prove.question import Answer, Verdict, put
 from once.prove.site import Site
-from proof import asked
 from proof.definition.asl import states
 from tests.prove.aws import OnlyStepFunctions, OurStepFunctions
 
@@ -24,10 +23,6 @@ def answers(tmp_path: Path, stepfunctions: OurStepFunctions, state: str) -> dict
     here = site(tmp_path, stepfunctions)
     chosen = [q for q in QUESTIONS if q.name.startswith(f"state {state} ")]
     return {question.name: put(question, here) for question in chosen}
-
-
-def test_what_is_asked_follows_from_the_scenarios_and_the_template() -> None:
-    assert asked.PATH.read_text("utf-8") == asked.text(), "write it with: python -m proof.asked"
 
 
 def test_every_state_is_asked_about() -> None:
