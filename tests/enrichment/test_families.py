@@ -1,5 +1,6 @@
 """The table of families: it is read as its models say, and nothing in it is idle."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -24,9 +25,14 @@ def paths(family: Family) -> tuple[str, ...]:
     return (*one, *family.times, *((family.time,) if family.time else ()))
 
 
+@cache
+def adapter(body: type) -> TypeAdapter[Any]:
+    return TypeAdapter(body)
+
+
 def by_pydantic(body: type, event_body: dict[str, Any], path: str) -> Any:
     """What pydantic's own reading of the declaration holds at a path."""
-    seen: Any = TypeAdapter(body).validate_python(event_body)
+    seen: Any = adapter(body).validate_python(event_body)
     for step in path.split("."):
         seen = seen.get(step) if seen else None
     return "" if seen is None else seen
