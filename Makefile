@@ -50,10 +50,10 @@ browser: ## Install the Chromium that the console's tests drive, if apt-get can
 		echo "Chromium was not installed: the console's tests in a browser will be skipped."
 
 test: $(READY) ## Run every test (they mostly wait, so three at once)
-	$(BIN)/pytest -n 3 --dist loadfile
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test-fast: $(READY) ## Run the tests that need no embedded AWS (some minutes)
-	$(BIN)/pytest -n auto --dist loadfile -m "not embedded"
+	$(BIN)/pytest -n 3 --dist worksteal -m "not embedded"
 
 schemas: $(READY) ## Write what follows from the models: schemas, examples, docs/families.md
 	$(BIN)/python -m schemas
