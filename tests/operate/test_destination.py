@@ -2,12 +2,17 @@
 asked; and `once send --wait`, which says by its exit code whether all is settled."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import urllib3
 
+from once.console.acts import ask
+from once.errors import OnceError
+from once.operate.destination import destination
 from once.run.up_process import _whom_it_calls
 from proof.embedded import Embedded
 from proof.events import customer_start
@@ -92,6 +97,35 @@ def test_how_the_destination_behaves_is_a_sentence_that_names_its_script(
         )
     finally:
         broken_meanwhile.destination.script_file = None
+
+
+@pytest.fixture
+def answered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """A stack whose destination answers these, one after the other."""
+
+    def by(*replies: tuple[int, Any]) -> Any:
+        answers = iter(replies)
+
+        def request(*_: Any, **__: Any) -> urllib3.HTTPResponse:
+            status, said = next(answers)
+            return urllib3.HTTPResponse(json.dumps(said).encode(), status=status)
+
+        monkeypatch.setattr(urllib3.PoolManager, "request", request)
+        return SimpleNamespace(up=SimpleNamespace(genesys="http://destination"))
+
+    return by
+
+
+def test_the_states_are_listed_only_where_a_state_was_refused(
+    answered: Callable[..., Any],
+) -> None:
+    refusal = {"message": "broken is no reply."}
+    with pytest.raises(OnceError, match=r"(?s)^broken is no reply\..*ok, down, hanging, 429, or a"):
+        ask(answered((400, refusal)), destination, state="broken")
+    nothing = {"message": "There is no such page."}
+    for replies, state in ([(404, nothing)], None), ([(200, {}), (404, nothing)], "ok"):
+        with pytest.raises(OnceError, match=r"^There is no such page\.$"):
+            ask(answered(*replies), destination, state=state)
 
 
 @pytest.mark.embedded
