@@ -128,6 +128,13 @@ def test_the_states_are_listed_only_where_a_state_was_refused(
             ask(answered(*replies), destination, state=state)
 
 
+def test_a_destination_of_an_older_version_which_names_no_script_says_how_it_behaves(
+    answered: Callable[..., Any],
+) -> None:
+    said = ask(answered((200, {"reply": None})), destination, state=None).said
+    assert said == ["The destination acts on every event."]
+
+
 @pytest.mark.embedded
 def test_a_file_that_is_mostly_no_json_is_asked_about_before_it_is_sent(
     operated: Embedded,
