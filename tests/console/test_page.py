@@ -654,6 +654,13 @@ def test_the_rows_follow_while_an_id_is_typed(story: list[str], open_page: Open)
     page.get_by_role("button", name="Pause").click()
     field.fill(CALL)
     expect(page.locator("#rows tr")).to_have_count(len(explained(CALL)))
+    field.fill("nothing has this")
+    expect(page.get_by_text("Nothing to show in this time")).to_be_visible()
+    page.get_by_role("link", name="Older").click()
+    expect(page.get_by_text("Nothing to show from")).to_be_visible()
+    asked = re.search(r"&id=nothing\+has\+this&before=(\d+)-$", page.url)
+    assert asked is not None, "the filter goes with it"
+    assert 0 <= log.now_ms() - int(asked[1]) < 60_000, "no row says where the table ends"
     assert story
 
 
