@@ -4,6 +4,7 @@ A record of the outcome log says when its message is seen again. What is due is 
 about to be; until it is recorded once more it waits for the same.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from pydantic import Field
@@ -181,7 +182,17 @@ def named(example: str) -> str:
 
 def failing(waiting: Iterable[OutcomeRecord], hour: Iterable[OutcomeRecord] = ()) -> list[Failing]:
     """By family, the largest first; `hour` are all records of the last hour, where known."""
-    given_up = {(one.pk, one.sk) for one in hour if one.reason == "GAVE_UP"}
+    given_up: dict[tuple[str | None, str | None], list[int]] = defaultdict(list)
+    for one in hour:
+        if one.reason == "GAVE_UP":
+            given_up[one.pk, one.sk].append(one.occurred_at_ms or 0)
+
+    def was_given_up(one: OutcomeRecord) -> bool:
+        """A replay keeps the time; in a windowed family another time is another occurrence."""
+        at_ms, window_ms = one.occurred_at_ms or 0, one.window_ms
+        times_ms = given_up.get((one.pk, one.sk), ())
+        return any(not window_ms or abs(at_ms - time_ms) <= window_ms for time_ms in times_ms)
+
     found: dict[str, list[OutcomeRecord]] = {}
     for record in _events(waiting):
         if record.reason == _FAILED and record.family:
@@ -194,7 +205,7 @@ def failing(waiting: Iterable[OutcomeRecord], hour: Iterable[OutcomeRecord] = ()
                 family=family,
                 events=len(records),
                 most_tries=max(record.tries or 0 for record in records),
-                given_up=sum((one.pk, one.sk) in given_up for one in records),
+                given_up=sum(map(was_given_up, records)),
                 said=Delivery.of(newest).why,
                 example=_name(newest),
             )

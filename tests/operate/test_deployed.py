@@ -501,6 +501,21 @@ def test_what_was_given_up_and_fails_again_after_its_replay_says_so() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("window_ms", "later_ms", "given_up"),
+    [(60_000, 0, 1), (60_000, 60_000, 1), (60_000, 60_001, 0), (None, 60_001, 1)],
+)
+def test_another_occurrence_of_what_was_given_up_is_no_replay(
+    window_ms: int | None, later_ms: int, given_up: int
+) -> None:
+    ring = {**handed_back("m0", "GAVE_UP"), "windowMs": window_ms, "occurredAtMs": NOW_MS}
+    again = {**ring, "messageId": "m1", "reason": "CALL_FAILED", "occurredAtMs": NOW_MS + later_ms}
+    parked = OutcomeRecord.model_validate(ring | {"outcome": "PARKED", "recordedAtMs": 1})
+    fails = OutcomeRecord.model_validate(again | {"recordedAtMs": 2})
+    (failing,) = waiting.failing([fails], [parked, fails])
+    assert failing.given_up == given_up
+
+
 def test_what_waits_for_the_limit_says_why_how_long_and_that_nobody_need_act() -> None:
     limited = [handed_back(f"m{n}", "LIMITED", returnsAtMs=NOW_MS + 60_000) for n in range(70)]
     stack = whole(Metrics(), visible=0, in_flight=70, records=limited, MaxActionsPerMinute="20")
