@@ -55,7 +55,11 @@ class Parked(Model):
     source: str | None = None
     key: str | None = None
     owner: str | None = None
-    cause: str | None = Field(default=None, description="What was wrong, in a sentence.")
+    cause: str | None = Field(
+        default=None,
+        description="What was wrong, in a sentence, with the correlation id that Genesys' support "
+        "asks for, where there is one.",
+    )
     status: int | None = Field(default=None, description="The destination's last HTTP status.")
     tries: int | None = None
     failed_at_ms: int | None = Field(default=None, description="When its last failed call ended.")
@@ -312,7 +316,8 @@ def _view(listed: ParkedList) -> Iterator[str]:
         yield ""
         for parked in listed.parked:
             age = words.age(now_ms - parked.parked_at_ms)
-            yield Row.of(f"{age:>6}  ", f"{escape(parked.message_id)} {escape(_why(parked))}")
+            why = words.short(_why(parked))
+            yield Row.of(f"{age:>6}  ", escape(f"{parked.message_id} {why}"))
             if parked.key is not None:
                 kind, subject = parked.key.split("/")[1:3]
                 what = words.event(parked.family or "", parked.key)
@@ -335,7 +340,7 @@ def _why(parked: Parked) -> str:
         said += f"; {words.tries(parked.tries)}"
     if parked.failed_at_ms:
         said += f"; last called on {words.moment(parked.failed_at_ms)[:19]} UTC"
-    return words.short(f"{parked.reason}: {said}")
+    return f"{parked.reason}: {said}"
 
 
 def _whole(parked: Parked) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Events that were parked for real, and settled with the commands that the runbook names."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -44,6 +45,12 @@ def test_a_refused_event_is_listed_with_its_reason_and_shown_whole(operated: Emb
     shown = once("parked", "show", entry["messageId"])
     assert '"conversationId": "p-shown"' in shown.out
     assert "refused it for good" in shown.out
+    # The id that Genesys' support asks for; a list has its beginning.
+    correlation = re.search(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\))", entry["cause"])
+    assert correlation is not None
+    assert correlation[0] in shown.out
+    assert correlation[0] in whole(entry)["cause"]
+    assert correlation[0] not in said
     once("parked", "drop", "p-shown", "--yes")
 
 
