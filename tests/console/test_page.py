@@ -605,6 +605,13 @@ def test_a_click_anywhere_in_a_row_opens_its_event_and_a_selection_does_not(
     assert story
 
 
+# What a header shows below itself, how wide, and how high the head of its table is.
+SHOWN_BELOW = """one => {
+  const below = getComputedStyle(one, '::after');
+  return [below.content, parseFloat(below.width), one.closest('thead').offsetHeight];
+}"""
+
+
 def test_a_conversation_begins_with_its_sum_and_says_when_each_event_happened(
     story: list[str], open_page: Open
 ) -> None:
@@ -616,9 +623,20 @@ def test_a_conversation_begins_with_its_sum_and_says_when_each_event_happened(
         "all => all.map(one => Date.parse(one.dateTime))"
     )
     assert times == [event["occurredAtMs"] for event in reversed(events)]
-    signs = page.get_by_role("columnheader", name="Messages").get_attribute("title") or ""
+    header = page.get_by_role("columnheader", name="Messages", exact=True)
+    signs = header.get_attribute("title") or ""
     for sign in "✓=<!…":
         assert sign in signs
+    expect(header).to_have_accessible_description(signs)
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.locator(".rows tbody a").first.focus()
+        page.keyboard.press("Shift+Tab")
+        expect(header).to_be_focused()
+        content, wide, high = header.evaluate(SHOWN_BELOW)
+        assert signs in content, "to those who see, as the pointer shows it"
+        assert (wide > 300, high > 10) == (True, True), "it is not squeezed, and its head is seen"
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert story
 
 
