@@ -57,7 +57,11 @@ class Row(Model):
         return -self.at_ms, self.id
 
     def known_now(self, paused: str) -> "Row":
-        """While it waits for calls to flow: why they do not, as it is known now."""
+        """While it waits for calls to flow: why they do not, as it is known now.
+
+        Put in where it is shown, for that changes without a record, and for all that wait at once:
+        else each of them would be told again, thousands in an outage.
+        """
         general = words.reason("BREAKER_OPEN")
         if not paused or self.outcome is not Outcome.RETRY or general not in self.why:
             return self
