@@ -7,6 +7,8 @@ of pacing, a message to the parking queue.
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from proof.asl.errors import Failure
@@ -64,17 +66,18 @@ class Again:
 AGAIN = Again()
 
 
+@dataclass(frozen=True)
 class Said:
     """A conversation with pacing has come one step further."""
 
-    def __init__(self, what: Any) -> None:
-        self.what = what
+    what: Any
 
 
 Heard = dict[str, Any] | Failure | Again | Said
 Reply = tuple[Outcome, Heard]
 
 _NAME = re.compile(r"\brun(\d+)\b")
+_ANOTHER = re.compile(r"\brun([1-9]\d*)\b")
 
 
 def machine_of(
@@ -97,6 +100,8 @@ class Tasks:
         self.pacing = Pacing(int(filled_in["MaxActionsPerMinute"]), used_up=used_up)
         self._relevance = Relevance(machine.definition, paced=self._paced)
         self._known: dict[tuple[str, Path, str, int, int], tuple[Outcome, ...]] = {}
+        self._calls: dict[tuple[str, Path, int], Call | Failure] = {}
+        self._thens: dict[tuple[str, Path, str, int], list[Then]] = {}
         self._landed: dict[tuple[str, str, int, bool], Written | None] = {}
         self._about: dict[str, tuple[tuple[Path, str, Key | None], ...]] = {}
 
@@ -111,13 +116,19 @@ class Tasks:
         if text not in self._about:
             position, said = _decoded(text)
             self._about[text] = tuple(
-                (place, position.scope(place).state, self._key(position, said, place))
+                (place, position.scope(place).state, self._key(text, said, place))
                 for place in position.places()
             )
         return self._about[text]
 
-    def _key(self, position: Position, said: list[Any], place: Path) -> Key | None:
-        call = self._machine.call(position, NOW_MS, place)
+    def _call(self, text: str, place: Path, clock_ms: int) -> Call | Failure:
+        at = (text, place, clock_ms)
+        if at not in self._calls:
+            self._calls[at] = self._machine.call(_decoded(text)[0], clock_ms, place)
+        return self._calls[at]
+
+    def _key(self, text: str, said: list[Any], place: Path) -> Key | None:
+        call = self._call(text, place, NOW_MS)
         if isinstance(call, Failure):
             return None
         if call.resource.endswith("lambda:invoke"):
@@ -154,13 +165,17 @@ class Tasks:
 
     def _work_out(self, text: str, place: Path, row: str, clock_ms: int) -> Iterator[Outcome]:
         position, said = _decoded(text)
-        call = self._machine.call(position, clock_ms, place)
+        call = self._call(text, place, clock_ms)
         if isinstance(call, Failure):
             for then in self._after(position, said, place, call, clock_ms):
                 yield Outcome("cannot begin", then)
             return
         for what, heard in self._replies(position, said, place, call, row):
-            for then in self._after(position, said, place, heard, clock_ms):
+            # Whichever row it is about, what is heard of it is mostly the same.
+            at = (text, place, repr(heard), clock_ms)
+            if at not in self._thens:
+                self._thens[at] = self._after(position, said, place, heard, clock_ms)
+            for then in self._thens[at]:
                 yield what._replace(then=then)
 
     def _replies(
@@ -346,10 +361,14 @@ class Tasks:
             return [self._standing(position, said or [])]
         if _service(call) == "aws-sdk:cloudwatchlogs:putLogEvents":
             logged = _logged(call.arguments)
-        found: dict[Then, None] = {}
+        ways: list[Position | Ended] = []
         for answer in aside:
-            heard = self._hears(position, TOP, answer, clock_ms)
-            found |= dict.fromkeys(self._settle(heard, clock_ms, logged))
+            way = self._hears(position, TOP, answer, clock_ms)
+            if way not in ways:
+                ways.append(way)
+        found: dict[Then, None] = {}
+        for way in ways:
+            found |= dict.fromkeys(self._settle(way, clock_ms, logged))
         return list(found)
 
     def _aside(self, call: Call, said: list[Any]) -> list[dict[str, Any] | Failure] | None:
@@ -411,15 +430,14 @@ def _renumbered(text: str) -> tuple[str, tuple[int, ...]]:
 
     def counted(found: re.Match[str]) -> str:
         name = int(found[1])
-        if name == 0:
-            return found[0]
         if name not in met:
             met.append(name)
         return f"run{met.index(name) + 1}"
 
-    return _NAME.sub(counted, text), tuple(met)
+    return _ANOTHER.sub(counted, text), tuple(met)
 
 
+@lru_cache(1_024)
 def _decoded(text: str) -> tuple[Position, list[Any]]:
     value = json.loads(text)
     return decoded(value["at"]), value["said"]
