@@ -92,6 +92,7 @@ class Tasks:
     def __init__(self, machine: Machine, scenario: Scenario) -> None:
         self._machine = machine
         filled_in = scenario.filled_in()
+        self._kinds = scenario.kinds
         self._paced = scenario.paced is not None
         self._own_action = filled_in["OwnAction"] == "true"
         self._data_action = filled_in["DataActionFunction"]
@@ -171,6 +172,8 @@ class Tasks:
                 yield Outcome("cannot begin", then)
             return
         for what, heard in self._replies(position, said, place, call, row):
+            if what.fault and what.fault not in self._kinds:
+                continue
             # Whichever row it is about, what is heard of it is mostly the same.
             at = (text, place, repr(heard), clock_ms)
             if at not in self._thens:
