@@ -15,13 +15,14 @@ LONG_AGO_MS = NOW_MS - 10_000_000
 _NEAR_MS = 4_000
 _TIME = re.compile(r"\b(1[67]\d{11}|1[67]\d{8})\b")
 # A failure before a row, or a row before a failure: of these the order matters, however old.
-_RANKED = re.compile(r'(?<="since": )\d{13}|(?<="failedAtMs": )\d{13}|(?<="startedMs": )\d{13}')
-_FAILED = re.compile(r'(?<="since": )\d{13}|(?<="failedAtMs": )\d{13}')
-_RANKED_ROW = re.compile(r'(?<="since": \{"N": ")\d{13}|(?<="failed_at": \{"N": ")\d{13}')
+_RANKED = re.compile(
+    r'("(?:since|failedAtMs|startedMs)": |"(?:since|failed_at)": \{"N": ")(\d{13})'
+)
+_FAILED = re.compile(r'("(?:since|failedAtMs)": |"(?:since|failed_at)": \{"N": ")\d{13}')
 _SLOT = re.compile(r'(?<="slot": )\d+')
 _A_PASSED_SLOT = "1"
 # No time of the clock, so that it does not age.
-_ONCE = "1000"
+_ONCE = r"\g<1>1000"
 
 
 @cache
@@ -31,9 +32,7 @@ def aged(text: str, seconds: int, expiry_too: bool) -> str:
     A time that is past by more than any clock is wrong stays past, so all of those become one. An
     expiry, days ahead, only ages where it matters.
     """
-    ranked = {
-        found.span() for pattern in (_RANKED, _RANKED_ROW) for found in pattern.finditer(text)
-    }
+    ranked = {found.span(2) for found in _RANKED.finditer(text)}
 
     def older(found: re.Match[str]) -> str:
         unit = 1 if len(found[0]) == 13 else 1000
@@ -55,8 +54,7 @@ def aged_ms(at_ms: int, seconds: int, expiry_too: bool) -> int:
 @cache
 def ranked_times(text: str) -> frozenset[int]:
     """The times in a text whose order matters."""
-    found = [*_RANKED.findall(text), *_RANKED_ROW.findall(text)]
-    return frozenset(int(time) for time in found)
+    return frozenset(int(time) for _, time in _RANKED.findall(text))
 
 
 def ranks(times: frozenset[int]) -> tuple[tuple[int, int], ...]:
@@ -73,15 +71,15 @@ def reranked(text: str, new: tuple[tuple[int, int], ...]) -> str:
     names = {str(old): str(now) for old, now in new}
 
     def renamed(found: re.Match[str]) -> str:
-        return names.get(found[0], found[0])
+        return found[1] + names.get(found[2], found[2])
 
-    return _RANKED_ROW.sub(renamed, _RANKED.sub(renamed, text))
+    return _RANKED.sub(renamed, text)
 
 
 @cache
 def unranked(text: str) -> str:
     """For worlds in which nobody compares them."""
-    return _RANKED_ROW.sub(_ONCE, _FAILED.sub(_ONCE, text))
+    return _FAILED.sub(_ONCE, text)
 
 
 @cache

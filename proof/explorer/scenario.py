@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from enrichment.collapse import collapse
@@ -146,7 +147,7 @@ class Scenario:
             "detail": "the bucket does not answer",
         }
 
-    @property
+    @cached_property
     def over(self) -> int:
         """The age, in ticks, at which the machine's timeout has ended an execution."""
         machine_seconds = int(self.filled_in()["MachineSeconds"])

@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from proof.explorer.clock import ranked_times, ranks, reranked
-from proof.explorer.scenario import Scenario, Sent
+from proof.explorer.scenario import Scenario
 from proof.explorer.state import NOBODY, Deed, Run, State
 
 _MESSAGE = re.compile(r"\bm(\d)\b")
@@ -25,13 +25,14 @@ class Tidied(NamedTuple):
 
 class Symmetry:
     def __init__(self, scenario: Scenario) -> None:
-        self._messages = scenario.messages
+        # For each message the first that is just like it.
+        self._like = [scenario.messages.index(sent) for sent in scenario.messages]
         self._paced = scenario.paced is not None
 
     def tidied(self, state: State) -> Tidied:
-        alike: dict[Sent, list[int]] = {}
+        alike: dict[int, list[int]] = {}
         for place, message in enumerate(state.queue):
-            alike.setdefault(self._messages[message.sent], []).append(place)
+            alike.setdefault(self._like[message.sent], []).append(place)
         order = list(range(len(state.queue)))
         for places in alike.values():
             if len(places) > 1:
@@ -123,8 +124,8 @@ def _mentions(text: str, name: str) -> bool:
 
 def _renumbered(state: State) -> tuple[State, dict[int, int]]:
     """Runs in order, and all names counted from 0 as one comes across them."""
-    runs = sorted(state.runs, key=_without_names)
-    state = state._replace(runs=tuple(runs))
+    if len(state.runs) > 1:
+        state = state._replace(runs=tuple(sorted(state.runs, key=_without_names)))
     new: dict[int, int] = {}
     for name in _names(state):
         if name not in new:
