@@ -169,9 +169,23 @@ def iso(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1_000, UTC).isoformat(timespec="milliseconds")[:23] + "Z"
 
 
+class _Frame(Jsonata.Frame):  # type: ignore[misc]
+    """Says at once that nobody listens: the library asks at every step, of one frame after another
+    until one has an answer."""
+
+    def __init__(self, parent: Jsonata.Frame) -> None:
+        super().__init__(parent)
+        self.bindings = {"__evaluate_entry": None, "__evaluate_exit": None}
+
+
+class _Compiled(Jsonata):  # type: ignore[misc]
+    def create_frame(self, parent: Jsonata.Frame) -> _Frame:
+        return _Frame(parent)
+
+
 @cache
 def _compiled(expression: str) -> Any:
-    compiled = Jsonata(expression)
+    compiled = _Compiled(expression)
     # Otherwise null and no value at all would both be None.
     compiled.set_output_convert_nulls(False)
     return compiled
