@@ -4,6 +4,7 @@ Knows tasks by the service they call, never by the name of a state.
 """
 
 import json
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -29,11 +30,16 @@ Sent = tuple[Json, int]
 """An element, and when its execution runs."""
 
 
+@cache
+def _machine() -> Machine:
+    return Machine(definition(), Library(), Readings())
+
+
 class Settled:
     """The definition with a claim table, where every call is answered well."""
 
     def __init__(self) -> None:
-        self._machine = Machine(definition(), Library(), Readings())
+        self._machine = _machine()
         self._rows: dict[tuple[str, str], Row] = {}
         self._runs = 0
 

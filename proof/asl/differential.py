@@ -2,7 +2,6 @@
 about, and with hostile values in their place."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -51,7 +50,6 @@ class Case:
 
 # After so many steps little is left to happen, where faults have no end.
 _STEPS = 120
-_RUN = re.compile(r"(at-\d+-)[0-9a-f]{32}")
 
 
 class _Recorder:
@@ -60,24 +58,19 @@ class _Recorder:
     def __init__(self) -> None:
         self.cases: dict[Case, None] = {}
         self._engine = Library()
-        self._names: dict[str, str] = {}
 
     def evaluate(
         self, expression: str, bindings: Mapping[str, Json], clock: Clock
     ) -> Json | Undefined:
-        # Runs are named at random, and sets have no order; a case is to be the same every time.
+        # Sets have no order; a case is to be the same every time.
         named = {name: bindings[name] for name in sorted(bindings)}
         if "states" in named:
             named["states"] = dict(sorted(named["states"].items()))
-        text = _RUN.sub(self._named, json.dumps(named))
-        self.note(Case(expression, text, clock.ms))
+        self.note(Case(expression, json.dumps(named), clock.ms))
         return self._engine.evaluate(expression, bindings, clock)
 
     def note(self, case: Case) -> None:
         self.cases[case] = None
-
-    def _named(self, found: re.Match[str]) -> str:
-        return self._names.setdefault(found[0], f"{found[1]}{len(self._names)}")
 
 
 def recorded() -> list[Case]:

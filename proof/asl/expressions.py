@@ -1,6 +1,5 @@
 """Fills in `{% … %}` wherever it stands in a field, and remembers what came of it."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ _VARIABLE = re.compile(r"\$(\w+)")
 _PART_OF_STATES = re.compile(r"\$states\b((?:\.\w+)*)")
 _BY_CHANCE = {"random", "uuid", "shuffle"}
 _BY_THE_CLOCK = {"millis", "now"}
-_text = json.JSONEncoder(sort_keys=True).encode
 
 
 @dataclass
@@ -94,7 +92,7 @@ class Expressions:
         if names & _BY_CHANCE:
             return self._asked(text, bindings, clock)
         time = [clock.ms, clock.step_ms] if names & _BY_THE_CLOCK else None
-        at = (text, _text([bindings, time]))
+        at = (text, repr([bindings, time]))
         if at not in self._known:
             self._known[at] = self._asked(text, bindings, clock)
         return self._known[at]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from proof.asl.errors import Failure
+from proof.asl.expressions import Expressions
 from proof.asl.jsonata import Engine, Library
 from proof.asl.machine import Call
 from proof.asl.machine import Machine as Interpreter
@@ -23,15 +24,17 @@ from proof.scenarios.scenario import Settings
 from proof.scenarios.stage import LambdaError, Stage, Task
 
 Json = Any
-# Evaluations are remembered over all scenarios.
-_LIBRARY = Library()
+# Evaluations are remembered over all scenarios and readings.
+_LIBRARY = Expressions(Library())
 _interpreters: dict[tuple[Settings, Readings, int, Edit], Interpreter] = {}
 
 
 class AslMachine:
     """Implements `stage.Machine`; made by `set_for`."""
 
-    def __init__(self, stage: Stage, engine: Engine, readings: Readings, edit: Edit) -> None:
+    def __init__(
+        self, stage: Stage, engine: Engine | Expressions, readings: Readings, edit: Edit
+    ) -> None:
         self._stage = stage
         self._readings = readings
         self._interpreter = _interpreter(stage.scenario.settings, engine, readings, edit)
@@ -157,14 +160,16 @@ class _Execution:
 def set_for(
     stage: Stage,
     readings: Readings | None = None,
-    engine: Engine = _LIBRARY,
+    engine: Engine | Expressions = _LIBRARY,
     edit: Edit = no_edit,
 ) -> Iterator[AslMachine]:
     """`edit` breaks the definition first."""
     yield AslMachine(stage, engine, readings or Readings(), edit)
 
 
-def _interpreter(settings: Settings, engine: Engine, readings: Readings, edit: Edit) -> Interpreter:
+def _interpreter(
+    settings: Settings, engine: Engine | Expressions, readings: Readings, edit: Edit
+) -> Interpreter:
     at = (settings, readings, id(engine), edit)
     if at not in _interpreters:
         machine = definition(settings.substitutions())

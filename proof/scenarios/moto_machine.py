@@ -416,6 +416,7 @@ def _client(service: str) -> Any:
 _parse = cache(AmazonStateLanguageParser.parse)
 
 
+@cache
 def _state_machine(settings: Settings) -> Any:
     return SimpleNamespace(
         arn=f"arn:aws:states:{REGION}:{DEFAULT_ACCOUNT_ID}:stateMachine:dedupe",

@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -287,6 +288,7 @@ def _flatten(deliveries: list[Delivery]) -> Iterator[Delivery]:
             yield from _flatten([d for d in (fault.meanwhile, fault.afterwards) if d])
 
 
+@cache
 def load(path: Path) -> Scenario:
     return Scenario.model_validate(yaml.safe_load(path.read_text("utf-8")))
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Protocol
 
 from botocore.exceptions import ClientError
@@ -111,6 +112,7 @@ class Stage:
         self._messages = scenario.messages()
         self._names = scenario.names()
         self._runs: dict[str, _Run] = {}
+        self._numbers = count()
         self._answered: Counter[str] = Counter()
         self._called_at: dict[tuple[str, str | None], int] = {}
         self._calls: list[dict[str, Any]] = []
@@ -247,7 +249,9 @@ class Stage:
     # What happens behind the curtain.
 
     def _deliver(self, delivery: Delivery) -> None:
-        run_id = f"at-{self.zero_ms + delivery.clock}-{uuid.uuid4().hex}"
+        # The same in every performance, so that what was evaluated in one is known in the next.
+        number = uuid.uuid5(uuid.NAMESPACE_OID, f"{self.organisation} {next(self._numbers)}").hex
+        run_id = f"at-{self.zero_ms + delivery.clock}-{number}"
         run = _Run(delivery, self._names[id(delivery)])
         self._runs[run_id] = run
         batch = [self._element(entry) for entry in delivery.batch]
