@@ -49,11 +49,11 @@ browser: ## Install the Chromium that the console's tests drive, if apt-get can
 		$$([ "$$(id -u)" = 0 ] || echo sudo -n) apt-get install -y --no-install-recommends chromium >/dev/null || \
 		echo "Chromium was not installed: the console's tests in a browser will be skipped."
 
-test: $(READY) ## Run every test (they mostly wait, so three at once)
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+test: $(READY) ## Run every test (they mostly wait, so four at once)
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
-test-fast: $(READY) ## Run the tests that need no embedded AWS (some minutes)
-	$(BIN)/pytest -n 3 --dist worksteal -m "not embedded"
+test-fast: $(READY) ## Run the quick tests: no embedded AWS, no exploring (two minutes)
+	$(BIN)/pytest -n 3 --dist worksteal -m "not embedded and not thorough"
 
 schemas: $(READY) ## Write what follows from the models: schemas, examples, docs/families.md
 	$(BIN)/python -m schemas

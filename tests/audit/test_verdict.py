@@ -7,6 +7,8 @@ import pytest
 from once.audit.verdict import Event, Rows
 from proof.settled import differences, random_stream
 
+pytestmark = pytest.mark.thorough
+
 STREAMS = 300
 SHARE = 50
 

@@ -17,6 +17,8 @@ from proof.explorer.state import State
 from proof.explorer.tasks import machine_of
 from proof.explorer.world import World
 
+pytestmark = pytest.mark.thorough
+
 MOST_STATES = 70_000
 FAILING = {"does not act: Transient", "does not act: Failed"}
 

@@ -6,6 +6,8 @@ from proof.explorer.mutant_list import IMPLIED, MUTANTS
 from proof.explorer.mutants import Mutant
 from tests.explorer.test_explorer import MOST_STATES
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.parametrize(
     "mutant", [m for m in MUTANTS if m.name not in IMPLIED], ids=lambda mutant: mutant.name

@@ -4,6 +4,8 @@ import pytest
 
 from proof.waiting.scenarios import SCENARIOS, Scenario
 
+pytestmark = pytest.mark.thorough
+
 QUICK = [scenario for scenario in SCENARIOS if scenario.quick]
 
 
