@@ -1,6 +1,7 @@
 """Every check of proof/aws passes on what we deploy, and each of them bites."""
 
 import re
+from functools import cache
 
 import pytest
 
@@ -10,22 +11,27 @@ from proof.aws.deployed import Deployed, ours
 from tests.test_deployments import DEPLOYMENTS
 
 CHECKS = {one.name: one for one in check.every()}
-DEPLOYED = {name: Deployed.of(translated) for name, translated in DEPLOYMENTS.items()} | ours()
 SAMPLES = [(name, sample) for name, one in CHECKS.items() for sample in one.broken]
+
+
+@cache
+def deployed() -> dict[str, Deployed]:
+    return {name: Deployed.of(translated) for name, translated in DEPLOYMENTS.items()} | ours()
+
 
 each_check = pytest.mark.parametrize("one", CHECKS.values(), ids=CHECKS)
 
 
 @each_check
 def test_what_we_deploy_passes(one: Check) -> None:
-    found = {name: list(one.findings(deployed)) for name, deployed in DEPLOYED.items()}
+    found = {name: list(one.findings(one_of_ours)) for name, one_of_ours in deployed().items()}
     assert {name: findings for name, findings in found.items() if findings} == {}
 
 
 @pytest.mark.parametrize(("name", "sample"), SAMPLES)
 def test_a_check_refuses_each_of_its_broken_samples(name: str, sample: str) -> None:
     one = CHECKS[name]
-    broken = DEPLOYED["with every option"].broken(one.broken[sample])
+    broken = deployed()["with every option"].broken(one.broken[sample])
     assert list(one.findings(broken))
 
 
@@ -56,5 +62,5 @@ def test_a_wrong_error_name_two_queues_and_an_unclear_assign_are_refused_by_name
     sample: str, refused_by: str
 ) -> None:
     """And by no other check, so the name says what is wrong."""
-    broken = DEPLOYED["with every option"].broken(CHECKS[refused_by].broken[sample])
+    broken = deployed()["with every option"].broken(CHECKS[refused_by].broken[sample])
     assert [one.name for one in CHECKS.values() if list(one.findings(broken))] == [refused_by]
