@@ -53,7 +53,7 @@ test: $(READY) ## Run every test (they mostly wait, so four at once)
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 test-fast: $(READY) ## Run the quick tests: no embedded AWS, no exploring (two minutes)
-	$(BIN)/pytest -n 3 --dist worksteal -m "not embedded and not thorough"
+	$(BIN)/pytest -n 4 --dist worksteal -m "not embedded and not thorough"
 
 schemas: $(READY) ## Write what follows from the models: schemas, examples, docs/families.md
 	$(BIN)/python -m schemas
