@@ -17,7 +17,7 @@ settings.load_profile("any machine")
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whoever uses the stack is marked, so that `make test-fast` never deploys one, and comes
-    first: these tests mostly wait, for minutes some, and the others fill the time."""
+    first: these tests mostly wait, some for minutes, and the others fill the time."""
     for item in items:
         if "embedded" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.embedded)

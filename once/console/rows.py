@@ -59,8 +59,8 @@ class Row(Model):
     def known_now(self, paused: str) -> "Row":
         """While it waits for calls to flow: why they do not, as it is known now.
 
-        Put in where it is shown, for that changes without a record, and for all that wait at once:
-        else each of them would be told again, thousands in an outage.
+        Filled in where it is shown: it changes without a record, and for all that wait at once, so
+        telling each of them again would mean thousands in an outage.
         """
         general = words.reason("BREAKER_OPEN")
         if not paused or self.outcome is not Outcome.RETRY or general not in self.why:

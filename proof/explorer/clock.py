@@ -21,7 +21,7 @@ _RANKED = re.compile(
 _FAILED = re.compile(r'("(?:since|failedAtMs)": |"(?:since|failed_at)": \{"N": ")\d{13}')
 _SLOT = re.compile(r'(?<="slot": )\d+')
 _A_PASSED_SLOT = "1"
-# No time of the clock, so that it does not age.
+# What stands before it, and a number that is no time of the clock, so that it does not age.
 _ONCE = r"\g<1>1000"
 
 

@@ -249,7 +249,7 @@ class Stage:
     # What happens behind the curtain.
 
     def _deliver(self, delivery: Delivery) -> None:
-        # The same in every performance, so that what was evaluated in one is known in the next.
+        # The same in every performance of ours: what was evaluated in one is known in the next.
         number = uuid.uuid5(uuid.NAMESPACE_OID, f"{self.organisation} {next(self._numbers)}").hex
         run_id = f"at-{self.zero_ms + delivery.clock}-{number}"
         run = _Run(delivery, self._names[id(delivery)])

@@ -7,12 +7,11 @@ import pytest
 from once.audit.verdict import Event, Rows
 from proof.settled import differences, random_stream
 
-pytestmark = pytest.mark.thorough
-
 STREAMS = 300
 SHARE = 50
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", range(0, STREAMS, SHARE))
 def test_the_audit_judges_random_streams_as_the_machine_does(first: int) -> None:
     for seed in range(first, first + SHARE):

@@ -24,7 +24,7 @@ each_check = pytest.mark.parametrize("one", CHECKS.values(), ids=CHECKS)
 
 @each_check
 def test_what_we_deploy_passes(one: Check) -> None:
-    found = {name: list(one.findings(one_of_ours)) for name, one_of_ours in deployed().items()}
+    found = {name: list(one.findings(ours_)) for name, ours_ in deployed().items()}
     assert {name: findings for name, findings in found.items() if findings} == {}
 
 

@@ -634,7 +634,7 @@ def test_a_conversation_begins_with_its_sum_and_says_when_each_event_happened(
         page.keyboard.press("Shift+Tab")
         expect(header).to_be_focused()
         content, wide, high = header.evaluate(SHOWN_BELOW)
-        assert signs in content, "to those who see, as the pointer shows it"
+        assert signs in content, "whoever uses the keyboard and sees reads it, too"
         assert (wide > 300, high > 10) == (True, True), "it is not squeezed, and its head is seen"
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert story
@@ -770,19 +770,22 @@ def test_ten_thousand_events_do_not_keep_the_page_from_answering(
             for number, line in enumerate(lines[start : start + 1_000])
         ]
         logs.put_log_events(logGroupName=group, logStreamName="many", logEvents=events)
-    browser.start_tracing(categories=["__metadata", "toplevel"])
-    page = open_page()
-    expect(page.locator("#rows tr")).to_have_count(500)
-    expect(page.locator("#live")).to_have_text("live")
     name = f"c-after-{uuid.uuid4()}"
-    page.evaluate(SEEN, name)
-    embedded.settle(customer_start(name))
-    seen_ms = page.evaluate("window.seen")
+    browser.start_tracing(categories=["__metadata", "toplevel"])
+    try:
+        page = open_page()
+        expect(page.locator("#rows tr")).to_have_count(500)
+        expect(page.locator("#live")).to_have_text("live")
+        page.evaluate(SEEN, name)
+        embedded.settle(customer_start(name))
+        seen_ms = page.evaluate("window.seen")
+    finally:
+        trace = browser.stop_tracing()
+    assert 0 < longest_task_ms(trace) < 100
     (event,) = explained(name)
     # On a quiet machine it is there within the second that the test of few rows holds.
     assert seen_ms - event["messages"][0]["recordedAtMs"] < 3_000
     (row,) = said(console, f"/now.json?id={name}")["rows"]
     assert row["text"] == "customer arrives"
-    assert 10 < longest_task_ms(browser.stop_tracing()) < 100
     page.get_by_role("link", name="Older").click()
     expect(page.locator("#rows tr")).to_have_count(500)

@@ -17,12 +17,11 @@ from proof.explorer.state import State
 from proof.explorer.tasks import machine_of
 from proof.explorer.world import World
 
-pytestmark = pytest.mark.thorough
-
 MOST_STATES = 70_000
 FAILING = {"does not act: Transient", "does not act: Failed"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scenario", BOUNDED, ids=lambda scenario: scenario.name)
 def test_no_interleaving_breaks_a_promise(scenario: Scenario) -> None:
     machine = machine_of(definition(scenario.filled_in()), scenario)
@@ -31,6 +30,7 @@ def test_no_interleaving_breaks_a_promise(scenario: Scenario) -> None:
     assert found.complete
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", IMPLIED)
 def test_what_another_precaution_implies_is_not_missed(name: str) -> None:
     [mutant] = [mutant for mutant in MUTANTS if mutant.name == name]

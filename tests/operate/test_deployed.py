@@ -503,7 +503,14 @@ def test_what_was_given_up_and_fails_again_after_its_replay_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("window_ms", "later_ms", "given_up"),
-    [(60_000, 0, 1), (60_000, 60_000, 1), (60_000, 60_001, 0), (None, 60_001, 1)],
+    [
+        (60_000, 0, 1),
+        (60_000, 60_000, 1),
+        (60_000, -60_000, 1),
+        (60_000, 60_001, 0),
+        (60_000, -60_001, 0),
+        (None, 60_001, 1),
+    ],
 )
 def test_another_occurrence_of_what_was_given_up_is_no_replay(
     window_ms: int | None, later_ms: int, given_up: int

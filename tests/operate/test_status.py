@@ -73,10 +73,10 @@ def test_a_fault_of_the_set_up_is_named(operated: Embedded) -> None:
     with queue_with(operated, VisibilityTimeout="4"):
         restart_with(operated)
         try:
-            # The eldest that waits for a repair is named: older than what other tests left.
+            # The oldest one is named, so it is older than what other tests left waiting.
             (line,) = operated.send(customer_start("s-fault", eventTime=1_741_769_999_999))
-            helps_ = "once explain s-fault, docs/runbook.md#setup-fault"
-            until(lambda: any(one.startswith(helps_) for one in helps(status())))
+            expected = "once explain s-fault, docs/runbook.md#setup-fault"
+            until(lambda: any(one.startswith(expected) for one in helps(status())))
             assert "SETUP_FAULT" in once("status").out
         finally:
             secrets.put_secret_value(SecretId=arn, SecretString=kept)
