@@ -69,8 +69,9 @@ def test_what_is_parked_is_counted_and_the_command_named(operated: Embedded) -> 
 def test_a_fault_of_the_set_up_is_named(operated: Embedded) -> None:
     secrets, arn = operated.client("secretsmanager"), "once/destination"
     kept = secrets.get_secret_value(SecretId=arn)["SecretString"]
-    secrets.put_secret_value(SecretId=arn, SecretString='{"clientId": "x", "clientSecret": "y"}')
     with queue_with(operated, VisibilityTimeout="4"):
+        wrong = '{"clientId": "x", "clientSecret": "y"}'
+        secrets.put_secret_value(SecretId=arn, SecretString=wrong)
         restart_with(operated)
         try:
             # The oldest one is named, so it is older than what other tests left waiting.
