@@ -52,7 +52,7 @@ browser: ## Install the Chromium that the console's tests drive, if apt-get can
 test: $(READY) ## Run every test (they mostly wait, so four at once)
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
-test-fast: $(READY) ## Run the quick tests: no embedded AWS, exploring or simulating (90 s)
+test-fast: $(READY) ## Run the quick tests: no embedded AWS, exploring or simulating (under 2 minutes)
 	$(BIN)/pytest -n 4 --dist worksteal -m "not embedded and not thorough"
 
 schemas: $(READY) ## Write what follows from the models: schemas, examples, docs/families.md

@@ -22,8 +22,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "embedded" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.embedded)
-    # What the tests are made of stays to the end: looking through it for garbage took a fifth of
-    # the quick tests' time.
+    # What the tests are made of stays to the end, and looking through it for garbage each time
+    # takes long.
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     items.sort(key=lambda item: item.get_closest_marker("embedded") is None)

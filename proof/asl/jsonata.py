@@ -169,6 +169,7 @@ def iso(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1_000, UTC).isoformat(timespec="milliseconds")[:23] + "Z"
 
 
+# The library says nothing of its types, so mypy knows no base class.
 class _Frame(Jsonata.Frame):  # type: ignore[misc]
     """Says at once that nobody listens: the library asks at every step, of one frame after another
     until one has an answer."""

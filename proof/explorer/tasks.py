@@ -172,6 +172,7 @@ class Tasks:
                 yield Outcome("cannot begin", then)
             return
         for what, heard in self._replies(position, said, place, call, row):
+            # Nobody could pay for these (moves.paid): they are not worked out.
             if what.fault and what.fault not in self._kinds:
                 continue
             # Whichever row it is about, what is heard of it is mostly the same.

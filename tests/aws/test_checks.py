@@ -15,7 +15,7 @@ SAMPLES = [(name, sample) for name, one in CHECKS.items() for sample in one.brok
 
 
 @cache
-def deployed() -> dict[str, Deployed]:
+def all_deployed() -> dict[str, Deployed]:
     return {name: Deployed.of(translated) for name, translated in DEPLOYMENTS.items()} | ours()
 
 
@@ -24,14 +24,14 @@ each_check = pytest.mark.parametrize("one", CHECKS.values(), ids=CHECKS)
 
 @each_check
 def test_what_we_deploy_passes(one: Check) -> None:
-    found = {name: list(one.findings(ours_)) for name, ours_ in deployed().items()}
+    found = {name: list(one.findings(deployed)) for name, deployed in all_deployed().items()}
     assert {name: findings for name, findings in found.items() if findings} == {}
 
 
 @pytest.mark.parametrize(("name", "sample"), SAMPLES)
 def test_a_check_refuses_each_of_its_broken_samples(name: str, sample: str) -> None:
     one = CHECKS[name]
-    broken = deployed()["with every option"].broken(one.broken[sample])
+    broken = all_deployed()["with every option"].broken(one.broken[sample])
     assert list(one.findings(broken))
 
 
@@ -62,5 +62,5 @@ def test_a_wrong_error_name_two_queues_and_an_unclear_assign_are_refused_by_name
     sample: str, refused_by: str
 ) -> None:
     """And by no other check, so the name says what is wrong."""
-    broken = deployed()["with every option"].broken(CHECKS[refused_by].broken[sample])
+    broken = all_deployed()["with every option"].broken(CHECKS[refused_by].broken[sample])
     assert [one.name for one in CHECKS.values() if list(one.findings(broken))] == [refused_by]
