@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SCANNER := .venv-scan
+AUDITOR := .venv-audit
+ADVISORIES := https://api.osv.dev/v1/query
 JSONATA := proof/asl/node/node_modules/.package-lock.json
 RELEASER := .venv-release
 # The wheel and its extras alone, as a user has them: the first SBOM says what that is.
@@ -20,7 +22,7 @@ PIN := uv pip compile --quiet --universal --python-version 3.11 --generate-hashe
 	--no-annotate --no-header --no-emit-index-url $(if $(UPGRADE),--upgrade)
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup jsonata browser run console test test-fast schemas asked publish-schemas check scan format lock release build deploy bench compare overload waiting chaos explore differential mutate clean
+.PHONY: $(shell sed -n "s|^\([a-z][a-z-]*\):.*|\1|p" Makefile)
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -32,13 +34,11 @@ help: ## Show this list
 setup: $(READY) ## Create .venv with everything pinned in requirements.lock
 	@echo "Ready. Try it: make run"
 
-run: $(READY) ## Send the example stream through the real template on an embedded AWS
+run: $(READY) ## Send the example stream through the real template on a local stack
 	$(BIN)/once run
 
-console: $(READY) ## Open a page on an embedded stack while the example stream comes in, slowly
-	-@$(BIN)/once up --destination once/examples/story.destination.json
-	@$(BIN)/python -m once.console.slowly & trap "kill $$!; wait" EXIT; trap : INT; \
-		$(BIN)/once console --stack embedded
+dev: $(READY) ## Open a console on a local stack while the example story comes in
+	$(BIN)/once dev --demo
 
 ##@ Work on it
 
@@ -49,45 +49,86 @@ browser: ## Install the Chromium that the console's tests drive, if apt-get can
 		$$([ "$$(id -u)" = 0 ] || echo sudo -n) apt-get install -y --no-install-recommends chromium >/dev/null || \
 		echo "Chromium was not installed: the console's tests in a browser will be skipped."
 
-test: $(READY) ## Run every test (they mostly wait, so four at once)
+# Without bytecode on disk each process would compile all it imports again.
+test test-fast test-stack explore-bounded: export PYTHONDONTWRITEBYTECODE :=
+
+test: $(READY) ## Run every test, for ten to fifteen minutes (they mostly wait, so four at once)
+	@echo "Every test: ten to fifteen minutes on two cores. The quick ones, in under two: make test-fast"
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
-test-fast: $(READY) ## Run the quick tests: no embedded AWS, exploring or simulating (under 2 minutes)
-	$(BIN)/pytest -n 4 --dist worksteal -m "not embedded and not thorough"
+test-fast: $(READY) ## Run the quick tests: no local stack, exploring or simulating (under 2 minutes)
+	$(BIN)/pytest -n 4 --dist worksteal -m "not local and not thorough"
+
+test-stack: $(READY) ## Run the tests that share one local stack
+	$(BIN)/pytest -m shared
+
+explore-bounded: $(READY) ## Walk through the interleavings that are small enough for a pull request
+	$(BIN)/pytest -n 4 tests/explorer/test_explorer.py
+
+first-hour: $(READY) ## Type each command that README and program print, in a new clone (ten minutes)
+	$(BIN)/python -m tests.first_hour
 
 schemas: $(READY) ## Write what follows from the models: schemas, examples, docs/families.md
 	$(BIN)/python -m schemas
 
-asked: $(READY) ## Write what `once prove` asks AWS, from the scenarios and the template
+asked: $(READY) ## Write what `make prove` asks AWS, from the scenarios and the template
 	$(BIN)/python -m proof.asked
 
-publish-schemas: $(READY) ## Record the contracts as published; refuses what breaks others
-	$(BIN)/python -m schemas --publish
+prove: $(READY) ## Check on AWS what we assume about it: ARGS="--region eu-central-1"
+	$(BIN)/python -m proof.prove $(ARGS)
 
-check: export AWS_DEFAULT_REGION ?= us-east-1
-check: $(READY) ## Lint and type-check code, template and state machine
+check: check-code check-template check-machine check-schemas check-documents ## Check code, template, state machine, schemas, documents
+
+check-code: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+check-template: export AWS_DEFAULT_REGION ?= us-east-1
+check-template: $(READY)
 	$(BIN)/sam validate --lint
-	$(BIN)/python -m proof.definition.lint
 	$(BIN)/python -m proof.aws
+
+check-machine: $(READY)
+	$(BIN)/python -m proof.definition.lint
 	$(BIN)/python -m proof.definition.diagram --check
-	$(BIN)/python -m schemas --check
 	$(BIN)/python -m proof.asked --check
+
+check-schemas: $(READY)
+	$(BIN)/python -m schemas --check
+
+check-documents: $(READY)
 	$(BIN)/python -m bench.numbers --check
+	$(BIN)/python -m bench.sources
+	$(BIN)/python -m proof.packages --check
+
+check-release: check-records ## Fail if a release would name a repository that nobody has
+	@! grep -n 'github.com/OWNER/' pyproject.toml || { \
+		echo "Name the repository in pyproject.toml, README.md and docs, so that people can install from it."; exit 1; }
+
+check-records: $(READY) ## Fail if a record in bench/results was made from what has changed since
+	$(BIN)/python -m bench.sources --strict
 
 scan: $(SCANNER) ## Look for what checkov, a scanner of templates, finds unsafe
 	$(SCANNER)/bin/checkov --config-file .checkov.yaml
+
+audit: $(AUDITOR) ## Look for known vulnerabilities in all that is pinned; 75 if no advisory source answers
+	@curl --fail --silent --show-error --output /dev/null --max-time 30 \
+		--data '{"commit": "6879efc2c1596d11a6a6ad296f80063b558d5e0f"}' $(ADVISORIES) || { \
+		echo "Skipped: $(ADVISORIES) does not answer, so nothing was audited."; exit 75; }
+	@for pins in requirements.lock .ci/locks/*.lock functions/*/requirements.txt; do echo "$$pins"; \
+		$(AUDITOR)/bin/pip-audit --requirement "$$pins" --no-deps --disable-pip --progress-spinner off \
+			--vulnerability-service osv --osv-url $(ADVISORIES) || found=1; done; [ -z "$$found" ]
 
 format: $(READY) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 lock: ## Pin what pyproject.toml names, with hashes (needs uv); UPGRADE=1 takes the newest
-	$(PIN) pyproject.toml --extra local --extra console --group dev -o requirements.lock
-	$(PIN) --group scan -o requirements-scan.lock
-	$(PIN) --group release -o requirements-release.lock
+	$(PIN) pyproject.toml --extra local --group dev -o requirements.lock
+	$(PIN) --group scan -o .ci/locks/scan.lock
+	$(PIN) --group audit -o .ci/locks/audit.lock
+	$(PIN) --group release -o .ci/locks/release.lock
 	$(PIN) --group enrichment -c requirements.lock -o functions/enrichment/requirements.txt
 
 ##@ Measure it, and write the numbers into the documents
@@ -104,7 +145,6 @@ overload: $(READY) ## A destination with a limit, down, hanging or failing, and 
 
 waiting: $(READY) ## Simulate every scenario of waiting, hours in seconds (some minutes)
 	$(BIN)/python -m bench.waiting
-	$(BIN)/python -m bench.rounds
 	$(BIN)/python -m bench.numbers
 
 chaos: $(READY) ## Five thousand events with every fault on
@@ -112,6 +152,18 @@ chaos: $(READY) ## Five thousand events with every fault on
 
 explore: $(READY) ## Walk through the interleavings of the claims, for half an hour
 	$(BIN)/python -m bench.explore
+
+fuzz: $(READY) ## Break 200,000 messages in every way, and hold the enrichment to its promises
+	$(BIN)/python -m tests.enrichment.fuzz
+
+fields: $(READY) ## Write the fields that `once routes check` knows, from the pinned Genesys SDK
+	$(BIN)/python -m tests.enrichment.topic_fields
+
+drift: $(READY) ## Compare the topics of the newest Genesys SDK with those of the one that is pinned
+	rm -rf .once/sdk
+	$(BIN)/python -m pip install --quiet --no-deps --target .once/sdk PureCloudPlatformClientV2
+	$(BIN)/python -m tests.enrichment.drift .once/sdk
+	PYTHONPATH=.once/sdk $(BIN)/pytest tests/enrichment/test_topics.py
 
 differential: $(READY) $(JSONATA) ## Compare both JSONata engines over more than 100,000 evaluations
 	$(BIN)/python -m bench.jsonata
@@ -124,9 +176,17 @@ mutate: $(READY) ## Do the tests notice wrong code? A sample of changes in 15 mi
 build: $(READY) ## Build the functions for the runtime named in samconfig.toml
 	@$(or $(RUNTIME),$(BIN)/python) --version >/dev/null 2>&1 || { echo "sam build needs $(RUNTIME), which samconfig.toml names, on" \
 		"your PATH. Install it, or name yours there: PythonRuntime=python3.12"; exit 1; }
+	@for file in functions/enrichment/*.toml; do $(BIN)/once routes check "$$file" || [ $$? = 3 ] || exit 1; done
 	$(BIN)/sam build
 
-deploy: build ## Deploy to AWS. PARAMETERS="Name=value ..." and TAGS="Key=value ..."; CONFIRM=no does not ask
+# boto3 and SAM read AWS_DEFAULT_REGION alone, the AWS CLI and people AWS_REGION as well.
+ifneq ($(AWS_REGION),)
+aws-account deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
+endif
+aws-account: $(READY)
+	@$(BIN)/python -m once.account
+
+deploy: aws-account build ## Deploy to AWS. PARAMETERS="Name=value ..." and TAGS="Key=value ..."; CONFIRM=no does not ask
 	$(BIN)/sam deploy $(if $(filter no,$(CONFIRM)),--no-confirm-changeset) \
 		$(if $(TAGS),--tags "$(TAGS)") \
 		$(if $(PARAMETERS),--parameter-overrides "$(BUILD_PARAMETERS) $(PARAMETERS)")
@@ -146,21 +206,22 @@ release: build $(RELEASER) ## Build what a release holds to dist/: wheel, templa
 
 ##@ Tidy up
 
-clean: ## Remove what was built and installed
-	rm -rf $(VENV) $(SCANNER) $(RELEASER) $(INSTALLED) $(dir $(JSONATA)) dist .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
+clean: ## End the local stack of this folder, and remove what was built and installed
+	-@[ ! -x $(BIN)/once ] || $(BIN)/once down
+	rm -rf $(VENV) $(SCANNER) $(AUDITOR) $(RELEASER) $(INSTALLED) $(dir $(JSONATA)) dist .aws-sam .once .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # Without it the tests that need it are skipped, and say so.
 $(JSONATA): proof/asl/node/package-lock.json
 	@npm ci --prefix proof/asl/node --no-audit --no-fund --fetch-retries 1 --fetch-timeout 20000 || \
 		echo "The reference JSONata was not installed: its tests will be skipped."
 
-.venv-%: requirements-%.lock
+.venv-%: .ci/locks/%.lock
 	$(PYTHON) -m venv --clear $@
 	$@/bin/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -r $<
 
 $(READY): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \
-		echo "genesys-once needs Python 3.11, 3.12 or 3.13, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1)."; \
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' || { \
+		echo "genesys-once needs Python 3.11 to 3.14, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1)."; \
 		echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Installing what requirements.lock pins into $(VENV); it takes about a minute."
 	@if command -v uv >/dev/null && uv --version >/dev/null 2>&1; then \

@@ -1,5 +1,5 @@
-"""Run: python -m bench (`make bench`). Measures what the documents say, but for the comparison
-(`make compare`) and the long run under overload (python -m bench.overload), and writes it there.
+"""Run: python -m bench (`make bench`). Measures what the documents say, but for what has a
+target of its own, and writes it there.
 """
 
 import importlib
@@ -9,7 +9,7 @@ import traceback
 
 from bench import numbers
 
-BENCHES = ("enrichment", "data_action", "cost", "copies", "scale", "answers")
+BENCHES = ("enrichment", "data_action", "cost", "copies", "answers", "audit", "pictures")
 
 
 def main() -> int:

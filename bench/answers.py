@@ -1,6 +1,7 @@
-"""How long `once explain` and `once status` take on a stack whose outcome log got 100,000 records
-in a day, while what came in the last half hour waits, and how often each asks AWS. The log is the
-embedded one; how fast AWS's own is to search and to reach, this does not say.
+"""Times `once explain` and `once status`, and counts their requests to AWS.
+
+The stack's outcome log got 100,000 records in a day, and the events of the last half hour wait.
+The log is the local stack's; the speed of AWS's own log is not measured.
 
 Run: python -m bench.answers. Writes bench/results/answers.json.
 """
@@ -56,18 +57,26 @@ def records(number: int, now_ms: int) -> Iterator[dict[str, Any]]:
         }
         returns_at_ms = message["recordedAtMs"] + RETURNS_MS
         if message["recordedAtMs"] > now_ms - WAITING_MS:
-            copy = {"copyOf": f"message-{at - at % 5}"} if at % 5 else {"calls": 1, "status": 503}
+            copy = (
+                {"copyOf": f"message-{at - at % 5}"} if at % 5 else {"requests": 1, "status": 503}
+            )
             back = {"outcome": "RETRY", "reason": "CALL_FAILED", "returnsAtMs": returns_at_ms}
             yield {**message, **back, **copy}
         elif at % 5:
             because = f"run-{at - at % 5}#message-{at - at % 5}"
             yield {**message, "outcome": "DUPLICATE", "reason": "SAME_KEY", "because": because}
         else:
-            yield {**message, "outcome": "PROCESSED", "reason": "ACTED", "calls": 1, "ageMs": 900}
+            yield {
+                **message,
+                "outcome": "PROCESSED",
+                "reason": "ACTED",
+                "requests": 1,
+                "ageMs": 900,
+            }
 
 
 def seconds(arguments: list[str], folder: Path) -> float:
-    """Of the command as a person types it, from its start to its end."""
+    """Times the command as a user types it, from its start to its end."""
     started = time.monotonic()
     done = subprocess.run(  # noqa: S603 - the command is built here from our own parts
         [sys.executable, "-P", "-m", "once.cli", *arguments],
@@ -83,13 +92,14 @@ def seconds(arguments: list[str], folder: Path) -> float:
 
 
 def requests(arguments: list[str]) -> Counter[str]:
-    """How often a command asks AWS, by operation."""
+    """Counts the requests of a command to AWS, by operation."""
     asked: Counter[str] = Counter()
     call = botocore.client.BaseClient._make_api_call
-    here = threading.get_ident()  # a pipe may be polling beside it
+    # A pipe may be polling beside the command, which starts threads of its own.
+    others = {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
 
     def counted(client: Any, operation: str, parameters: Any) -> Any:
-        asked[operation] += threading.get_ident() == here
+        asked[operation] += threading.get_ident() not in others
         return call(client, operation, parameters)
 
     botocore.client.BaseClient._make_api_call = counted

@@ -27,7 +27,7 @@ _LOOK_SECONDS = 0.5
 
 
 def capture(seed: int) -> Iterator[str]:
-    """Lines as EventBridge delivers them: a fifth are copies, by each of the usual causes."""
+    """Yields lines as EventBridge delivers them: a fifth are copies, of each usual cause."""
     centre = Centre(seed)
     random = Random(seed)  # noqa: S311 - to be repeated, not to be guessed
     agents = [centre.id() for _ in range(AGENTS)]
@@ -43,6 +43,10 @@ def capture(seed: int) -> Iterator[str]:
         ]
         state = random.choice(("AVAILABLE", "BUSY", "AWAY"))
         events.append(centre.presence(random.choice(agents), state, at))
+        if random.random() < 0.3:
+            verified = {"verified": random.choice(("yes", "no"))}
+            agent = random.choice(agents)
+            events.append(centre.snapshot(agent, conversation, at, attributes=verified))
         if random.random() < 0.2:
             events.append(centre.membership(random.choice(agents), random.random() < 0.5, at))
         for event in events:
@@ -61,7 +65,7 @@ def capture(seed: int) -> Iterator[str]:
 
 
 def measured(path: Path) -> dict[str, float]:
-    """One audit in a process of its own: seconds, and the most memory of it and its helpers."""
+    """Runs one audit in a process: its seconds, and the most memory of it and its helpers."""
     began = time.monotonic()
     command = [sys.executable, "-m", "once.cli", "audit", str(path), "--json"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603

@@ -131,38 +131,6 @@ def bars(
     return page(left + 10, bottom + 26, title, parts)
 
 
-def points(title: str, measured: Sequence[tuple[float, float]], x_name: str, y_name: str) -> str:
-    """Measured points, and the straight line through them."""
-    width, height, left, low = 520.0, 300.0, 64.0, 252.0
-    x_marks, y_marks = ticks(max(x for x, _ in measured)), ticks(max(y for _, y in measured))
-    across, up = (width - left - 24) / x_marks[-1], (low - TOP) / y_marks[-1]
-    parts = [
-        text(16, 44, y_name, 11, FAINT),
-        text(width - 24, height - 10, x_name, 11, FAINT, "end"),
-    ]
-    for mark in y_marks:
-        y = low - mark * up
-        parts += [
-            line(left, y, width - 24, y),
-            text(left - 8, y + 4, f"{mark:,g}", 10, FAINT, "end"),
-        ]
-    for mark in x_marks:
-        parts.append(text(left + mark * across, low + 16, f"{mark:,g}", 10, FAINT, "middle"))
-    mean_x = sum(x for x, _ in measured) / len(measured)
-    mean_y = sum(y for _, y in measured) / len(measured)
-    slope = sum((x - mean_x) * (y - mean_y) for x, y in measured) / sum(
-        (x - mean_x) ** 2 for x, _ in measured
-    )
-    ends = [(x, max(0.0, mean_y + slope * (x - mean_x))) for x in (0.0, measured[-1][0])]
-    (x1, y1), (x2, y2) = ends
-    parts.append(line(left + x1 * across, low - y1 * up, left + x2 * across, low - y2 * up, BLUE))
-    parts += [
-        f"<circle cx='{left + x * across:.1f}' cy='{low - y * up:.1f}' r='4' class='{RED}'/>"
-        for x, y in measured
-    ]
-    return page(width, height, title, parts)
-
-
 def ranges(title: str, values: Mapping[str, float], wanted: float) -> str:
     """Bars on a logarithmic scale, by whether they reach what is wanted."""
     left = widest(values)

@@ -1,5 +1,5 @@
-"""What becomes of copies that come 1 to 50 ms after their first, while it is in work: how many are
-settled in that very delivery, and how many are handed back to the queue.
+"""Sends copies 1 to 50 ms after their first, while it is in progress, and counts how many are
+settled in that delivery and how many return to the queue.
 
 Run: python -m bench.copies. Writes bench/results/copies.json.
 """
@@ -15,10 +15,10 @@ from typing import Any
 
 from bench import recorded
 from bench.cost import messages, mixed_events
-from once.embedded.pipe import Batch, PipeRunner
-from once.embedded.stack import EmbeddedStack
 from once.genesys.server import GenesysServer
-from once.run.command import destination_parameters
+from once.local.pipe import Batch, PipeRunner
+from once.local.stack import LocalStack
+from once.run.local import destination_parameters
 
 PAIRS = 150
 AT_ONCE = 5  # pairs, that is twice as many batches
@@ -62,7 +62,7 @@ def main() -> int:
     runs = []
     with (
         GenesysServer() as destination,
-        EmbeddedStack.start(
+        LocalStack.start(
             lambda aws: {**destination_parameters(aws, destination), "Timing": "production"}
         ) as stack,
     ):

@@ -1,8 +1,8 @@
-"""What events ask of AWS: requests, write units, state transitions and log bytes, counted in runs
-of the real stack, apart for events that act, copies of earlier ones, copies of one that is still
-in work, and copies in one batch.
+"""Counts what events need of AWS in runs of the real stack: requests, write units, states and log
+bytes; separately for events that act, copies of earlier ones, copies of one in progress, and copies
+in one batch.
 
-Run: python -m bench.cost. Writes bench/results/cost.json, which `once cost` puts prices to.
+Run: python -m bench.cost. Writes bench/results/cost.json, which `once cost` multiplies by prices.
 """
 
 import itertools
@@ -17,16 +17,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from enrichment import handler
+from once_enrichment import handler
 
 from bench import machine_log, recorded
 from bench.genesys_mix import MIX, Events
 from bench.stack import Seen, probed_stack
-from once.embedded.deploy import STACK_NAME
-from once.embedded.pipe import PipeRunner
-from once.embedded.stack import EmbeddedStack
 from once.genesys.server import GenesysServer
-from once.run.command import destination_parameters
+from once.local.deploy import STACK_NAME
+from once.local.pipe import PipeRunner
+from once.local.stack import LocalStack
+from once.run.local import destination_parameters
 from proof.aws.metrics import embedded_metrics
 from proof.aws.outcome_log import OPEN, RECORDS, Record, log_events
 from proof.definition.asl import states
@@ -37,7 +37,7 @@ BATCHES = 40
 LONELY = 60  # batches of one
 WORKERS = 4
 LOG_GROUPS = ("OutcomeLogGroup", "EnrichmentLogGroup", "DataActionLogGroup", "PacingLogGroup")
-# What the platform writes of an invocation at the level INFO. The embedded AWS knows no levels.
+# What the platform writes of an invocation at the level INFO. The emulator knows no levels.
 PLATFORM_LINES = ("START RequestId: ", "END RequestId: ", "REPORT RequestId: ")
 SLOW_MS = 400  # so that a copy comes while its first is in work
 ENRICHMENT_EVENTS = 2_000
@@ -55,7 +55,7 @@ Counts = dict[str, float]
 class Run:
     """Batches through the deployed stack, and what was counted meanwhile."""
 
-    def __init__(self, stack: EmbeddedStack) -> None:
+    def __init__(self, stack: LocalStack) -> None:
         self._stack = stack
         self._pipe = PipeRunner(stack.client, stack.outputs["PipeName"])
 
@@ -81,9 +81,10 @@ class Run:
 
     def _seen(self) -> Counts:
         seen = Seen.read(self._stack.aws)
-        everything, errors = (
-            [machine_log.size(one, level) for one in seen.executions] for level in ("ALL", "ERROR")
-        )
+
+        def logged(level: str, payloads: bool = False) -> int:
+            return sum(machine_log.size(one, level, payloads)[1] for one in seen.executions)
+
         called = Counter(function["name"] for function in seen.functions)
         return {
             "storeCalls": len(seen.store),
@@ -95,8 +96,9 @@ class Run:
             "executions": len(seen.executions),
             "states": sum(len(one["states"]) for one in seen.executions),
             "inputBytes": sum(one["inputBytes"] for one in seen.executions),
-            "machineLogBytesAll": sum(size for _, size in everything),
-            "machineLogBytesError": sum(size for _, size in errors),
+            "machineLogBytesAll": logged("ALL"),
+            "machineLogBytesAllPayloads": logged("ALL", payloads=True),
+            "machineLogBytesError": logged("ERROR"),
         }
 
     def _logged(self) -> Counts:
@@ -124,7 +126,7 @@ def _of_function(called: Counter[str], name: str) -> int:
 
 
 def messages(bodies: Bodies) -> list[dict[str, Any]]:
-    """As ReceiveMessage would give them."""
+    """Makes messages as ReceiveMessage returns them."""
     sent = str(time.time_ns() // 1_000_000)
     return [
         {
@@ -210,7 +212,7 @@ def mixed_run(unique: Bodies) -> tuple[list[Bodies], Counter[str]]:
 
 
 def check(counted: Counts, parts: dict[str, Counts], mix: Counter[str]) -> dict[str, Any]:
-    """How far the sum of the parts is from a run in which all of them occur."""
+    """Compares the sum of the parts with a run in which all of them occur."""
     summed = {n: sum(mix[part] * parts[part][n] for part in parts) for n in counted}
     return {
         "messages": mix.total() - mix["batch"],
@@ -241,7 +243,7 @@ def enrichment_ms(size: int) -> float:
 
 
 def custom_metrics() -> dict[str, int]:
-    """Of what RecordOutcomes writes as it is deployed: while all is well, and all it can write."""
+    """Counts the metrics that RecordOutcomes writes on a healthy stack, and at most."""
     well = [one for one in RECORDS if one["outcome"] in ("PROCESSED", "DUPLICATE", "STALE")]
     return {"well": _metrics_of(well, {}), "most": _metrics_of(RECORDS, OPEN)}
 
@@ -286,8 +288,7 @@ def main() -> int:
     print(json.dumps(result, indent=2))
     worst = max(result["check"]["off"].values())
     broken = [f"the parts miss the mixed run by {worst:.1%}"] if worst > MOST_OFF else []
-    before = recorded.read("cost")["before"]
-    return recorded.write_if_it_holds("cost", {"before": before, **result}, broken)
+    return recorded.write_if_it_holds("cost", result, broken)
 
 
 if __name__ == "__main__":

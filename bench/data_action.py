@@ -1,4 +1,4 @@
-"""What the data action costs beside its destination: its import, and what a warm call adds.
+"""Measures the data action without its destination: its import, and what a warm call adds.
 
 Run: python -m bench.data_action. Writes bench/results/data_action.json.
 """
@@ -15,22 +15,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from data_action import genesys, handler, mapping, webhook
-from data_action.bodies import Bodies
-from data_action.handler import DataAction
-from data_action.outbound import Outbound, Reply
-from data_action.request import Budget
-from data_action.secret import Secret
+from once_data_action import genesys, handler, webhook
+from once_data_action.bodies import Bodies
+from once_data_action.handler import DataAction
+from once_data_action.outbound import Outbound, Reply
+from once_data_action.request import Budget
+from once_data_action.secret import Secret
 
 from bench import recorded
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
-from once.plan.cost import function_seconds, prices
+from once.plan.traffic import function_seconds, prices
 
 PACKAGE = Path(handler.__file__).parents[1]
 
 IMPORT_ROUNDS = 15
 CALLS = 300
-CALL_MS = 8_000
+REQUEST_MS = 8_000
 DESTINATION_MS = 20
 MOST_IMPORT_RATIO = 1.5
 MOST_ADDED_MS = 5.0
@@ -43,7 +43,7 @@ LOADED = f"""
 import json, resource, sys, time
 began = time.process_time()
 import boto3
-from data_action import handler
+from once_data_action import handler
 boto3.client("s3", config=handler._AWS)
 loaded_ms = (time.process_time() - began) * 1000
 text = json.dumps({{str(n): "a value of a usual length" for n in range({LARGE_BODY_BYTES} // 36)}})
@@ -53,7 +53,6 @@ print(loaded_ms, peak / (1024 if sys.platform == "linux" else 1024 * 1024))
 """
 ENVIRONMENT = {
     "ACTION_TARGET": "genesys",
-    "ACTION_MAPPING": "actions.toml",
     "GENESYS_HOST": "mypurecloud.com",
     "WEBHOOK_URL": "",
     "DESTINATION_SECRET_ARN": "arn:aws:secretsmanager:us-east-1:111111111111:secret:bench",
@@ -90,7 +89,7 @@ def import_ms(module: str) -> float:
 
 
 def measure_import() -> dict[str, float]:
-    modules = ("boto3", "data_action.handler")
+    modules = ("boto3", "once_data_action.handler")
     for module in modules:
         import_ms(module)
     # In turns, so that both meet the same noise.
@@ -105,8 +104,10 @@ def measure_import() -> dict[str, float]:
 
 
 def measure_memory() -> dict[str, Any]:
-    """What the function needs of memory, and what its calls cost with more of it: Lambda gives
-    processor by memory, and a call mostly waits, so the least that is safe is the cheapest."""
+    """Measures the memory that the function needs, and the price of its invocations with more.
+
+    Lambda gives processor by memory, and an invocation mostly waits, so the smallest safe size is
+    the cheapest."""
     runs = []
     for _ in range(IMPORT_ROUNDS):
         run = subprocess.run(  # noqa: S603
@@ -126,7 +127,7 @@ def measure_memory() -> dict[str, Any]:
 
 
 def by_size(processor_ms: float) -> dict[str, dict[str, float]]:
-    """Of each size: how long a call takes beside its destination, and dollars a million calls."""
+    """Returns, by memory size, the time of a call without its destination, and $ per million."""
     price = prices()
     found = {}
     for size in SIZES_MB:
@@ -164,25 +165,24 @@ def data_action(target: str, server: GenesysServer) -> DataAction:
     stored: Any
     if target == "webhook":
         stored = StoredSecret(signingSecret=SIGNING_SECRET)
-        signing = Secret("arn", webhook.FIELDS, stored)
+        signing = Secret("arn", webhook.FIELDS, stored, now_ms)
         return DataAction(
             webhook.Webhook(server.webhook_url, signing, bodies, http, now_ms),
             None,
-            CALL_MS,
+            REQUEST_MS,
             now_ms,
         )
     stored = StoredSecret(clientId=CLIENT_ID, clientSecret=CLIENT_SECRET)
-    tokens = genesys.Tokens(server.url, Secret("arn", genesys.FIELDS, stored), http, now_ms)
-    actions = mapping.read("actions.toml", (PACKAGE / "actions.toml").read_text("utf-8"))
-    target = genesys.Genesys(server.url, tokens, actions, bodies, http)
-    return DataAction(target, None, CALL_MS, now_ms)
+    tokens = genesys.Tokens(server.url, Secret("arn", genesys.FIELDS, stored, now_ms), http, now_ms)
+    target = genesys.Genesys(server.url, tokens, bodies, http)
+    return DataAction(target, None, REQUEST_MS, now_ms)
 
 
 def payload(number: int) -> dict[str, Any]:
     pk, sk = f"org/conversation/c{number}", "v1/conversation.user.end/p/s/1777888800123"
     return {
         "version": "2",
-        "callsAllowed": 2,
+        "requestsAllowed": 2,
         "idempotencyKey": hashlib.sha256(f"{pk}\n{sk}".encode()).hexdigest(),
         "deadlineMs": now_ms() + 20_000,
         "execution": f"bench#{number}",
@@ -196,6 +196,7 @@ def payload(number: int) -> dict[str, Any]:
             "occurredAtMs": 1_777_888_800_123,
             "ids": {"conversationId": f"c{number}", "participantId": "p", "queueId": "q"},
             "key": {"pk": pk, "sk": sk},
+            "route": {"name": "*", "action": "custom_-_1"},
             "body": {f"field{n}": "value of a usual length" for n in range(40)},
         },
     }

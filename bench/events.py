@@ -51,7 +51,7 @@ class Centre:
     def conversation(
         self, suffix: str, at_ms: int, conversation: str | None = None, **more: Any
     ) -> Event:
-        """A detail event of a voice conversation, in a session of its own unless told another."""
+        """Makes a detail event of a voice conversation, in a session of its own by default."""
         conversation = conversation or self.id()
         body = {
             "eventTime": at_ms,
@@ -95,6 +95,48 @@ class Centre:
         """Its body has neither a time nor an id of its own."""
         body = {"id": user, "user": {"id": user}, "queueId": self.queue, "joined": joined}
         return self.event("v2.routing.queues.{id}.users", self.queue, body, published_ms)
+
+    def snapshot(
+        self, user: str, conversation: str, published_ms: int, **participant: Any
+    ) -> Event:
+        """The state of a whole conversation, which tells no time of its own."""
+        call = {"id": conversation, "state": "connected", "direction": "inbound", "held": False}
+        call |= {"muted": False, "recording": True, "connectedTime": iso(START_MS)}
+        agent = {
+            "id": user,
+            "purpose": "agent",
+            "userId": user,
+            "queueId": self.queue,
+            "connectedTime": iso(START_MS),
+            "calls": [call],
+            "attributes": {"language": "en"},
+        }
+        customer = {"id": conversation, "purpose": "customer", "address": "tel:+15555550955"}
+        body = {"id": conversation, "participants": [customer, {**agent, **participant}]}
+        body["recordingState"] = "active"
+        return self.event("v2.users.{id}.conversations", user, body, published_ms)
+
+    def adherence(self, user: str, routing: str, published_ms: int) -> Event:
+        """Seven states in one, of which this changes the one without a clock."""
+        body = {
+            "user": {"id": user},
+            "managementUnitId": self.queue,
+            "adherenceState": "InAdherence",
+            "adherenceChangeTime": iso(START_MS),
+            "routingStatus": routing,
+        }
+        template = "v2.users.{id}.workforcemanagement.adherence"
+        return self.event(template, user, body, published_ms)
+
+    def counters(self, queue: str, waiting: int, published_ms: int) -> Event:
+        """Numbers that overwrite one another within their interval."""
+        metrics = [{"metric": "oWaiting", "qualifier": None, "stats": {"count": waiting}}]
+        interval = f"{iso(START_MS)}/{iso(START_MS + 1_800_000)}"
+        body = {
+            "group": {"queueId": queue, "mediaType": "voice"},
+            "data": [{"interval": interval, "metrics": metrics}],
+        }
+        return self.event("v2.analytics.queues.{id}.observations", queue, body, published_ms)
 
     def published_again(
         self, event: Event, after_ms: int = 0, integration: str = "events"

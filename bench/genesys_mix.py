@@ -236,12 +236,6 @@ class Events:
         }
 
 
-def batches(name: str) -> list[list[dict[str, Any]]]:
-    """Some batches of one kind of event."""
-    events = Events()
-    return [[events.record(name) for _ in range(BATCH)] for _ in range(BATCHES)]
-
-
 def mixed(seed: int, count: int) -> list[list[dict[str, Any]]]:
     """Batches as a queue hands them out: all kinds side by side, no event twice, German names."""
     events, random = Events(seed), Random(seed)  # noqa: S311

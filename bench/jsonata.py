@@ -9,7 +9,6 @@ if they differ and nobody says why.
 import sys
 import time
 from collections import Counter
-from datetime import UTC, datetime
 
 from bench import recorded
 from proof.asl import differential
@@ -39,7 +38,6 @@ def main() -> int:
                 if reason == UNLISTED:
                     print(f"differs: {case}", file=sys.stderr)
     result = {
-        "date": datetime.now(UTC).date().isoformat(),
         "seed": SEED,
         "expressions": len(expressions),
         "evaluations": count,

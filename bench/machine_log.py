@@ -1,19 +1,14 @@
-"""What Step Functions would log of an execution: an ESTIMATE, for no embedded AWS writes this log.
-
-Run: python -m bench.machine_log. Shows what bench.cost counted with it, before and after one
-iteration of the map became one event.
+"""Estimates what Step Functions would log of an execution, since no emulator writes this log.
 
 Built from the states that the execution went through, in the form that AWS documents ("Log levels
-for Step Functions execution events") and that public samples without execution data show, with
-names and ids of real length.
+for Step Functions execution events") and that public samples show, with names and ids of real
+length. Inputs, outputs, variables and parameters, which LogPayloads=true adds, are those that the
+probe saw.
 """
 
 import json
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
-
-from bench import recorded
 
 MACHINE = "StateMachine-AbCdEfGhIjKl"
 EXECUTION = (
@@ -26,15 +21,53 @@ REFUSED = (
     "ConditionalCheckFailedException; Request ID: 8KQ3V1N5T7R9W2X4Z6B8C0D2F4G6H8J0KVV4KQNSO5AEMVJF"
     "66Q9ASUAAJG; Proxy: null)"
 )
+# What an optimised integration adds to its result, as a recorded response of DynamoDB shows it.
+_ID = "8KQ3V1N5T7R9W2X4Z6B8C0D2F4G6H8J0KVV4KQNSO5AEMVJF66Q9ASUAAJG"
+_HEADERS = {
+    "Connection": "keep-alive",
+    "Content-Length": "1024",
+    "Content-Type": "application/x-amz-json-1.0",
+    "Date": "Thu, 19 Nov 2026 20:00:00 GMT",
+    "Server": "Server",
+    "x-amz-crc32": "2745614147",
+    "x-amzn-RequestId": _ID,
+}
+SDK_METADATA = {
+    "SdkHttpMetadata": {
+        "AllHttpHeaders": {name: [value] for name, value in _HEADERS.items()},
+        "HttpHeaders": _HEADERS,
+        "HttpStatusCode": 200,
+    },
+    "SdkResponseMetadata": {"RequestId": _ID},
+}
 # Each log event counts for so much more than its text, when it is put and when it is kept.
 OVERHEAD_BYTES = 26
 
 Line = tuple[str, dict[str, Any]]
 
 
-def size(execution: dict[str, Any], level: str) -> tuple[int, int]:
-    """Log events and bytes of one execution, as the probe noted it."""
-    events = sum_bytes = 0
+def data_bytes(name: str, value: Any) -> int:
+    """Returns what one detail adds to a line, in which it stands as JSON within JSON."""
+    detail: Any = _as_json(value)
+    if name == "assignedVariables":
+        detail = {variable: _as_json(one) for variable, one in value.items()}
+    added = {name: detail}
+    if name != "parameters":
+        added[f"{name}Details"] = {"truncated": False}
+    return len(_as_json(added).encode()) - len("}")  # its other brace counts for the comma
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def size(execution: dict[str, Any], level: str, payloads: bool = False) -> tuple[int, int]:
+    """Returns log events and bytes of one execution, as the probe noted it.
+
+    Only a level that logs states has their payloads: a failed task shows error and cause.
+    """
+    events = 0
+    sum_bytes = execution["dataBytes"] if payloads and level == "ALL" else 0
     for number, (kind, details) in enumerate(_history(execution), 1):
         if level == "OFF" or (level == "ERROR" and not kind.endswith("Failed")):
             continue
@@ -48,7 +81,7 @@ def size(execution: dict[str, Any], level: str) -> tuple[int, int]:
             "execution_arn": EXECUTION,
         }
         events += 1
-        sum_bytes += len(json.dumps(line, separators=(",", ":"))) + OVERHEAD_BYTES
+        sum_bytes += len(_as_json(line)) + OVERHEAD_BYTES
     return events, sum_bytes
 
 
@@ -69,7 +102,7 @@ def _history(execution: dict[str, Any]) -> Iterator[Line]:
 
 
 def _rounds(states: Iterable[tuple[str, str, int | None]]) -> Iterator[Line]:
-    """Each entry of a map counts its iterations from 0."""
+    """Yields the lines of each entry of a map, which counts its iterations from 0."""
     rounds: list[tuple[str, set[int]]] = []
     for kind, name, index in states:
         if index is not None:
@@ -87,50 +120,3 @@ def _rounds(states: Iterable[tuple[str, str, int | None]]) -> Iterator[Line]:
 def _about(resource: str) -> dict[str, Any]:
     kind, _, action = resource.partition(":::")[2].rpartition(":")
     return {"region": "eu-central-1", "resource": action, "resourceType": kind}
-
-
-# In a recorded part, and in words.
-COUNTED = {
-    "states": "states entered",
-    "machineLogBytesAll": "log bytes at ALL",
-    "machineLogBytesError": "log bytes at ERROR",
-    "writeUnits": "write units",
-    "readUnits": "read units",
-    "outcomeLogBytes": "outcome log bytes",
-}
-EVENTS = {
-    "unique": "an event that acts",
-    "copy": "a copy of an earlier one",
-    "held": "a copy of one in work",
-    "collapsed": "a copy in its batch",
-}
-
-
-def compared() -> Iterator[tuple[str, str, list[float | None]]]:
-    """Of an event, with its share of the batch: for one and for ten a batch, before and after."""
-    result = recorded.read("cost")
-    columns: list[tuple[Mapping[str, Any], int]] = [
-        (parts, size) for size in (1, 10) for parts in (result["before"]["parts"], result["parts"])
-    ]
-    for part, event in EVENTS.items():
-        for name, words in COUNTED.items():
-            yield event, words, [_of_one(parts, part, name, size) for parts, size in columns]
-
-
-def _of_one(parts: Mapping[str, Any], part: str, name: str, size: int) -> float | None:
-    if part not in parts or (part == "collapsed" and size == 1):
-        return None
-    return float(parts["batch"][name] / size + parts[part][name])
-
-
-def main() -> int:
-    head = ("", "", "one: before", "after", "ten: before", "after")
-    print("{:26}{:20}{:>12}{:>10}{:>12}{:>10}".format(*head))
-    for event, words, values in compared():
-        cells = ["-" if value is None else f"{value:,.1f}" for value in values]
-        print("{:26}{:20}{:>12}{:>10}{:>12}{:>10}".format(event, words, *cells))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

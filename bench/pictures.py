@@ -1,11 +1,9 @@
 """One event that two integrations publish, through the real template, for the README.
 
-`python -m bench.pictures` records the call and what `once explain` says of it, and bench.numbers
-shows them.
+`python -m bench.pictures` records what `once explain` says of it, and bench.numbers draws that.
 """
 
 import io
-import json
 import os
 import re
 import subprocess
@@ -13,6 +11,7 @@ import sys
 import tempfile
 import uuid
 from contextlib import chdir
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from rich.text import Text
 from bench import recorded
 from once.examples.story import CALL, ORGANISATION, QUEUE
 from once.operate.running import Running, kept
-from proof.embedded import Embedded, deployed
+from proof.deployed import deployed
 
 COLUMNS = 64  # readable on a phone
 _CLOCK = 16  # how wide the column of times is
@@ -44,15 +43,12 @@ _PAGE = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg
 _UUID = re.compile(r"([0-9a-f]{8})-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
-def sent() -> list[dict[str, Any]]:
+def sent(now: datetime) -> list[dict[str, Any]]:
     """The same change, as two integrations of one organisation publish it."""
-    return [
-        _event("sales-events", "2025-03-12T09:01:49Z"),
-        _event("wallboard", "2025-03-12T09:01:50Z"),
-    ]
+    return [_event("sales-events", now), _event("wallboard", now)]
 
 
-def _event(integration: str, time: str) -> dict[str, Any]:
+def _event(integration: str, now: datetime) -> dict[str, Any]:
     def made_up(name: str) -> str:
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"genesys-once/readme/{name}"))
 
@@ -64,12 +60,12 @@ def _event(integration: str, time: str) -> dict[str, Any]:
         "account": "123456789012",
         "region": "eu-central-1",
         "resources": [],
-        "time": time,
+        "time": f"{now:%Y-%m-%dT%H:%M:%SZ}",
         "detail": {
             "topicName": f"v2.detail.events.conversation.{CALL}.acd.start",
             "version": "2",
             "eventBody": {
-                "eventTime": 1741770109480,
+                "eventTime": int(now.timestamp() * 1000),
                 "conversationId": CALL,
                 "participantId": made_up("customer"),
                 "sessionId": made_up("session"),
@@ -82,25 +78,15 @@ def _event(integration: str, time: str) -> dict[str, Any]:
 
 def record() -> dict[str, Any]:
     with deployed() as stack, tempfile.TemporaryDirectory() as folder:
-        for event in sent():
+        for event in sent(datetime.now(UTC)):
             stack.settle(event)
         with chdir(folder), kept() as note:
-            note(_running(stack))
-            calls = json.loads(_once("received", "--json"))["calls"]
-            return {"calls": calls, "said": _once("explain", CALL)}
-
-
-def _running(stack: Embedded) -> Running:
-    return Running(
-        pid=os.getpid(),
-        endpoint=stack.stack.aws.endpoint,
-        stack="once",
-        genesys=stack.destination.url,
-    )
+            note(Running.here(stack.stack.aws, stack.destination, "once"))
+            return {"said": _once("explain", CALL)}
 
 
 def _once(*words: str) -> str:
-    """What a terminal of any width would be sent."""
+    """Runs a command as in a terminal of any width."""
     return subprocess.run(  # noqa: S603 - our own command
         [Path(sys.executable).with_name("once"), *words],
         env={**os.environ, "FORCE_COLOR": "1", "COLUMNS": "1000"},
@@ -125,27 +111,6 @@ def shown() -> str:
         for other in others:
             console.print(Text(" " * beside) + other, highlight=False)
     return console.export_svg(title="", theme=_THEME, code_format=_PAGE, unique_id="explain")
-
-
-def pair() -> str:
-    """What came in, and the one call that went out; what does not matter here is left out."""
-    (call,) = recorded.read("pictures")["calls"]
-    lines = []
-    for event in sent():
-        source = event["source"].rpartition("/")[2]
-        body = event["detail"]["eventBody"]
-        facts = {"id": event["id"], "source": f"…/{source}"}
-        lines += _facts("in", facts | {n: body[n] for n in ("conversationId", "eventTime")})
-    key = call["idempotencyKey"][:8]
-    facts = {n: call["body"][n] for n in ("conversationId", "family")}
-    lines += _facts("out", {"idempotencyKey": f"{key}…", **facts})
-    return "```text\n" + short("\n".join(lines)) + "\n```\n"
-
-
-def _facts(way: str, facts: dict[str, Any]) -> list[str]:
-    """One a line, for a phone."""
-    lines = [f'"{name}": {json.dumps(value, ensure_ascii=False)}' for name, value in facts.items()]
-    return [f"{way if at == 0 else '':4} {line}" for at, line in enumerate(lines)]
 
 
 def short(text: str) -> str:

@@ -1,7 +1,7 @@
-"""The embedded AWS's server with a probe inside: what the state machine asks of other services, how
-long its functions ran, which states it went through; and, as told, a slower store and failures.
+"""Runs the emulator's server with a probe inside, which notes the state machine's requests to other
+services, the times of its functions and its states, and makes the store slower or fail on demand.
 
-`bench.stack` runs it in place of once/embedded/server.py. It writes what it saw to probe.jsonl
+`bench.stack` runs it in place of once/local/server.py. It writes what it saw to probe.jsonl
 beside ministack's own files, and reads there, in faults.json, what is to go wrong, and for whom.
 """
 
@@ -13,10 +13,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ministack import app  # type: ignore[import-untyped]
-from ministack.services import lambda_svc, sqs, stepfunctions  # type: ignore[import-untyped]
+from ministack import app
+from ministack.services import lambda_svc, sqs, stepfunctions
 
-from once.embedded import server
+from bench import machine_log
+from once.local import server
 
 FOLDER = Path(os.environ["TMPDIR"]).parent
 SEEN = FOLDER / "probe.jsonl"
@@ -30,6 +31,8 @@ _acting: Counter[str] = Counter()  # acts of an execution that it has not marked
 _dead: set[str] = set()  # executions that were made to end
 _done: set[tuple[str, str]] = set()  # each fault strikes a message once
 _states: dict[str, list[list[Any]]] = {}
+_data: Counter[str] = Counter()  # bytes that LogPayloads=true adds to the log of an execution
+_SDK_RESULTS = ("dynamodb", "lambda", "sqs")
 
 
 def _note(**what: Any) -> None:
@@ -50,7 +53,7 @@ def _strikes(fault: str, message_id: str) -> bool:
 
 
 def _end_execution(run: str) -> None:
-    """As when Step Functions loses an execution: no state of it runs any more, no Catch either."""
+    """Ends an execution as if Step Functions had lost it: no state runs, and no Catch."""
     _dead.add(run)
     execution = next(e for arn, e in stepfunctions._executions.items() if arn.endswith(run))
     stepfunctions._fail_execution(execution, "States.Runtime", "The execution was lost.")
@@ -156,16 +159,55 @@ def _watch_states() -> None:
         started = time.time()
         run(arn)
         execution = stepfunctions._executions[arn]
+        tasks = [event for event in execution["events"] if event["type"] in TASK_EVENTS]
+        _count_data(arn, "input", json.loads(execution["input"]))
+        _count_data(arn, "output", json.loads(execution["output"]))
+        for event in tasks:
+            if event["type"] == "TaskSucceeded":
+                _count_data(arn, "output", json.loads(event["taskSucceededEventDetails"]["output"]))
         _note(
             kind="execution",
             status=execution["status"],
             seconds=round(time.time() - started, 3),
             inputBytes=len(execution["input"].encode()),
+            dataBytes=_data.pop(arn),
             states=_states.pop(arn, []),
-            tasks=[_task(event) for event in execution["events"] if event["type"] in TASK_EVENTS],
+            tasks=[_task(event) for event in tasks],
         )
 
     stepfunctions._run_execution = run_and_note
+
+
+def _watch_data() -> None:
+    """Counts what states assign and ask for, and lets results carry what the SDK adds on AWS."""
+    assign = stepfunctions._apply_state_assign
+    argue = stepfunctions._apply_jsonata_arguments
+    invoke = stepfunctions._invoke_resource
+
+    def assign_and_count(state: Any, given: Any, context: Any, **seen: Any) -> None:
+        assign(state, given, context, **seen)
+        if assigned := {name: context["variables"][name] for name in state.get("Assign", {})}:
+            _count_data(context["Execution"]["Id"], "assignedVariables", assigned)
+
+    def argue_and_count(state: Any, given: Any, context: Any) -> Any:
+        parameters = argue(state, given, context)
+        _count_data(context["Execution"]["Id"], "parameters", parameters)
+        return parameters
+
+    def invoke_with_metadata(resource: str, given: Any) -> Any:
+        answer = invoke(resource, given)
+        is_sdk = resource.partition(":::")[2].startswith(_SDK_RESULTS)
+        return {**answer, **machine_log.SDK_METADATA} if is_sdk else answer
+
+    stepfunctions._apply_state_assign = assign_and_count
+    stepfunctions._apply_jsonata_arguments = argue_and_count
+    stepfunctions._invoke_resource = invoke_with_metadata
+
+
+def _count_data(arn: str, name: str, value: Any) -> None:
+    added = machine_log.data_bytes(name, value)
+    with _lock:
+        _data[arn] += added
 
 
 def _noted(execute: Any, kind: str) -> Any:
@@ -173,9 +215,13 @@ def _noted(execute: Any, kind: str) -> Any:
         context = rest[-1]
         index = context.get("Map", {}).get("Item", {}).get("Index")
         entry = [kind, context["State"]["Name"], index]
+        arn = context["Execution"]["Id"]
         with _lock:
-            _states.setdefault(context["Execution"]["Id"], []).append(entry)
-        return execute(state, given, *rest)
+            _states.setdefault(arn, []).append(entry)
+        _count_data(arn, "input", given)
+        output, following = execute(state, given, *rest)
+        _count_data(arn, "output", output)
+        return output, following
 
     return noted
 
@@ -196,6 +242,7 @@ if __name__ == "__main__":
     _watch_store()
     _watch_functions()
     _watch_states()
+    _watch_data()
     if "PROBE_FIFO_SECONDS" in os.environ:
         _forget_fifo_after(float(os.environ["PROBE_FIFO_SECONDS"]))
     app.main()

@@ -1,17 +1,19 @@
-"""The recorded results: one JSON file a bench, and all that the documents say comes from them."""
+"""Keeps the results: one JSON file a record, from which the documents take every number."""
 
 import json
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from datetime import UTC, datetime
 from typing import Any
 
-FOLDER = Path(__file__).parent / "results"
+from bench import sources
+
+FOLDER = sources.RESULTS
 
 
 def write_if_it_holds(name: str, result: dict[str, Any], broken: Sequence[str]) -> int:
-    """A record within its bounds, and the exit code; what breaks one leaves the last as it was."""
+    """Writes a record within its bounds, or leaves the last one; returns the exit code."""
     for bound in broken:
         print(f"Not recorded, a bound did not hold: {bound}", file=sys.stderr)
     if not broken:
@@ -20,12 +22,15 @@ def write_if_it_holds(name: str, result: dict[str, Any], broken: Sequence[str]) 
 
 
 def write(name: str, result: dict[str, Any]) -> None:
-    """With how busy the machine was: most of what is timed depends on it."""
-    FOLDER.mkdir(exist_ok=True)
-    result = result | {"measuredUnder": {"cores": os.cpu_count(), "load": os.getloadavg()[1]}}
-    (FOLDER / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n")
+    """Writes a record with its date, its sources and how busy the machine was."""
+    about = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "madeFrom": sources.hashes(name),
+        "measuredUnder": {"cores": os.cpu_count(), "load": round(os.getloadavg()[1], 2)},
+    }
+    (FOLDER / f"{name}.json").write_text(json.dumps(about | result, indent=2) + "\n", "utf-8")
 
 
 def read(name: str) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())
+    result: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
     return result

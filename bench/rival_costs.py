@@ -1,31 +1,30 @@
-"""What the rivals of the comparison cost a month, by the rules of their few lines: how often each
-writes for an event that acts and for a copy. All else is priced as for this project.
+"""Prices the rivals of the comparison per month, by how often each writes for an event that acts
+and for a copy. All else is priced as for this project.
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from once.plan.cost import (
+from once.plan.cost import GB, MILLION, monthly
+from once.plan.traffic import (
     ACTION_MB,
-    GB,
-    MILLION,
+    Flow,
     LogLevel,
     Measured,
     Prices,
     Traffic,
     Volume,
     flow_of,
-    monthly,
     pipe_of,
     prices,
 )
-from once.plan.pollers import Flow, flow
+from proof.pollers import flow
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Writes to DynamoDB for an event that acts, and for a copy."""
+    """The writes to DynamoDB of a rival, for an event that acts and for a copy."""
 
     title: str
     unique: int
@@ -51,7 +50,7 @@ RIVALS = (
 def rival(asked: Asked, traffic: Traffic, measured: Measured, price: Prices) -> dict[str, float]:
     assumed, sqs = price["assumed"], price["sqs"]
     comes = _batches_of(asked, traffic, measured, price)
-    volume = Volume.of(traffic, measured, comes)
+    volume = Volume(traffic, measured, comes)
     copies = 0 if asked.fifo else traffic.events * traffic.copies
     # A copy of one in work is refused with an error, and comes again.
     again = copies * comes.held if asked.unique > asked.copy else 0
@@ -71,9 +70,9 @@ def rival(asked: Asked, traffic: Traffic, measured: Measured, price: Prices) -> 
         * price["eventbridge"]["events_per_million"]
         / MILLION,
         "SQS: send, receive, delete": (traffic.events + 2 * batches) * queue / MILLION,
-        "Lambda: the calls": batches * function["requests_per_million"] / MILLION
+        "Lambda: requests": batches * function["requests_per_million"] / MILLION
         + milliseconds / 1000 * ACTION_MB / 1024 * function["gb_second"],
-        "the calls' way out": volume.unique * call_bytes / GB * price["transfer"]["out_gb"],
+        "data transfer out": volume.unique * call_bytes / GB * price["transfer"]["out_gb"],
         "DynamoDB: claims": writes * price["dynamodb"]["write_units_per_million"] / MILLION,
         "Logs: functions": batches
         * measured.parts["batch"]["functionLogBytes"]
@@ -89,17 +88,15 @@ def _batches_of(asked: Asked, traffic: Traffic, measured: Measured, price: Price
         pipe_of(traffic, measured, price), at_once=1, machine_s=0, event_s=event_s, looks_s=(0.0,)
     )
     if traffic.backlog:
-        return pipe.backlog(traffic.copies, price["assumed"]["same_batch"])
-    comes = flow(traffic.rate, traffic.copies, traffic.apart_ms, pipe)
-    # It looks once.
-    return replace(comes, held=comes.held + comes.handed_back, handed_back=0)
+        return flow_of(traffic, price)
+    return flow(traffic.rate, traffic.copies, price["assumed"]["apart_ms"], pipe)
 
 
 def as_standard(traffic: Traffic, measured: Measured, price: Prices) -> dict[str, float]:
     """This state machine as a Standard workflow, which runs one event at a time here."""
-    lonely = replace(traffic, batch_size=1, backlog=False, log_level=LogLevel.OFF)
+    lonely = replace(traffic, backlog=False, log_level=LogLevel.OFF)
     costs = monthly(lonely, measured, price)
-    states = Volume.of(lonely, measured, flow_of(lonely, measured, price)).of_all("states")
+    states = Volume(lonely, measured, flow_of(lonely, price)).sum("states")
     per_transition = price["step_functions"]["standard_transitions_per_thousand"] / 1000
     return costs | {"Step Functions": states * per_transition}
 
@@ -109,8 +106,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "claims": ("DynamoDB: claims", "DynamoDB: claims kept"),
     "functions and workflow": (
         "Lambda: enrichment",
-        "Lambda: the calls",
-        "the calls' way out",
+        "Lambda: requests",
+        "data transfer out",
         "Step Functions",
     ),
     "logs": ("Logs: outcomes", "Logs: functions", "Logs: kept", "Logs: queries"),
@@ -119,7 +116,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 
 def grouped(costs: Mapping[str, float], events: float) -> dict[str, float]:
-    """Dollars a million events, by the groups of the chart."""
+    """Adds up dollars per million events, by the groups of the chart."""
     return {
         group: math.fsum(costs.get(name, 0) for name in names) * MILLION / events
         for group, names in GROUPS.items()

@@ -16,41 +16,41 @@ from once.operate import explain, log
 from once.outcomes import Outcome
 from once.project import EXAMPLE, ROOT
 from proof.console import Served, browsing, chromium, served, stack_of
-from proof.embedded import Embedded, deployed
+from proof.deployed import DeployedStack, deployed
 from proof.events import customer_start
 
 _SIZE = {"width": 1280, "height": 720}
 _WAITING = 3
 
 
-def _tell(embedded: Embedded) -> str:
+def _tell(local: DeployedStack) -> str:
     """Lets the stack live through it; answers a message of the event to look at."""
     lines = EXAMPLE.read_text("utf-8").splitlines()
     now_ms = log.now_ms()
     times = [sandbox.normalised(line, now_ms).get("occurredAtMs", 0) for line in lines]
     call = {"match": {"conversationId": CALL, "family": "conversation.acd.end"}}
-    embedded.destination.script.add({**call, "replies": ["reset"]})
+    local.destination.script.add({**call, "replies": ["reset"]})
     for line in lines:
-        embedded.settle(sandbox.shifted(line, now_ms - max(times)))
-    embedded.destination.script.add(
+        local.settle(sandbox.shifted(line, now_ms - max(times)))
+    local.destination.script.add(
         {"match": {"conversationId": "refused"}, "replies": [{"status": 400}]}
     )
-    embedded.settle(customer_start("refused", eventTime=log.now_ms()))
-    message_id = _tried_twice(embedded)
+    local.settle(customer_start("refused", eventTime=log.now_ms()))
+    message_id = _tried_twice(local)
     always = {"match": {"family": "conversation.customer.start"}, "replies": ["reset"] * 200}
-    embedded.destination.script.add(always)
+    local.destination.script.add(always)
     for _ in range(_WAITING):
-        embedded.send(customer_start(eventTime=log.now_ms()))
+        local.send(customer_start(eventTime=log.now_ms()))
     time.sleep(4)
     return message_id
 
 
-def _tried_twice(embedded: Embedded) -> str:
+def _tried_twice(local: DeployedStack) -> str:
     """The event of which the first call was hung up on."""
-    for subject in explain.of(stack_of(embedded), CALL, 1).subjects:
+    for subject in explain.read_explanation(stack_of(local), CALL, 1).subjects:
         for event in subject.events:
             own = [one for one in event.messages if one.outcome is Outcome.PROCESSED]
-            if own and own[0].deliveries[-1].calls > 1:
+            if own and own[0].deliveries[-1].requests > 1:
                 return own[0].message_id
     raise SystemExit("No event of the story was called twice: look at its destination.")
 
@@ -78,9 +78,9 @@ def main() -> int:
     if program is None:
         print("There is no Chromium. Install one with: make browser")
         return 1
-    with deployed() as embedded:
-        message_id = _tell(embedded)
-        with served(stack_of(embedded)) as console, browsing(program) as browser:
+    with deployed() as local:
+        message_id = _tell(local)
+        with served(stack_of(local)) as console, browsing(program) as browser:
             paths = {"console": "/", "console-event": f"/event?of={message_id}"}
             _taken(browser, console, paths)
     return 0

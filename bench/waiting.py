@@ -1,13 +1,17 @@
 """Every scenario of waiting, simulated: hours in seconds, with pacing's own steps.
 
-Run: python -m bench.waiting. Writes bench/results/waiting.json, which docs/waiting.md shows.
+Run: python -m bench.waiting. Writes bench/results/waiting.json and docs/charts/waiting-*.svg, which
+docs/waiting.md shows.
 """
 
 import sys
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import pairwise
 from typing import Any
 
-from bench import recorded
+from bench import charts, recorded
+from bench.numbers import CHARTS
 from proof.waiting import destination as to
 from proof.waiting.scenarios import SCENARIOS
 from proof.waiting.simulation import HOUR, MINUTE, Arrivals, Run, poison
@@ -34,7 +38,7 @@ def judged(number: int) -> dict[str, Any]:
 
 
 def pictured(name: str) -> list[dict[str, Any]]:
-    """The samples of a run that is drawn."""
+    """Samples a run that is drawn."""
     match name:
         case "limit":
             run = Run([Arrivals(50, 5 * MINUTE)], per_minute=300)
@@ -54,7 +58,38 @@ def pictured(name: str) -> list[dict[str, Any]]:
     return run.until(end_ms).samples
 
 
-PICTURES = ("limit", "outage", "hang", "poison")
+PICTURES = {
+    "limit": ("Ten times a limit of 300 per minute for five minutes", MINUTE, "minutes"),
+    "outage": ("Down from minute 5 to 9, ten events per second", MINUTE, "minutes"),
+    "hang": ("Hanging from minute 5 to 9, 13 events per second", MINUTE, "minutes"),
+    "poison": ("5 % of 6,000 events always fail", HOUR, "hours"),
+}
+
+
+def drawn(name: str, samples: Sequence[Mapping[str, Any]]) -> str:
+    title, unit_ms, unit = PICTURES[name]
+
+    def at(sample: Mapping[str, Any]) -> float:
+        return float(sample["ms"]) / unit_ms
+
+    def per_minute(field: str) -> list[tuple[float, float]]:
+        return [
+            (at(b), (b[field] - a[field]) / (b["ms"] - a["ms"]) * MINUTE)
+            for a, b in pairwise(samples)
+        ]
+
+    return charts.timeline(
+        title,
+        {
+            "messages on the queue": [(at(one), one["waiting"]) for one in samples],
+            "acts per minute": per_minute("acted"),
+            "requests per minute": per_minute("calls"),
+            "functions at once": [(at(one), one["running"]) for one in samples],
+        },
+        unit,
+        [(at(a), at(b)) for a, b in pairwise(samples) if a["open"]],
+        "breaker open",
+    )
 
 
 def main() -> int:
@@ -64,8 +99,9 @@ def main() -> int:
             print(("ok    " if not one["broken"] else "BROKEN"), one["group"], "|", one["name"])
             print("      ", one["measured"], *one["broken"], flush=True)
             found.append(one)
-        pictures = dict(zip(PICTURES, workers.map(pictured, PICTURES), strict=True))
-    recorded.write("waiting", {"scenarios": found, "pictures": pictures})
+        for name, samples in zip(PICTURES, workers.map(pictured, PICTURES), strict=True):
+            (CHARTS / f"waiting-{name}.svg").write_text(drawn(name, samples), "utf-8")
+    recorded.write("waiting", {"scenarios": found})
     return 1 if any(one["broken"] for one in found) else 0
 
 

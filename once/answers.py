@@ -19,6 +19,6 @@ def answers(model: type[BaseModel]) -> Callable[[F], F]:
 
 
 def model_of(command: Any) -> type[BaseModel] | None:
-    """Of a command as it is typed; None where it has no `--json`."""
+    """Returns the model of a command's `--json`, or None if it has none."""
     model: type[BaseModel] | None = vars(command.callback).get("answers")
     return model

@@ -1,11 +1,13 @@
-"""The `once` command line: what there is, by what it is for. Each command is imported when it is
-typed, so that none waits for the libraries of another."""
+"""Lists the commands of `once` by their purpose. Each is imported only if it is typed, so that none
+waits for the libraries of another."""
 
+import errno
 import importlib
 import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -13,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from once.errors import OnceError
 
+_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
 TRY, OPERATE, PLAN = "Try it on this machine", "Operate a stack", "Plan"
 
 
@@ -33,70 +36,86 @@ ENTRIES = {
     "run": Entry(
         TRY,
         "once.run.app",
-        "Send a file of events through an embedded AWS",
+        "Send a file of events through a local stack",
         "once run --report report.json",
     ),
-    "up": Entry(TRY, "once.run.up", "Start an embedded stack that stays up"),
-    "down": Entry(TRY, "once.run.up", "End it"),
+    "dev": Entry(
+        TRY,
+        "once.run.dev",
+        "Start a local stack, its console and your own server behind it",
+        "once dev --forward http://localhost:3000/events",
+    ),
+    "up": Entry(TRY, "once.run.up", "Start a local stack that stays up"),
+    "down": Entry(TRY, "once.run.up", "End the local stack"),
     "send": Entry(TRY, "once.operate.send", "Put the events of a file into the queue"),
-    "received": Entry(TRY, "once.operate.destination", "What its destination was asked to do"),
-    "destination": Entry(TRY, "once.operate.destination", "Break its destination, or put it right"),
+    "received": Entry(TRY, "once.operate.destination", "Show what the destination received"),
+    "destination": Entry(TRY, "once.operate.destination", "Let the destination fail, or repair it"),
+    "example": Entry(
+        TRY,
+        "once.project",
+        "Print example events, or a server that receives some",
+        "once example > events.jsonl",
+    ),
     "normalise": Entry(
         TRY,
         "once.normalise",
         "Show the key that the enrichment gives each event",
-        "once normalise once/examples/story.jsonl",
+        "once normalise events.jsonl",
     ),
     "audit": Entry(
         TRY,
         "once.audit.command",
-        "Say who duplicates the events of a capture",
-        "once audit once/examples/story.jsonl --html audit.html",
+        "Find the copies in a capture, and who publishes them",
+        "once audit events.jsonl --html audit.html",
     ),
-    "mapping": Entry(TRY, "once.mapping", "Check which data action each family calls"),
+    "routes": Entry(TRY, "once.routes.command", "Check which events are acted on, and how"),
     "genesys": Entry(
         TRY,
         "once.genesys.app",
-        "Play Genesys Cloud and a webhook's receiver",
+        "Run a mock of Genesys Cloud and of a webhook's receiver",
         "once genesys --port 8090 --script trouble.json",
     ),
-    "status": Entry(OPERATE, "once.operate.status", "Say what waits, what is stuck, what helps"),
-    "explain": Entry(OPERATE, "once.operate.explain", "Say what was decided, and why"),
-    "parked": Entry(OPERATE, "once.operate.parked", "Events that wait for a person's decision"),
-    "dead-letters": Entry(OPERATE, "once.operate.dead_letters", "Events that are no longer tried"),
-    "forget": Entry(OPERATE, "once.operate.forget", "Let the next copy of an event act again"),
-    "console": Entry(OPERATE, "once.console.command", "See a stack at work, in the browser"),
-    "replay": Entry(OPERATE, "once.operate.replay", "Send a slice of the archive once more"),
-    "check": Entry(OPERATE, "once.operate.check", "Look at the way in, try the rest with canaries"),
-    "prove": Entry(OPERATE, "once.prove.command", "Ask AWS whether it is as we take it to be"),
-    "hold": Entry(OPERATE, "once.operate.hold", "Let nobody call the destination for a while"),
-    "resume": Entry(OPERATE, "once.operate.hold", "Let calls flow again, and start the pipe"),
+    "status": Entry(
+        OPERATE, "once.operate.status", "Show what waits, what is stuck, how to fix it"
+    ),
+    "explain": Entry(OPERATE, "once.operate.explain", "Show what was decided, and why"),
+    "parked": Entry(OPERATE, "once.operate.dead_ends", "List, replay or drop parked events"),
+    "dead-letters": Entry(
+        OPERATE, "once.operate.dead_ends", "List, replay or drop dead-letter events"
+    ),
+    "forget": Entry(OPERATE, "once.operate.forget", "Act on the next copy of an event again"),
+    "console": Entry(OPERATE, "once.console.command", "Show a running stack in the browser"),
+    "replay": Entry(OPERATE, "once.operate.replay", "Replay part of the archive"),
+    "check": Entry(OPERATE, "once.operate.check", "Check the path of events, with canaries"),
+    "pause": Entry(OPERATE, "once.operate.pause", "Pause requests to the destination"),
+    "resume": Entry(OPERATE, "once.operate.pause", "Send requests again, and start the pipe"),
+    "logs": Entry(OPERATE, "once.operate.logs", "Show the log of a function that fails"),
     "template": Entry(
         OPERATE,
         "once.project",
-        "Write out what `sam deploy` needs",
+        "Write the files that `sam deploy` needs",
         "once template genesys-once",
     ),
     "permissions": Entry(
-        OPERATE, "once.operate.permissions", "Print the IAM policy that is needed"
+        OPERATE, "once.operate.permissions", "Print the IAM policy that the commands need"
     ),
     "cost": Entry(
         PLAN,
         "once.plan.cost",
-        "What a month costs, and what each setting saves",
+        "Show what a month costs, and what each setting saves",
         "once cost --events-per-month 1000000 --log-level ERROR",
     ),
     "capacity": Entry(
         PLAN,
         "once.plan.capacity",
-        "Which quota binds first, and what to ask for",
+        "Show which AWS quota you reach first",
         "once capacity --rate 50 --region eu-west-1",
     ),
 }
 
 
 def load(name: str) -> Any:
-    """The command itself."""
+    """Imports a command and returns it."""
     entry = ENTRIES[name]
     module = importlib.import_module(entry.module)
     app = typer.Typer()
@@ -108,7 +127,7 @@ def load(name: str) -> Any:
 
 
 def commands() -> Iterator[tuple[str, Any]]:
-    """Every command that can be typed, by its words."""
+    """Yields every command, by its words."""
     for name in ENTRIES:
         command = load(name)
         inner = getattr(command, "commands", None)
@@ -119,7 +138,7 @@ def commands() -> Iterator[tuple[str, Any]]:
 
 
 class _Once(TyperGroup):
-    """What a person can put right is said in a sentence, by every command."""
+    """The command line: each command explains in a sentence an error that a person can repair."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -134,12 +153,12 @@ class _Once(TyperGroup):
         try:
             return super().invoke(ctx)
         except OnceError as error:
-            from once.screen import put, screen
-
-            errors = screen(stderr=True)
-            for line in f"once: {error}".split("\n"):
-                put(errors, line, style="red", markup=False)
-            raise typer.Exit(1) from None
+            raise _failed(error) from None
+        except OSError as error:
+            if error.errno not in _UNWRITABLE:
+                raise
+            where = Path(error.filename or ".").absolute()
+            raise _failed(OnceError(f"Cannot write {where}: {error.strerror}.")) from None
         except KeyboardInterrupt:  # when all that it had started has ended
             from once.screen import put, screen
 
@@ -147,14 +166,23 @@ class _Once(TyperGroup):
             raise typer.Exit(130) from None
 
 
+def _failed(error: OnceError) -> typer.Exit:
+    """Prints why a command failed, and returns what ends it."""
+    from once.screen import put, screen
+
+    errors = screen(stderr=True)
+    for line in f"once: {error}".split("\n"):
+        put(errors, line, style="red", markup=False)
+    return typer.Exit(error.exit_code)
+
+
 app = typer.Typer(
     cls=_Once,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    help="Each Genesys Cloud event acts once: try it on this machine, operate it on AWS.",
-    epilog="Exit codes: 0 all is well, 1 it could not be done, 2 it was typed wrongly, "
-    "3 it was done and something wants attention, 130 it was interrupted.",
+    help="Act once on each Genesys Cloud event. Try it on this machine, operate it on AWS.",
+    epilog="Exit codes: 0 ok, 1 failed, 2 usage error, 3 done, but something needs attention, "
+    "4 not found, 130 interrupted.",
 )
 
 

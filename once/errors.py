@@ -1,5 +1,13 @@
-"""The one exception whose message is meant for the person at the terminal."""
+"""The exceptions whose message is meant for the person at the terminal."""
 
 
 class OnceError(Exception):
     """Says what was wrong, where, and what to do next; shown without a traceback."""
+
+    exit_code = 1
+
+
+class NotFoundError(OnceError):
+    """Nothing is known of what was asked for."""
+
+    exit_code = 4

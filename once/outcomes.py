@@ -1,23 +1,25 @@
-"""What became of an event, in one word, and what each word means."""
+"""The outcomes of an event, and their meaning."""
 
 from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """What became of an event; the same words as in rows, logs and metrics."""
+    """An outcome, in the word that rows, logs and metrics have."""
 
     PROCESSED = "PROCESSED"
     DUPLICATE = "DUPLICATE"
     STALE = "STALE"
+    IGNORED = "IGNORED"
     PARKED = "PARKED"
     RETRY = "RETRY"
 
 
 MEANING = {
-    Outcome.PROCESSED: "acted on, once",
-    Outcome.DUPLICATE: "a copy of an event that acts elsewhere: skipped",
-    Outcome.STALE: "older than what was already known of its subject: skipped",
-    Outcome.PARKED: "unreadable, refused for good or given up: kept in the parking queue",
-    Outcome.RETRY: "never settled: see its reason",
+    Outcome.PROCESSED: "acted on",
+    Outcome.DUPLICATE: "skipped: a copy, or an unchanged state",
+    Outcome.STALE: "skipped: older than a settled event of its subject",
+    Outcome.IGNORED: "skipped: no route wants it, or it is too old for its route",
+    Outcome.PARKED: "kept in the parking queue: unreadable, rejected or given up",
+    Outcome.RETRY: "returned to the queue, not settled",
 }
 SETTLED = frozenset(Outcome) - {Outcome.RETRY}

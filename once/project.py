@@ -1,11 +1,16 @@
-"""Where the files are that `once` runs, as they lie in a clone: template.yaml and what it names.
+"""Finds the files that `once` runs, laid out as in a clone: template.yaml and what it names.
 
 A wheel carries them along (see pyproject.toml); `once template` writes them out for `sam deploy`.
 """
 
+import os
+import shlex
 import shutil
+import sys
+import tomllib
+from importlib.metadata import metadata
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,14 +22,62 @@ IN_CLONE = not _IN_WHEEL.is_dir()
 ROOT = _PACKAGE.parent if IN_CLONE else _IN_WHEEL
 TEMPLATE = ROOT / "template.yaml"
 EXAMPLE = _PACKAGE / "examples" / "story.jsonl"
+HOW_TO_GET_EVENTS = "Give a file of events, e.g. what this writes: once example > events.jsonl"
+_PYTHON = "3.13"  # of the functions, as samconfig.toml has it
 
 # What `sam deploy` reads, and the pages that the alarms of the template point to.
 _DEPLOYED = ("template.yaml", "samconfig.toml", "statemachine", "functions", "docs")
 
 
+def read_samconfig() -> dict[str, Any]:
+    """Reads the parameters that `sam deploy` would use, from this folder or the clone."""
+    files = (folder / "samconfig.toml" for folder in (Path.cwd(), ROOT))
+    path = next((one for one in files if one.is_file()), None)
+    if path is None:
+        return {}
+    try:
+        default = tomllib.loads(path.read_text("utf-8")).get("default", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OnceError(f"{path} is not TOML: {error}.") from error
+    every, own = (default.get(name, {}).get("parameters", {}) for name in ("global", "deploy"))
+    return {**every, **own}
+
+
 def cache_folder() -> Path:
-    """Where what was downloaded is kept: in the clone, or with the person's other caches."""
+    """Returns the folder of downloads: in the clone, or with the user's other caches."""
     return ROOT / ".once" if IN_CLONE else Path.home() / ".cache" / "genesys-once"
+
+
+def say_how_to_install(extra: str) -> str:
+    """Names the command that brings `once` with an extra: from the clone, or without one."""
+    return "make setup" if IN_CLONE else f"uv tool install {_from_the_repository(extra)}"
+
+
+def say_how_to_type_once() -> str | None:
+    """Names the command after which a shell finds `once`; None if it does so already."""
+    found = shutil.which("once")
+    is_passing = found is not None and not IN_CLONE and "UV" in os.environ  # as uvx sets it
+    if found and not is_passing:
+        return None
+    activate = Path(sys.executable).with_name("activate")
+    return f"source {shlex.quote(str(activate))}" if IN_CLONE else say_how_to_install("local")
+
+
+def _from_the_repository(extra: str) -> str:
+    urls = metadata("genesys-once").get_all("Project-URL") or []
+    address = next(url.partition(", ")[2] for url in urls if url.startswith("Repository"))
+    return f"--python {_PYTHON} 'genesys-once[{extra}] @ git+{address}'"
+
+
+def example(
+    what: Annotated[
+        Literal["story", "receiver"],
+        typer.Argument(help="The example events, or a server that `once dev --forward` sends to."),
+    ] = "story",
+) -> None:
+    """Print an example: events to send, or a server that receives and verifies them."""
+    path = EXAMPLE if what == "story" else EXAMPLE.with_name("receiver.py")
+    sys.stdout.write(path.read_text("utf-8"))
 
 
 def template(
@@ -42,7 +95,16 @@ def template(
             _copy(ROOT / name, folder / name)
     except OSError as error:
         raise OnceError(f"Cannot write to {error.filename or folder}: {error.strerror}.") from error
-    typer.echo(f"Written. Deploy it with: cd {folder} && sam build && sam deploy --guided")
+    typer.echo("Written. Name your event source and your address, then deploy it with:")
+    typer.echo(f"cd {shlex.quote(str(folder))} && sam build && sam deploy {_parameters()}")
+
+
+def _parameters() -> str:
+    """Returns the parameters of a first deployment, behind those that the build was made with."""
+    text = (ROOT / "samconfig.toml").read_text("utf-8")
+    of_build = tomllib.loads(text)["default"]["global"]["parameters"]["parameter_overrides"]
+    source = "EventSourceName=aws.partner/genesys.com/cloud/ORGANISATION/SUFFIX"
+    return f'--parameter-overrides "{of_build} {source} AlarmEmail=you@example.com"'
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -25,7 +25,7 @@ _KEPT = "\u00a0"  # no place to break, as textwrap sees it
 
 
 def showable(text: str) -> str:
-    """Text that a terminal prints and does not obey, on one line; inside JSON it means the same."""
+    """Returns a line that a terminal prints and does not obey; inside JSON it means the same."""
     if text.isprintable():
         return text
     return "".join(
@@ -46,13 +46,17 @@ class Row(str):
         return row
 
 
+class Whole(str):
+    """A text that is never broken, since it is a command to be copied."""
+
+
 class _Screen(Console):
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(showable(text), **options)
 
 
 def screen(*, stderr: bool = False, quiet: bool = False) -> Console:
-    """A console on which every text is showable, cells of tables too."""
+    """Returns a console on which every text is showable, cells of tables too."""
     # A key may hold what looks like the name of an emoji.
     return _Screen(stderr=stderr, quiet=quiet, emoji=False)
 
@@ -60,18 +64,19 @@ def screen(*, stderr: bool = False, quiet: bool = False) -> Console:
 def put(
     console: Console, part: RenderableType, style: str = "", markup: bool | None = None
 ) -> None:
-    """A text breaks between words, never inside a key; what is piped on is not broken at all."""
+    """Prints a text, broken between words and never inside a key, or not at all in a pipe."""
     if not isinstance(part, str):
         console.print(part, highlight=False)
         return
     text = console.render_str(part, style=style, markup=markup, highlight=False)
     begin = part.begin if isinstance(part, Row) else 0
-    for line in _wrapped(text, console.width, begin) if console.is_terminal else [text]:
+    is_broken = console.is_terminal and not isinstance(part, Whole)
+    for line in _wrapped(text, console.width, begin) if is_broken else [text]:
         console.print(line, soft_wrap=True)
 
 
 def _wrapped(text: Text, width: int, begin: int) -> Iterator[Text]:
-    """rich itself breaks a word that is too long, or nothing."""
+    """Wraps a text, since rich breaks a word that is too long, or nothing."""
     at = begin or len(text.plain) - len(text.plain.lstrip())
     head = text[:at]
     # Where that leaves little room, further left.
@@ -97,5 +102,5 @@ def _wrapped(text: Text, width: int, begin: int) -> Iterator[Text]:
 
 
 def say(text: str) -> None:
-    """A line for a person or the next command in a pipe, exactly as it is but for what steers."""
-    print(showable(text))
+    """Prints a line immediately, in a pipe too, exactly as it is but for what steers."""
+    print(showable(text), flush=True)

@@ -1,59 +1,135 @@
 """Sends lines into a stack: to its queue in the form the rule delivers, or through its bus."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+import json
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import compress
+from os.path import commonprefix
+from typing import Any, Literal, NamedTuple
 
 from botocore.exceptions import ClientError
 
 from once.errors import OnceError
-from once.lines import Line, bus_entry
+from once.lines import Line, parse, read_element
+
+Client = Callable[[str], Any]
+"""Gives the client of a service by its name."""
+Via = Literal["queue", "bus"]
+Chain = deque[Sequence[Line]]
+"""Parts of which each is sent when the one before it is settled."""
 
 _BATCH = 10
 _BATCH_BYTES = 900_000
 
 
-class Sent(Protocol):
-    """Told of each line as it leaves, with the id by which it can be found again."""
+class Sent(NamedTuple):
+    """A line on its way: under the id of its message, or of the envelope that a bus gave it."""
 
-    def sent_to_queue(self, line: Line, message_id: str) -> None: ...
+    line: Line
+    id: str
+    via: Via
 
-    def sent_to_bus(self, line: Line, envelope_id: str) -> None: ...
+
+def send_to_queue(
+    client: Client, outputs: Mapping[str, str], lines: Iterable[Line]
+) -> Iterator[Sent]:
+    """Sends lines in the form in which the rule delivers events."""
+    for batch in _batches(lines):
+        entries = [{"Id": str(n), "MessageBody": line.text} for n, line in enumerate(batch)]
+        try:
+            answer = client("sqs").send_message_batch(
+                QueueUrl=outputs["EventQueueUrl"], Entries=entries
+            )
+        except ClientError as error:
+            raise _refused(batch[0], batch[-1], str(error)) from error
+        for entry in answer.get("Successful", []):
+            yield Sent(batch[int(entry["Id"])], entry["MessageId"], "queue")
+        for failed in answer.get("Failed", []):
+            line = batch[int(failed["Id"])]
+            raise _refused(line, line, failed.get("Message", failed["Code"]))
 
 
-class Sender:
-    def __init__(self, sqs: Any, events: Any, outputs: Mapping[str, str], sent: Sent) -> None:
-        self._sqs, self._events = sqs, events
-        self._queue = outputs["EventQueueUrl"]
-        self._bus = outputs["EventBusName"]
-        self._sent = sent
+def chain_by_claim(lines: Iterable[Line]) -> list[Chain]:
+    """Returns copies, and the states of one thing, one by one: no other line depends on them."""
+    chains: dict[object, Chain] = defaultdict(deque)
+    for line in lines:
+        sent = {"SentTimestamp": str(time.time_ns() // 1_000_000)}
+        element = read_element({"messageId": "-", "body": line.text, "attributes": sent})
+        key = element.get("key")
+        claim = (key["pk"], element["policy"].get("latest") or key["sk"]) if key else line.number
+        chains[claim].append([line])
+    return list(chains.values())
 
-    def to_queue(self, lines: Iterable[Line]) -> None:
-        for batch in _batches(lines):
-            entries = [{"Id": str(n), "MessageBody": line.text} for n, line in enumerate(batch)]
-            try:
-                answer = self._sqs.send_message_batch(QueueUrl=self._queue, Entries=entries)
-            except ClientError as error:
-                raise _refused(batch[0], batch[-1], str(error)) from error
-            for entry in answer.get("Successful", []):
-                self._sent.sent_to_queue(batch[int(entry["Id"])], entry["MessageId"])
-            for failed in answer.get("Failed", []):
-                line = batch[int(failed["Id"])]
-                raise _refused(line, line, failed.get("Message", failed["Code"]))
 
-    def to_bus(self, lines: Iterable[Line], source_prefix: str) -> None:
-        """What the bus cannot carry, or no rule would take from it, goes to the queue."""
-        rest = []
-        for line in lines:
-            entry = bus_entry(line.text)
-            if entry is None or not entry["Source"].startswith(source_prefix):
-                rest.append(line)
-                continue
-            answer = self._events.put_events(Entries=[{**entry, "EventBusName": self._bus}])
-            if answer["FailedEntryCount"]:
-                rest.append(line)
-            else:
-                self._sent.sent_to_bus(line, answer["Entries"][0]["EventId"])
-        self.to_queue(rest)
+def send_in_chains(
+    chains: list[Chain],
+    send: Callable[[Sequence[Line]], None],
+    wait_for_one: Callable[[Sequence[Sequence[Line]]], list[bool]],
+) -> None:
+    """Sends the first part of each chain, and the next when that is settled; returns when all are
+    settled, or `wait_for_one` gives up."""
+    unsent = chains
+    while chains:
+        send([line for chain in unsent for line in chain[0]])
+        ended = wait_for_one([chain[0] for chain in chains])
+        if not any(ended):
+            return
+        unsent = list(compress(chains, ended))
+        for chain in unsent:
+            chain.popleft()
+        unsent, chains = list(filter(None, unsent)), list(filter(None, chains))
+
+
+def send_to_bus(
+    client: Client, outputs: Mapping[str, str], lines: Iterable[Line], source_prefix: str
+) -> Iterator[Sent]:
+    """Sends lines through the bus; to the queue what a bus cannot carry or no rule would take."""
+    rest = []
+    for line in lines:
+        entry = None if line.problem else bus_entry(line.text)
+        if entry is None or not entry["Source"].startswith(source_prefix):
+            rest.append(line)
+            continue
+        entries = [{**entry, "EventBusName": outputs["EventBusName"]}]
+        answer = client("events").put_events(Entries=entries)
+        if answer["FailedEntryCount"]:
+            rest.append(line)
+        else:
+            yield Sent(line, answer["Entries"][0]["EventId"], "bus")
+    yield from send_to_queue(client, outputs, rest)
+
+
+def bus_entry(text: str) -> dict[str, Any] | None:
+    """Returns the text as an entry of PutEvents; None if a bus cannot carry it."""
+    event = parse(text)
+    if not isinstance(event, dict):
+        return None
+    source, detail_type, detail = (event.get(k) for k in ("source", "detail-type", "detail"))
+    # AWS keeps sources that begin with "aws." to itself, its partners' among them.
+    if not isinstance(source, str) or not source or source.startswith("aws."):
+        return None
+    if not isinstance(detail_type, str) or not detail_type or not isinstance(detail, dict):
+        return None
+    entry = {"Source": source, "DetailType": detail_type, "Detail": json.dumps(detail)}
+    at = _time(event.get("time"))
+    return entry if at is None else {**entry, "Time": at}
+
+
+def _time(value: Any) -> datetime | None:
+    try:
+        return datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def source_prefix(sources: Sequence[str]) -> str:
+    """Returns the prefix for a rule that takes as many of these sources as one prefix can."""
+    # A prefix has at least one character: sources that begin differently cannot all pass.
+    firsts = [source[0] for source in sources]
+    alike = [s for s in sources if s[0] == max(firsts, key=firsts.count)]
+    return commonprefix(alike)  # noqa: RUF071 - by character is how a rule compares, too
 
 
 def _batches(lines: Iterable[Line]) -> Iterator[Sequence[Line]]:
@@ -75,5 +151,5 @@ def _refused(first: Line, last: Line, why: str) -> OnceError:
     return OnceError(
         f"SQS refused {lines}: {why}\n"
         "A message is at most 1 MiB and has no control characters but tab and line ends. Lines "
-        "before it, and some behind it, are sent; sent once more, they would be skipped as copies."
+        "before it, and some after it, are sent; sent again, they are skipped as copies."
     )

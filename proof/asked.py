@@ -1,8 +1,8 @@
-"""Writes what `once prove` asks AWS: `python -m proof.asked`, and with --check whether it is so.
+"""Writes the questions of `make prove` to AWS: `python -m proof.asked`; --check compares them.
 
-Cases for TestState are what the states of the scenarios were given and what their tasks came to;
-what our own interpreter makes of each is what AWS should answer. The way in and the policies come
-from the template, the events from the examples of the contracts.
+The cases for TestState are the inputs of states in the scenarios and the results of their tasks;
+AWS should answer as our own interpreter does. The rule and the policies come from the template, the
+events from the examples of the contracts.
 """
 
 import json
@@ -13,6 +13,9 @@ from dataclasses import asdict, replace
 from typing import Any
 from unittest.mock import patch
 
+from once_data_action import errors
+
+from proof.asl.errors import Failure
 from proof.asl.jsonata import Library
 from proof.asl.machine import Machine
 from proof.asl.one_state import Case, Watching, names_used, played
@@ -23,9 +26,9 @@ from proof.scenarios.stage import Stage
 from proof.template import RESOURCES, TEMPLATE, decided, of_type, statements_of
 
 Json = Any
-PATH = ROOT / "once" / "prove" / "asked.json"
+PATH = ROOT / "proof" / "prove" / "asked.json"
 _RUN = re.compile(r"at-\d+-[0-9a-f]{32}")
-# AWS answers a moment after it was asked, by a clock of its own.
+# AWS answers a moment after the question, by a clock of its own.
 _LATER_MS = (-30_000, 30_000)
 _WHERE = "us-east-1:123456789012"
 _ARNS = {
@@ -86,6 +89,35 @@ def cases() -> Iterator[dict[str, Json]]:
     for way in sorted(shortest):
         *_, case, expected = shortest[way]
         yield _written(way, case, expected)
+    *_, failed, _ = shortest["RunAction CAUGHT_ERROR JudgeFailure catch 1 CALL_FAILED"]
+    for way, error in _errors_of_functions(failed.clock_ms):
+        case = replace(failed, error=error)
+        yield _written(f"RunAction {way}", case, played(machine, case))
+
+
+def _errors_of_functions(now_ms: int) -> Iterator[tuple[str, Failure]]:
+    """An error as our function raises it, and one as another might, as Lambda reports them.
+
+    The Catch finds the facts by a regular expression and $parse, "JSONata functions provided by
+    Step Functions" in transforming-data.html. $match and $replace with one are JSONata's own
+    (docs.jsonata.org/regex).
+    """
+    ours = errors.RateLimited('it said "later", for C:\\temp', status=429, retry_after_seconds=7)
+    ours.requests, ours.ended_ms, ours.duration_ms = 1, now_ms, 40
+    theirs = '{"sentence":"a caller\'s text","requests":0,"once":"1","durationMs":40}'
+    for way, name, message in (
+        ("reads the facts of our error", "RateLimited", str(ours)),
+        ("reads nothing in the text of another error", "KeyError", theirs),
+    ):
+        said = {
+            "errorMessage": message,
+            "errorType": name,
+            "requestId": "5d1a6c2e-0b3f-4a5e-9c5b-7f1e2d3c4b5a",
+            "stackTrace": [
+                '  File "/var/task/handler.py", line 97, in __call__\n    raise error\n'
+            ],
+        }
+        yield way, Failure(name, json.dumps(said))
 
 
 def _watched() -> Iterator[Case]:
@@ -133,7 +165,7 @@ def _with_stable_runs(case: Case) -> Case:
 
 
 def _way(case: Case, expected: Json) -> str:
-    """What tells one way through a state from another."""
+    """Names a path through a state."""
     verdict = expected.get("assigned", {}).get("verdict", {})
     seen = expected.get("assigned", {}).get("seen", {})
     output = expected.get("output") if isinstance(expected.get("output"), dict) else {}

@@ -11,31 +11,49 @@ from typing import Any
 from playwright.sync_api import Browser, sync_playwright
 
 from once.console.app import make
-from once.console.command import listen, serve
+from once.console.command import serve
 from once.operate.running import Running
 from once.operate.stack import Stack
-from proof.embedded import Embedded
+from once.ports import listen
+from proof.deployed import DeployedStack
 
 TOKEN = "the-token-of-this-start"
+# The words of a page that are shown in two lines.
+CUT_WORDS = """() => {
+  const cut = [], range = document.createRange();
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode, of = node.parentElement;
+    if (!of.checkVisibility({contentVisibilityAuto: true}) || of.closest(
+        '.hidden, .rows thead, .received thead, script, option, textarea, title')) continue;
+    for (const word of node.data.matchAll(/(?<![\\w.\\/-])[A-Za-z]{2,20}(?![\\w.\\/-])/g)) {
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+      if (lines.size > 1) cut.push(word[0]);
+    }
+  }
+  return cut;
+}"""
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _SECONDS = 20
 
 
 @dataclass
 class Served:
-    """Where it answers, and under which token."""
+    """The address of a console, and its token."""
 
     address: str
     token: str = TOKEN
 
     def url(self, path: str) -> str:
-        """As `once console` prints it, with the token."""
+        """Returns an address as `once console` prints it, with the token."""
         return f"{self.address}{path}{'&' if '?' in path else '?'}token={self.token}"
 
 
 @contextmanager
 def served(stack: Stack, write: bool = True) -> Iterator[Served]:
-    listening = listen(0)
+    listening = listen(0, "once console")
     port = listening.getsockname()[1]
     made = make(stack, port, TOKEN, write)
     started: list[Any] = []
@@ -49,25 +67,19 @@ def served(stack: Stack, write: bool = True) -> Iterator[Served]:
             time.sleep(0.02)
         yield Served(f"http://127.0.0.1:{port}")
     finally:
-        made.feed.close()
         started[0].should_exit = True
         thread.join(_SECONDS)
         listening.close()
 
 
-def stack_of(embedded: Embedded) -> Stack:
-    """As the commands see a stack that is up."""
-    note = Running(
-        pid=1,
-        endpoint=embedded.stack.aws.endpoint,
-        stack="once",
-        genesys=embedded.destination.url,
-    )
-    return Stack(embedded.stack.aws._session, note.stack, note)
+def stack_of(local: DeployedStack) -> Stack:
+    """Returns the local stack as the commands see it."""
+    note = Running.here(local.stack.aws, local.destination, "once")
+    return Stack(local.stack.aws._session, note.stack, note)
 
 
 def chromium() -> str | None:
-    """Where it is, if there is one."""
+    """Returns the path of Chromium, if it is installed."""
     return next((found for name in _NAMES if (found := shutil.which(name))), None)
 
 

@@ -1,4 +1,4 @@
-"""Events to send: small, and about a conversation of their own unless told otherwise."""
+"""Makes small events to send, each about a conversation of its own unless one is given."""
 
 import uuid
 from typing import Any

@@ -1,4 +1,4 @@
-"""A stack on an embedded AWS in which nothing moves: what the commands look at, and no function.
+"""A stack on the emulator in which nothing moves: what the commands look at, and no function.
 
 It is there in a second, and holds what a test or a bench puts into it.
 """
@@ -11,8 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from once.embedded.aws import ACCOUNT, REGION, EmbeddedAws
-from once.embedded.deploy import STACK_NAME
+from once.genesys.server import GenesysServer
+from once.local.aws import ACCOUNT, REGION, Emulator
+from once.local.deploy import STACK_NAME
+from once.operate.logs import OUTPUTS as LOGS
 from once.operate.running import Running, kept
 from proof.template import RESOURCES
 
@@ -25,10 +27,9 @@ _LOG_BATCH = 5_000  # PutLogEvents takes 10,000 and 1 MiB; a record has some 200
 class Still:
     """The resources by their outputs, as those of a deployed stack."""
 
-    def __init__(self, aws: EmbeddedAws) -> None:
+    def __init__(self, aws: Emulator) -> None:
         self._aws = aws
         self.client = aws.client
-        self.endpoint = aws.endpoint
         self.outputs = dict(self._resources())
         self._describe()
 
@@ -65,11 +66,20 @@ class Still:
         self.client("logs").create_log_stream(**_STREAM)
 
     @contextmanager
-    def up(self, folder: Path, genesys: str = "http://127.0.0.1:1") -> Iterator[None]:
-        """It is the embedded stack that is up in this folder, where commands are typed."""
+    def up(self, folder: Path, destination: GenesysServer | None = None) -> Iterator[None]:
+        """It is the local stack that is up in this folder, where commands are typed."""
         with chdir(folder), kept() as note:
             note(
-                Running(pid=os.getpid(), endpoint=self.endpoint, stack=STACK_NAME, genesys=genesys)
+                Running(
+                    pid=os.getpid(),
+                    endpoint=self._aws.endpoint,
+                    key=self._aws.key,
+                    region=REGION,
+                    account=ACCOUNT,
+                    stack=STACK_NAME,
+                    genesys=destination.url if destination else "http://127.0.0.1:1",
+                    genesys_key=destination.key if destination else "",
+                )
             )
             yield
 
@@ -87,6 +97,10 @@ class Still:
         logs.create_log_group(logGroupName=_STREAM["logGroupName"])
         logs.create_log_stream(**_STREAM)
         yield "OutcomeLogGroupName", _STREAM["logGroupName"]
+        for part, output in LOGS.items():
+            logs.create_log_group(logGroupName=part)
+            yield output, part
+        yield "EnrichmentFunctionName", "enrichment"
         arn = f"arn:aws:%s:{REGION}:{ACCOUNT}:%s"
         role = f"arn:aws:iam::{ACCOUNT}:role/still"
         queue = arn % ("sqs", "EventQueue")
@@ -99,6 +113,7 @@ class Still:
         yield "StateMachineArn", machine
         self.client("pipes").create_pipe(Name="still", RoleArn=role, Source=queue, Target=machine)
         yield "PipeName", "still"
+        yield "MaxActionsPerMinute", "0"
         self.client("s3").create_bucket(
             Bucket="overflow", CreateBucketConfiguration={"LocationConstraint": REGION}
         )
@@ -130,7 +145,7 @@ class Still:
 
 @contextmanager
 def still() -> Iterator[Still]:
-    with EmbeddedAws.start() as aws:
+    with Emulator.start() as aws:
         yield Still(aws)
 
 

@@ -1,4 +1,4 @@
-"""The template as data: intrinsics as {name: argument}, conditions decided by whoever asks."""
+"""Reads the template as data: intrinsics as {name: argument}; the caller decides conditions."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path

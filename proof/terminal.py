@@ -1,9 +1,9 @@
-"""What a test starts as a person would in a terminal."""
+"""Starts commands as a user does in a terminal."""
 
 import signal
 
 
 def hear_ctrl_c() -> None:
-    """For `preexec_fn`: what a shell starts in the background ignores Ctrl-C, and so would all that
-    it starts."""
+    """Restores Ctrl-C, as a `preexec_fn`: a shell's background jobs ignore it, and so do their
+    children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

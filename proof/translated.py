@@ -11,9 +11,9 @@ from functools import cache, cached_property
 from typing import Any
 
 import boto3
-from samcli.yamlhelper import yaml_parse  # type: ignore[import-untyped]
-from samtranslator.parser.parser import Parser  # type: ignore[import-untyped]
-from samtranslator.translator.translator import Translator  # type: ignore[import-untyped]
+from samcli.yamlhelper import yaml_parse
+from samtranslator.parser.parser import Parser
+from samtranslator.translator.translator import Translator
 
 from proof.definition.asl import ROOT
 
@@ -39,11 +39,15 @@ class Translated:
         }
 
     @cached_property
+    def outputs(self) -> dict[str, dict[str, Any]]:
+        return {name: self._decided(body) for name, body in self._template["Outputs"].items()}
+
+    @cached_property
     def refusals(self) -> list[str]:
-        """What CloudFormation would say to these parameters before it touches anything."""
+        """Returns the refusals of CloudFormation for these parameters, before any change."""
         return [
             assertion["AssertDescription"]
-            for rule in self._template.get("Rules", {}).values()
+            for rule in _source()["Rules"].values()
             if self._decided(rule.get("RuleCondition", True))
             for assertion in rule["Assertions"]
             if not self._decided(assertion["Assert"])
@@ -68,7 +72,7 @@ class Translated:
 
     @cached_property
     def _values(self) -> dict[str, Any]:
-        declared = self._template["Parameters"]
+        declared = _source()["Parameters"]
         given = {name: p.get("Default") for name, p in declared.items()} | dict(self.parameters)
         return {
             **{name: _typed(declared[name]["Type"], value) for name, value in given.items()},
@@ -102,7 +106,7 @@ class Translated:
         return {name: part for name, part in decided.items() if part is not _NOTHING}
 
     def _holds(self, condition: str) -> bool:
-        return bool(self._decided(self._template["Conditions"][condition]))
+        return bool(self._decided(_source()["Conditions"][condition]))
 
     def _substituted(self, argument: Any) -> Any:
         text, given = (argument, {}) if isinstance(argument, str) else argument
@@ -119,7 +123,7 @@ class Translated:
         return {"Fn::Sub": [filled, left] if left else filled}
 
     def _found(self, mapping: str, *keys: str) -> Any:
-        found = self._template["Mappings"][mapping]
+        found = _source()["Mappings"][mapping]
         for key in keys:
             found = found[key]
         return found
@@ -146,7 +150,7 @@ def _typed(kind: str, value: Any) -> Any:
 
 
 def _open(value: Any) -> bool:
-    """Whether some of it is left to AWS."""
+    """Returns true if a part of the value is left to AWS."""
     if isinstance(value, list):
         return any(map(_open, value))
     return isinstance(value, dict)

@@ -1,1 +1,1 @@
-"""The contracts of this project as JSON Schema, and what keeps them true (docs/contracts.md)."""
+"""The contracts of this project as JSON Schema, and what keeps them true (CONTRIBUTING.md)."""

@@ -11,15 +11,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m schemas", description=__doc__)
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--check", action="store_true", help="write nothing, fail on any difference")
-    how.add_argument(
-        "--publish", action="store_true", help="record the contracts as what others build on"
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing, fail on any difference"
     )
     options = parser.parse_args()
     if not options.check:
         checks.write(ROOT)
-    found = checks.find(ROOT) if not options.publish else checks.publish(ROOT)
+    found = checks.find(ROOT)
     for line in found:
         print(line, file=sys.stderr)
     print(f"schemas: {len(found) or 'no'} findings")

@@ -1,15 +1,14 @@
-"""What keeps the files true: each check answers with what is wrong, and what to do about it."""
+"""Checks the generated files: each check returns what is wrong and what to do about it."""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from enrichment.contract import VERSION
-from enrichment.families import FAMILIES
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
+from once_enrichment.families import FAMILIES
 
-from schemas import compatible, contracts, examples, families, registry
+from schemas import contracts, examples, families, reasons, registry
 from schemas.contracts import Schema
 from schemas.examples import ELEMENT, EVENT
 
@@ -27,26 +26,13 @@ def write(root: Path) -> None:
         (root / path).write_text(text, "utf-8")
 
 
-def publish(root: Path) -> list[str]:
-    """Records the contracts as published, unless that would hide a break."""
-    schemas = contracts.schemas()
-    found = list(incompatible(root, schemas))
-    if not found:
-        for name, schema in schemas.items():
-            path = root / _published() / f"{name}.schema.json"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(_text(schema), "utf-8")
-    return found
-
-
 def find(root: Path) -> list[str]:
     """All that is wrong."""
     schemas = contracts.schemas()
     return [
         *drift(root, _made(root)),
         *malformed(schemas),
-        *unpublished(root, schemas),
-        *incompatible(root, schemas),
+        *idle(schemas),
         *example_faults(root / "schemas" / "examples", schemas),
     ]
 
@@ -72,33 +58,10 @@ def malformed(schemas: dict[str, Schema]) -> Iterator[str]:
             )
 
 
-def incompatible(root: Path, schemas: dict[str, Schema]) -> Iterator[str]:
-    """Changes that break whoever built on the published version."""
-    folder = root / _published()
-    published = {
-        path.relative_to(folder).as_posix().removesuffix(".schema.json"): path
-        for path in folder.rglob("*.schema.json")
-    }
-    for name, path in sorted(published.items()):
-        if name not in schemas:
-            yield f"{name}: published in version {VERSION} and gone. {_WAYS_OUT}"
-            continue
-        old = json.loads(path.read_text("utf-8"))
-        for what in compatible.breaks(old, schemas[name], contracts.direction(name)):
-            yield f"{name}: {what}. {_WAYS_OUT}"
-
-
-def unpublished(root: Path, schemas: dict[str, Schema]) -> Iterator[str]:
-    """Contracts that nobody could build on yet, as no check holds them."""
-    for name in schemas:
-        if not (root / _published() / f"{name}.schema.json").exists():
-            yield f"{name}: is not published yet; run `make publish-schemas` and commit it"
-
-
-_WAYS_OUT = (
-    f"Version {VERSION} is published, and others build on it: add a field beside the old one, or "
-    "begin a new version (docs/contracts.md)"
-)
+def idle(schemas: dict[str, Schema]) -> Iterator[str]:
+    """Descriptions that no field has any more."""
+    for name in contracts.unused_descriptions(schemas):
+        yield f"schemas/descriptions.py: {name} describes no field; remove it"
 
 
 def example_faults(folder: Path, schemas: dict[str, Schema]) -> Iterator[str]:
@@ -141,7 +104,7 @@ def _own_example(folder: Path, name: str, schema: Schema) -> Iterator[str]:
 
 
 def _parts(event: Any) -> Iterator[tuple[str, Any]]:
-    """What of an event has a schema: its envelope, and the body of a declared family."""
+    """Yields the parts of an event with a schema: its envelope, and a declared family's body."""
     if "topicName" not in event.get("detail", {}):
         return
     yield "input/envelope", event
@@ -159,8 +122,9 @@ def _made(root: Path) -> dict[str, str]:
     schemas = contracts.schemas()
     made = {f"schemas/{name}.schema.json": _text(schema) for name, schema in schemas.items()}
     made["docs/families.md"] = families.table()
+    made["docs/reasons.md"] = reasons.page()
     template = (root / "template.yaml").read_text("utf-8")
-    made["template.yaml"] = registry.in_template(template, schemas["event"])
+    made["template.yaml"] = registry.in_template(template, schemas["bus-event"])
     folder = root / "schemas" / "examples"
     for name in examples.names(folder):
         now = examples.element_of(json.loads((folder / f"{name}{EVENT}").read_text("utf-8")))
@@ -170,6 +134,8 @@ def _made(root: Path) -> dict[str, str]:
         text = path.read_text("utf-8") if path.exists() else _text(now)
         kept = any(examples.changed_key(name, json.loads(text), now))
         made[f"schemas/examples/{name}{ELEMENT}"] = text if kept else _text(now)
+    for function, given in examples.invocations(folder):
+        made[f"events/{function}.json"] = _text(given)
     return made
 
 
@@ -181,13 +147,11 @@ def _files(root: Path) -> dict[str, str]:
         *folder.glob("input/*.schema.json"),
         *folder.glob(f"examples/*{ELEMENT}"),
         *root.glob("docs/families.md"),
+        *root.glob("docs/reasons.md"),
         *root.glob("template.yaml"),
+        *root.glob("events/*.json"),
     ]
     return {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in paths}
-
-
-def _published() -> str:
-    return f"schemas/published/v{VERSION}"
 
 
 def _text(value: Any) -> str:

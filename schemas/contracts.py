@@ -1,20 +1,20 @@
 """The list of contracts, each made into a JSON Schema that a person can read."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from data_action.request import WebhookRequest
-from enrichment.contract import VERSION
-from enrichment.elements import Copy, Event, Parked, Retry
+from once_data_action.request import WebhookRequest
+from once_enrichment.contract import VERSION
+from once_enrichment.elements import Copy, Event, Parked, Retry
 from pydantic import TypeAdapter
 
 from once import cli
 from once.answers import model_of
+from once.operate.claims import Claim, Latest
+from once.records import LoggedRecord
 from once.run.report import Report
 from schemas import families, models
-from schemas.answers import ANSWERS
 from schemas.descriptions import DESCRIPTIONS
 
 Schema = dict[str, Any]
@@ -43,15 +43,16 @@ CONTRACTS = (
     Contract("retry", Retry, "Event that could not be prepared now"),
     Contract("action-request", models.ActionRequest, "What the data action is asked"),
     Contract("webhook-request", WebhookRequest, "What a webhook receives"),
-    Contract("claim-row", models.ClaimRow, "Row of a claim", snake=True),
-    Contract("latest-row", models.LatestRow, "Row of a subject's latest event", snake=True),
+    Contract("bus-event", models.BusEvent, "Event on the target bus"),
+    Contract("claim-row", Claim, "Row of a claim", snake=True),
+    Contract("latest-row", Latest, "Row of a subject's latest event", snake=True),
     Contract("slot-row", models.SlotRow, "Row of the limiter", snake=True),
     Contract("breaker-row", models.BreakerRow, "Row of the breaker", snake=True),
     Contract("pace-begin", models.PaceBegin, "What pacing is asked before the calls"),
     Contract("pace-begin-answer", models.PaceBeginAnswer, "What may be called now"),
     Contract("pace-end", models.PaceEnd, "What pacing is asked after the calls"),
     Contract("pace-end-answer", models.PaceEndAnswer, "When what waits is seen again"),
-    Contract("outcome-record", models.OutcomeRecord, "Record in the outcome log"),
+    Contract("outcome-record", LoggedRecord, "Record in the outcome log"),
     Contract("run-report", Report, "Report of `once run --report`", kept_nulls=True),
     Contract("input/envelope", models.Envelope, "What is around an event", "in"),
 )
@@ -82,7 +83,7 @@ def schemas() -> dict[str, Schema]:
 
 
 def direction(name: str) -> Literal["out", "in"]:
-    """Whether others read the contract or write it."""
+    """Returns `out` for a contract that others read, `in` for one that they write."""
     return "in" if name.startswith("input/") else "out"
 
 
@@ -92,16 +93,8 @@ def of_contract(contract: Contract) -> Schema:
     schema = adapter.json_schema(
         by_alias=not contract.snake, mode="serialization" if contract.whole else "validation"
     )
-    name = contract.model.__name__
-    hidden = {
-        field_name
-        for field_name, field in getattr(contract.model, "model_fields", {}).items()
-        if field.exclude and not contract.whole  # else pydantic leaves them out itself
-    }
-    aliases = {re.sub(r"_(.)", lambda m: m[1].upper(), field) for field in hidden}
-    _tidy(schema, name, contract, without=aliases)
-    for part_name, part in schema.get("$defs", {}).items():
-        _tidy(part, part_name, contract, without=frozenset())
+    for part_name, part in {contract.model.__name__: schema, **schema.get("$defs", {})}.items():
+        _tidy(part, part_name, contract)
     schema.pop("title", None)
     schema.pop("additionalProperties", None)
     first = {name: schema[name] for name in ("description", "type") if name in schema}
@@ -116,9 +109,7 @@ def _head(name: str) -> Schema:
     }
 
 
-def _tidy(
-    schema: Schema, name: str, contract: Contract, without: set[str] | frozenset[str]
-) -> None:
+def _tidy(schema: Schema, name: str, contract: Contract) -> None:
     """Leaves what a reader needs: no made-up titles, no nulls that are never written.
 
     Whoever reads a contract must bear fields that are new, so nothing is forbidden here; our own
@@ -128,11 +119,6 @@ def _tidy(
     schema.pop("title", None)
     if schema.get("description") and schema.get("enum"):
         schema["description"] = " ".join(schema["description"].split())
-    required = [field for field in schema.get("required", []) if field not in without]
-    for field in without:
-        del schema["properties"][field]
-    if "required" in schema:
-        schema["required"] = required
     for field, part in schema.get("properties", {}).items():
         part.pop("title", None)
         if contract.whole or not contract.kept_nulls:
@@ -141,12 +127,12 @@ def _tidy(
             _drop_null(part)
         if "description" in part:
             part["description"] = " ".join(part["description"].split())
-        else:
-            text = DESCRIPTIONS.get(f"{name}.{field}")
-            if contract.whole:
-                text = ANSWERS.get(f"{name}.{field}") or ANSWERS.get(field)
-            if text:
-                part["description"] = text
+        elif "$ref" not in part and (text := _describe(name, field)):
+            part["description"] = text
+
+
+def _describe(model: str, field: str) -> str | None:
+    return DESCRIPTIONS.get(f"{model}.{field}") or DESCRIPTIONS.get(field)
 
 
 def _drop_null(part: Schema) -> None:
@@ -165,6 +151,19 @@ def undescribed(schema: Schema) -> Iterator[str]:
             there = parts[inner["$ref"].rpartition("/")[2]] if "$ref" in inner else {}
             if "description" not in inner | there:
                 yield field
+
+
+def unused_descriptions(schemas: dict[str, Schema]) -> Iterator[str]:
+    """Yields the descriptions that no field has."""
+    parts = [part for one in schemas.values() for part in (one, *one.get("$defs", {}).values())]
+    written = {
+        (field, inner.get("description"))
+        for part in parts
+        for field, inner in part.get("properties", {}).items()
+    }
+    for name, text in DESCRIPTIONS.items():
+        if (name.rpartition(".")[2], text) not in written:
+            yield name
 
 
 def closed(schema: Any) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from enrichment.batch import enrich
+from once_enrichment.batch import enrich
 
 SENT_MS = 1777888802000  # two seconds after the events, which happen at 10:00 on 4 May 2026
 EVENT, ELEMENT = ".event.json", ".element.json"
@@ -18,7 +18,7 @@ def names(folder: Path) -> list[str]:
 
 
 def element_of(event: Json) -> Json:
-    """What the enrichment answers to this event alone."""
+    """Returns the element that the enrichment makes of this event alone."""
     record = {
         "messageId": "example",
         "receiptHandle": "handle-of-example",
@@ -33,6 +33,21 @@ def _no_bucket(key: str, content: bytes) -> Json:
     raise AssertionError(f"an example is too large: {key}, {len(content)} bytes")
 
 
+def invocations(folder: Path) -> Iterator[tuple[str, Any]]:
+    """Yields an input of each function, by its name, for `sam local invoke`."""
+    event = (folder / f"conversation.user.start{EVENT}").read_text("utf-8")
+    copy = json.dumps({**json.loads(event), "id": "0b5e55ed-0000-4000-8000-00000000c0b1"})
+    bodies = {"first": event, "copy": copy, "broken": event[:100]}
+    attributes = {"SentTimestamp": str(SENT_MS), "ApproximateReceiveCount": "1"}
+    records = [
+        {"messageId": name, "receiptHandle": name, "body": body, "attributes": attributes}
+        for name, body in bodies.items()
+    ]
+    yield "enrichment", records
+    for function, example in (("data_action", "action-request"), ("pacing", "pace-begin")):
+        yield function, json.loads((folder / f"{example}.json").read_text("utf-8"))
+
+
 def changed_key(name: str, pinned: Json, now: Json) -> Iterator[str]:
     """Complains where the key is another, and its version is not."""
     before, after = pinned.get("key"), now.get("key")
@@ -43,8 +58,8 @@ def changed_key(name: str, pinned: Json, now: Json) -> Iterator[str]:
     yield (
         f"schemas/examples/{name}{ELEMENT}: the key changed from {before} to {after}. Copies in "
         "flight would act twice. Take the change back; or, if it is meant, raise KEY_VERSION in "
-        "functions/enrichment/enrichment/contract.py, run `make schemas`, and deploy as "
-        "docs/contracts.md says"
+        "functions/enrichment/once_enrichment/contract.py, run `make schemas`, and deploy as "
+        "CONTRIBUTING.md says"
     )
 
 

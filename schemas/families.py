@@ -1,195 +1,157 @@
-"""What the declared families rely on, as schemas and as the table of docs/families.md."""
+"""Writes the declared families as schemas and as the table of docs/families.md."""
 
-import re
-from collections.abc import Iterable
-from copy import deepcopy
-from functools import cache
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, get_args
 
-from enrichment.families import FAMILIES, Family
-from enrichment.snapshots import Snapshot
-from enrichment.times import SENT_WINDOW_MS, WHOLE_SECOND_WINDOW_MS, WINDOW_MS
-from enrichment.topics import family_name
-from pydantic import TypeAdapter
+from once_enrichment.families import FAMILIES
+from once_enrichment.family import Family, Part, Role, is_whole, places, with_role
+from once_enrichment.ignored import IGNORED
+from once_enrichment.times import SENT_WINDOW_MS, WHOLE_SECOND_WINDOW_MS, WINDOW_MS
+from once_enrichment.topics import family_name, slot_names
+
+from once.routes.fields import Shape, shapes
 
 Schema = dict[str, Any]
 
 
-def name_of(family: Family) -> str:
-    """A declaration goes by the name of its first topic's family."""
+def name_of(family: type[Family]) -> str:
+    """Returns the name of a declaration: that of its first topic's family."""
     return family_name(family.topics[0])
 
 
 def inputs() -> dict[str, Schema]:
-    """What each declaration relies on in the body of an event."""
+    """Returns what each declaration relies on in the body of an event."""
     return {name_of(family): _input(family) for family in FAMILIES}
 
 
-def required_of(family: Family) -> list[str]:
-    """The fields without which an event is not told apart as declared."""
-    paths = [family.subject[1], *family.identity, *([family.time] if family.time else [])]
-    return [path for path in paths if path.replace(".id", "Id") not in family.slots]
-
-
-@cache
-def _schema_of(body: type) -> Schema:
-    """Making it takes long, and many families share a body."""
-    return TypeAdapter(body).json_schema()
-
-
-def _input(family: Family) -> Schema:
-    schema = deepcopy(_schema_of(family.body))
-    renamed = {name: name.lstrip("_") for name in schema.get("$defs", {})}
-    schema = _with_refs(schema, renamed)
-    parts = {renamed[name]: part for name, part in schema.pop("$defs", {}).items()}
-    roles = _roles(family)
-    relied_on = {path.partition(".")[0] for path in roles}
-    properties = {field: part for field, part in schema["properties"].items() if field in relied_on}
-    _describe(properties, "", [_STATE], roles, parts)
-    properties = _plain(properties)
-    required: list[str] = []
-    for path in required_of(family):
-        field, _, inner = path.partition(".")
-        required.append(field)
-        if inner:
-            parts[properties[field]["$ref"].rpartition("/")[2]]["required"] = [inner]
-    made: Schema = {
+def _input(family: type[Family]) -> Schema:
+    schema = family.model_json_schema()
+    parts = schema.pop("$defs", {})
+    for model in _models(family):
+        properties = (parts.get(model.__name__) or schema).get("properties", {})
+        for name, field in model.model_fields.items():
+            roles = [mark.value for mark in field.metadata if isinstance(mark, Role)]
+            held = [inner for below in _below(field.annotation) for inner in below.model_fields]
+            properties[name]["description"] = (
+                f"{roles[0]}." if roles else f"Holds {', '.join(held)}."
+            )
+    made = {
         "title": f"Body of {name_of(family)}",
         "description": _about(family),
         "type": "object",
-        "properties": properties,
+        "properties": schema.get("properties", {}),
+        "required": schema.get("required", []),
+        "$defs": parts,
     }
-    if required:
-        made["required"] = list(dict.fromkeys(required))
-    used = _used(properties, parts)
-    if used:
-        made["$defs"] = {name: _plain(parts[name]) for name in sorted(used)}
-    return made
+    return {name: _plain(part) for name, part in made.items() if part or name == "properties"}
 
 
-def _about(family: Family) -> str:
+def _models(model: type[Part]) -> list[type[Part]]:
+    below = [inner for f in model.model_fields.values() for inner in _below(f.annotation)]
+    return [model, *(one for inner in below for one in _models(inner))]
+
+
+def _below(annotation: Any) -> list[type[Part]]:
+    if isinstance(annotation, type) and issubclass(annotation, Part):
+        return [annotation]
+    return [model for inner in get_args(annotation) for model in _below(inner)]
+
+
+def _about(family: type[Family]) -> str:
     text = (
-        "What is relied on in `eventBody`; all else passes untouched. An event that lacks a "
-        "required field is still taken: the whole body identifies it then, and its note says so."
-        if required_of(family)
-        else "What is relied on in `eventBody`; all else passes untouched."
+        "What is relied on in `eventBody`; all else passes untouched. If a field is missing or not "
+        "as declared, the whole body identifies the event, and its note says so."
     )
-    if family.whole:
-        text += " Every field counts as state, so a change of any of them is another event."
+    if is_whole(family):
+        text += " Every field counts as state: another value of any of them is another event."
     return f"{text} Topics: {', '.join(family.topics)}."
 
 
-_STATE = "State, with all else in the body: another value is another event"
-
-
-def _roles(family: Family) -> dict[str, list[str]]:
-    """What is read at each path, and what for."""
-    roles: dict[str, list[str]] = {}
-
-    def add(paths: Iterable[str], role: str) -> None:
-        for path in filter(None, paths):
-            roles.setdefault(path, []).append(role)
-
-    add([family.subject[1]], "What the event is about")
-    add(family.identity, "Part of the identity")
-    add([family.time], "When it happened")
-    add(family.times, "When it happened; the latest one that is there counts")
-    add(family.state, "State: another value is another event")
-    add(family.content, "State, hashed: another content is another event")
-    add(family.latest_by, "Only where it is equal does a later event make an earlier one stale")
-    return roles
-
-
-def _describe(
-    fields: dict[str, Schema],
-    above: str,
-    inherited: list[str],
-    roles: dict[str, list[str]],
-    parts: dict[str, Schema],
-) -> None:
-    """Says of each field what it is read for: by itself, for what it holds, or for its holder."""
-    for name, field in fields.items():
-        path = f"{above}{name}"
-        held = [inner.removeprefix(f"{path}.") for inner in roles if inner.startswith(f"{path}.")]
-        own = roles.get(path, inherited)
-        field["description"] = f"Holds {', '.join(held)}." if held else ". ".join(own) + "."
-        for part in re.findall(r"#/\$defs/(\w+)", str(field)):
-            _describe(parts[part]["properties"], f"{path}.", own, roles, parts)
-
-
-def _with_refs(schema: Any, renamed: dict[str, str]) -> Any:
-    if isinstance(schema, list):
-        return [_with_refs(part, renamed) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    made = {name: _with_refs(part, renamed) for name, part in schema.items()}
-    if isinstance(made.get("$ref"), str):
-        stem, _, name = made["$ref"].rpartition("/")
-        made["$ref"] = f"{stem}/{renamed[name]}"
-    return made
-
-
 def _plain(schema: Any) -> Any:
-    """Without the titles that are made of the names; a field of that name stays."""
+    """Removes what pydantic makes of names and classes, and says of every reader's field anyway."""
     if isinstance(schema, list):
         return [_plain(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    return {k: _plain(v) for k, v in schema.items() if k != "title" or not isinstance(v, str)}
-
-
-def _used(schema: Any, parts: dict[str, Schema]) -> set[str]:
-    found: set[str] = set()
-    todo = [schema]
-    while todo:
-        for name in re.findall(r"#/\$defs/(\w+)", str(todo.pop())):
-            if name not in found:
-                found.add(name)
-                todo.append(parts[name])
-    return found
+    made = {name: _plain(part) for name, part in schema.items()}
+    if "properties" in made or made.get("type") == "object":
+        made.pop("additionalProperties", None)
+    for name in ("title", "default"):
+        if not isinstance(made.get(name), dict):
+            made.pop(name, None)
+    return made
 
 
 def table() -> str:
-    """docs/families.md"""
-    rows = [_row(family) for family in FAMILIES]
-    head = "| topic | subject | identity | time | window | order | latest by |"
+    """Returns docs/families.md."""
+    head = ["| topic | about | key | order | why |", "|---|---|---|---|---|"]
+    rows = [_line(_row(family)) for family in FAMILIES]
     return _PAGE.format(
-        table="\n".join([head, "|---|---|---|---|---|---|---|", *rows, *map(_line, _OTHERS)]),
+        table="\n".join([*head, *rows, *map(_line, _OTHERS)]),
+        left_out="\n".join(
+            f"| `{name_of(family)}` | {', '.join(f'`{field}`' for field in fields)} |"
+            for family in FAMILIES
+            if not is_whole(family) and (fields := _left_out(family))
+        ),
+        ignored="\n".join(
+            f"| `{family}` | {', '.join(f'`{path}`' for path in paths)} |"
+            for family, paths in IGNORED.items()
+        ),
         window=WINDOW_MS,
         whole=f"{WHOLE_SECOND_WINDOW_MS:,}",
         sent=f"{SENT_WINDOW_MS:,}",
     )
 
 
-def _row(family: Family) -> str:
-    fields = ", ".join(f"`{path}`" for path in family.identity)
-    states = ", ".join(f"`{path}`" for path in family.state)
-    hashed = "the whole body" if family.whole else ", ".join(f"`{p}`" for p in family.content)
-    identity = [fields, states and f"state {states}", hashed and f"hash of {hashed}"]
-    if family.body is Snapshot:
-        identity[-1] = "hash of what means state in `participants`, `recordingState`, `securePause`"
-    windowed = "windowed"
-    if family.time:
-        time, window = f"`{family.time}`", "0"
-    elif family.times:
-        time = "latest of " + ", ".join(f"`{path}`" for path in family.times)
-        window = f"0; {windowed} without any"
-    elif family.timed:
-        time, window = f"those in `{family.timed}`", f"0; {windowed} without any"
-    else:
-        time, window = "", windowed
-    paths = ", ".join(f"`{path}`" for path in family.latest_by)
-    latest_by = paths or ("subject" if family.latest else "")
-    cells = [
-        "<br>".join(f"`{topic}`" for topic in family.topics),
-        f"{family.subject[0]} `{family.subject[1]}`",
-        "<br>".join(filter(None, identity)),
-        time,
-        window,
-        "latest" if family.latest else "none",
-        latest_by,
+def _row(family: type[Family]) -> list[str]:
+    declared = [place.name for place in with_role(family, Role.SUBJECT)]
+    subjects = {_subject_slot(family, topic) for topic in family.topics}
+    about = f"{family.subject} `{declared[0]}`" if declared else ", ".join(sorted(subjects))
+    readers = {
+        slot
+        for topic in family.topics
+        for slot in (family.slots or slot_names(topic))
+        if slot not in (f"{family.subject}Id", *declared, *(subjects if not declared else ()))
+    }
+    hashed = ", ".join(f"`{place.name}`" for place in with_role(family, Role.CONTENT))
+    each = "" if family.order == "none" else "each "
+    key = [
+        *(f"{each}{slot} of the topic" for slot in sorted(readers)),
+        *(f"{each}`{place.name}`" for place in with_role(family, Role.SLOT)),
+        *(f"`{place.name}`" for place in with_role(family, Role.IDENTITY)),
+        *(f"time `{place.name}`" for place in with_role(family, Role.TIME)),
+        *(f"state `{place.name}`" for place in with_role(family, Role.STATE)),
+        *(["hash of the whole body"] if is_whole(family) else []),
+        *([f"hash of {hashed}"] if hashed and not is_whole(family) else []),
     ]
-    return _line(cells)
+    return [
+        "<br>".join(f"`{topic}`" for topic in family.topics),
+        about,
+        "<br>".join(key),
+        family.order,
+        " ".join(str(family.__doc__).split()),
+    ]
+
+
+def _subject_slot(family: type[Family], topic: str) -> str:
+    return (family.slots or slot_names(topic))[0] if "{id}" in topic else ""
+
+
+def _left_out(family: type[Family]) -> list[str]:
+    """Returns the fields of Genesys' own models that do not enter the key of an exact family."""
+    slots = [(slot,) for topic in family.topics for slot in (family.slots or slot_names(topic))]
+    kept = [*slots, *(place.path for place in places(family))]
+    names = {*map(family_name, family.topics)} & shapes().keys()
+    return sorted({field for name in names for field in _outside(shapes()[name], kept, ())})
+
+
+def _outside(shape: Shape, kept: list[tuple[str, ...]], above: tuple[str, ...]) -> Iterator[str]:
+    for name, node in shape.items():
+        path = (*above, name)
+        if isinstance(node, dict) and any(one[: len(path)] == path != one for one in kept):
+            yield from _outside(node, kept, path)
+        elif path not in kept:
+            yield ".".join(path)
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -200,63 +162,120 @@ _OTHERS = (
     (
         "any other topic",
         "the first id in the topic, else `conversationId`, `userId`, `queueId` or the organisation",
-        "ids in the topic<br>`id` and `version`, where both are there<br>hash of the whole body",
-        "the first field with a known name (`identity.py`)",
-        "0; windowed without any",
-        "none; latest if windowed",
-        "ids of the body",
+        "ids in the topic<br>`id` and `version`, if both are present<br>time: the first field "
+        "with a known name (`identity.py`)<br>hash of the whole body",
+        "none",
+        "Windowed if it has neither a time nor a version.",
     ),
     (
         "events of your own, without a Genesys topic",
         "conversation, user or queue: `conversationId`, `conversation_id`, `interactionId`, …",
-        "`status`, `state`, type<br>other ids",
-        "",
-        "windowed",
-        "latest",
-        "other ids",
+        "kind, status, known ids<br>hash of all other fields but `correlationId`, `metadata`, "
+        "`version`, `source`<br>without a status: its own id and time as well",
+        "latest with a status and a time",
+        "Equal statuses within the window are one event, whatever their ids. Each other id varies "
+        "independently.",
     ),
 )
 
 
 _PAGE = """\
-<!-- Written by `make schemas` from functions/enrichment/enrichment/families.py. -->
+<!-- Written by `make schemas` from functions/enrichment/once_enrichment/families.py. -->
 # What counts as a copy
 
-Two messages carry the same event when organisation, subject, family, identity and time are the
-same. `once normalise` shows the key of any event, and `once explain` what was decided about it.
+Two messages carry the same event if organisation, subject, family and the parts of the key are
+equal. `once normalise` shows the key of any event, and `once explain` what was decided about it.
 
-- **identity**: fields of the body. *State* is what the event says: another value is another event.
-  A missing part is never guessed: the whole body identifies the event then, and its `note` says so.
-- **time**: when it happened. It is part of the identity where the window is 0.
-- **window**: 0, the key alone decides. *Windowed*: nothing in the event tells one happening of a
-  state from the next, so the same state within {window} ms is a copy ({whole} ms where the clock
-  tells whole seconds, {sent} ms where only the queue knows the time).
-- **order**: *latest*, an event older than the latest one that was settled is STALE and does not
-  act. *none*, every event acts, early or late.
-- **latest by**: what must be equal, beside subject and family, for one event to outdate another.
+- **about**: the subject. If no field is named, it is the first id in the topic's name.
+- **key**: the parts that distinguish the events of a subject. *State* is readable, content is
+  hashed. A field that is absent or null enters the key as absent. If an identity or a time is
+  missing, or a field has another type than declared, the whole body is the identity, and the
+  event's `note` says so. A hash of the whole body includes `metadata` without the correlation id.
+- **time**: the field that says when the event occurred. It must change with every change. A family
+  with a time is exact: the key alone decides. A family without a time is *windowed*: the same key
+  within {window} ms is a copy ({whole} ms if the clock shows whole seconds, {sent} ms if only the
+  queue dates the event).
+- **order**:
+  - *latest*: an event is STALE, and not acted on, if a newer one was settled. A family without a
+    time is windowed and ordered by the event's `timestamp`.
+  - *changes*: the same; and a state is acted on only if it differs from the newest settled one, in
+    the order of the event's `timestamp`. Without that time the family is windowed, with order
+    *none*.
+  - *none*: every event is acted on, early or late.
+
+With order *latest* or *changes*, the newest event is kept for *each* value of the parts that vary
+independently.
 
 {table}
 
+## What does not enter a key
+
+In these families some fields of Genesys' own models are not in the key, because identity, time and
+state distinguish the events already. The column *why* above has the reason for each.
+
+| family | not in the key |
+|---|---|
+{left_out}
+
+## What is ignored
+
+[ignored.toml](../functions/enrichment/ignored.toml) lists fields that enter no hash of a whole
+body. Add fields whose changes mean nothing to you, and deploy.
+
+| family | fields |
+|---|---|
+{ignored}
+
 ## Adding a family
 
-One declaration in `FAMILIES` of [families.py](../functions/enrichment/enrichment/families.py). The
-fields that it reads stand in [bodies.py](../functions/enrichment/enrichment/bodies.py), so there it
-says `body=bodies.Seat`:
+Add one model to [families.py](../functions/enrichment/once_enrichment/families.py). Its docstring
+gives the reason for the key:
 
 ```python
-class Seat(TypedDict, total=False):
-    deskId: Id
-    userId: Id
+class Seat(Family):
+    \"\"\"The person at a desk; the event has no time, and persons return.\"\"\"
 
-Family(
-    topics=("v2.desks.{{id}}.seat",),
-    body=Seat,
-    slots=("deskId",),          # the topic's id is the desk
-    subject=("desk", "deskId"),
-    state=("userId",),
-    latest=True,                # it has no time of its own, so it is windowed
-)
+    topics = ("v2.desks.{{id}}.seat",)
+    order = "changes"
+    shown = "userId"
 ```
 
-[contracts.md](contracts.md) has the steps around it.
+[CONTRIBUTING.md](../CONTRIBUTING.md#typical-changes) has the other steps.
+
+## In a function of your own
+
+The same identity is a library: `identify` in
+[library.py](../functions/enrichment/once_enrichment/library.py) returns key, family, subject, order
+and window of an event. Put the folder `functions/enrichment` beside your code and install its
+`requirements.txt`. With the idempotency of Powertools for AWS Lambda, for example, a function
+acts once on each event and each state:
+
+```python
+import os
+from typing import Any
+
+from aws_lambda_powertools.utilities.idempotency import (
+    DynamoDBPersistenceLayer,
+    IdempotencyConfig,
+    idempotent_function,
+)
+from once_enrichment.library import identify
+
+STORE = DynamoDBPersistenceLayer(table_name=os.environ["TABLE"])
+CONFIG = IdempotencyConfig(expires_after_seconds=30 * 86_400)
+
+
+@idempotent_function(data_keyword_argument="occurrence", persistence_store=STORE, config=CONFIG)
+def act(event: dict[str, Any], occurrence: str) -> None:
+    ...  # what must happen once
+
+
+def handler(event: dict[str, Any], context: Any) -> None:
+    CONFIG.register_lambda_context(context)
+    act(event=event, occurrence=identify(event).occurrence)
+```
+
+This skips copies only. An unchanged state that is published at another time is acted on again, and
+an older state may follow a newer one. Each repeat of a windowed event within those 30 days counts
+as a copy. The state machine of this project compares these too.
 """

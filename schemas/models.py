@@ -3,138 +3,78 @@
 The others are models of the packages that use them; contracts.py lists all.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from enrichment.elements import ActionEvent
-from pydantic import BaseModel, ConfigDict, Field
+from once_data_action.request import WebhookRequest
+from once_enrichment.elements import ActionEvent
+from pydantic import BaseModel, ConfigDict, Field, with_config
 from pydantic.alias_generators import to_camel
 
-from once import records
+from once.operate.claims import ClaimOwner, ExpiresAt, PastMs
+from once.records import LoggedRecord
 
-PastMs = Annotated[int, Field(gt=0, description="Epoch milliseconds.")]
-ExpiresAt = Annotated[
-    int,
-    Field(gt=0, description="Epoch seconds: DynamoDB's TTL. Long done, the row may go after it."),
-]
-Owner = Annotated[
-    str,
-    Field(
-        pattern="^.+#.+$",
-        description="Who holds or held it: last segment of the execution id, `#`, message id.",
-        examples=["3f0c7e1a:5d2b#b0c1"],
-    ),
-]
+# A dataclass of a function that has no pydantic: its fields say what they are all the same.
+with_config(use_attribute_docstrings=True)(WebhookRequest)
 
 
 class _Row(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
-class ClaimRow(_Row):
-    """One logical event, and what was decided about it."""
-
-    pk: str = Field(examples=["1f0e6a52/conversation/c0de"])
-    """Organisation, subject type and subject id: one Query shows all about a subject."""
-    sk: str = Field(pattern="^v[0-9]+/", examples=["v1/conversation.acd.start/p1/s1/1777888800123"])
-    """Key version, family and identity parts."""
-    status: Literal["IN_PROGRESS", "DONE", "FAILED"]
-    """FAILED: an attempt gave up and released the claim; the next one may take it."""
-    outcome: Literal["PROCESSED", "STALE", "PARKED", "RETRY"] | None = None
-    """Absent while the first attempt works on it."""
-    owner: Owner
-    message_id: str
-    """The queue message of the owner."""
-    event_id: str
-    """The id that the publisher itself gave the event; empty where it gave none."""
-    event_time: PastMs
-    """When the event happened, epoch milliseconds; where copies differ, the newest so far."""
-    occurrence: int
-    """Which happening of the same state this is: the time of its first copy, epoch milliseconds.
-    Negative after `once forget`, so that the destination sees another Idempotency-Key."""
-    tries: int = Field(ge=0)
-    """Deliveries in which the destination was called and failed it, while others were answered."""
-    failed_at: int = Field(ge=0)
-    """When its last failed call ended, epoch milliseconds; 0: none has failed."""
-    cause: str | None = Field(None, max_length=300)
-    """What was wrong when it was last handed back, in a sentence of ours."""
-    claimed_at: PastMs
-    lease_until: PastMs
-    """Epoch milliseconds. Until then nobody takes over from the owner."""
-    done_at: PastMs | None = None
-    dropped_at: PastMs | None = None
-    """When a person deleted it from the parking queue, epoch milliseconds; decides nothing."""
-    expires_at: ExpiresAt
-    family: str
-    """The kind of event."""
-    topic: str
-    """The topic as it was received; of an event of your own, only where it holds known words."""
-    copies: int = Field(ge=0)
-    """Copies that were collapsed into the owner's message within its batch."""
-
-
-class LatestRow(_Row):
-    """The newest event of a family that passed in a subject: what is older is stale."""
-
-    pk: str
-    """As in the claims of the subject."""
-    sk: str = Field(pattern="^latest/", examples=["latest/user.presence/PURECLOUD"])
-    """The family, and what tells apart more than one latest of a subject where it declares that."""
-    event_time: PastMs
-    """When that event happened, epoch milliseconds."""
-    owner: Owner
-    message_id: str
-    """The queue message of the owner."""
-    expires_at: ExpiresAt
-
-
 class SlotRow(_Row):
-    """How many calls were taken from one slot of time; only with MaxActionsPerMinute."""
+    """The requests taken from one slot of time; only with MaxActionsPerMinute."""
 
     pk: Literal["pace"]
     """Shared by all events."""
     sk: str = Field(pattern="^slot/[0-9]+$", examples=["slot/888944400"])
     """Number of the slot since 1970."""
     used: int
-    """Calls taken from it, those given back subtracted."""
+    """Requests taken from it, without those given back."""
     expires_at: ExpiresAt
 
 
 class BreakerRow(_Row):
-    """The circuit breaker. There is no such row while calls are answered."""
+    """The circuit breaker. The row does not exist while requests succeed."""
 
     pk: Literal["pace"]
     """Shared by all events."""
     sk: Literal["breaker"]
-    """There is one."""
+    """There is one such row."""
     since: PastMs | None = None
-    """When the first failed call began, epoch milliseconds; of a hold, when it was set."""
+    """Begin of the first failed request or of the pause, epoch milliseconds."""
     failed: set[str] | None = Field(None, examples=[["0a1b2c3d4e5f6071"]])
     """First 16 digits of the idempotency keys of events that failed for the first time. With 20 of
     them, 9 seconds after `since`, the breaker opens."""
     open_until: PastMs | None = None
-    """Nobody calls before then, epoch milliseconds; then one batch probes. Absent: it counts."""
+    """No request before then, epoch milliseconds; then one batch probes. Absent: it only counts."""
     not_before: PastMs | None = None
-    """Nobody calls before then, epoch milliseconds: the destination asked for it, or a person."""
+    """No request before then, epoch milliseconds, because of a 429 or a pause."""
     held: str | None = None
-    """Who holds all calls until `not_before`, and why; only by `once hold`."""
+    """Why an operator paused requests until `not_before`; only by `once pause`."""
+    held_by: str | None = None
+    """The operator who paused them."""
+    held_at: PastMs | None = None
+    """Begin of the pause, epoch milliseconds."""
     expires_at: ExpiresAt
 
 
 class Pace(BaseModel):
-    """What the batch read of the breaker's row. No row, no pace."""
+    """The breaker's row as the batch read it."""
 
     model_config = ConfigDict(
         alias_generator=to_camel, extra="forbid", use_attribute_docstrings=True
     )
 
+    read_ms: PastMs | None = None
+    """Time of the read, epoch milliseconds; absent if the row could not be read."""
     since: PastMs | None = None
-    """Start of the first call that failed or was limited, epoch milliseconds."""
-    not_before: PastMs | None = None
-    """Until when the destination asked to be left alone, epoch milliseconds."""
+    """Begin of the first request that failed or was limited; absent if there was no row."""
+    probe: PastMs | None = None
+    """End of the time in which this batch probes with one request, epoch milliseconds."""
 
 
 class ActionRequest(BaseModel):
-    """What the state machine sends the data action, ours or a Lambda of your own."""
+    """The request of the state machine to the data action, ours or your own Lambda."""
 
     model_config = ConfigDict(
         alias_generator=to_camel, extra="forbid", use_attribute_docstrings=True
@@ -145,21 +85,43 @@ class ActionRequest(BaseModel):
     event: ActionEvent
     """The element, whole, as the enrichment made it."""
     idempotency_key: str = Field(pattern=r"^[0-9a-f]{64}(\.[0-9]{1,16})?$")
-    """The same on every attempt. In a windowed family the occurrence follows the full stop."""
+    """The same on every attempt. If a state can return, the occurrence follows the full stop."""
     deadline_ms: PastMs
-    """Epoch milliseconds. Begin no call after it: raise `TooLate`; if `retry` is 1, `Failed`."""
-    calls_allowed: Literal[1, 2]
-    """How many calls this execution may make. Raise `Transient` only if one is left."""
+    """Epoch milliseconds. Begin no request after it: raise `TooLate`; if `retry` is 1, `Failed`."""
+    requests_allowed: Literal[1, 2]
+    """Requests that this execution may send. Raise `Transient` only if one is left."""
     retry: Literal[0, 1]
-    """How many it has made before this invocation."""
-    execution: Owner
+    """Requests that it has sent before this invocation."""
+    execution: ClaimOwner
     """The claim's owner, for your own logs."""
-    pace: Pace | None = None
-    """How the destination was as the batch began; for our own function."""
-    breaker_unread: bool = False
-    """Whether that could not be read; for our own function."""
+    pace: Pace = Pace()
+    """State of the breaker when the batch began; for our own function."""
     failed_before: bool = False
-    """Whether a call for this event failed before; for our own function."""
+    """True if a request for this event failed before; for our own function."""
+
+
+class BusEvent(BaseModel):
+    """An event on the bus of TargetBusArn, as its rules match and deliver it."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    version: Literal["0"]
+    """EventBridge's own version of the fields around `detail`."""
+    id: str
+    """EventBridge's own id, another one if an event is put again: compare `idempotencyKey`."""
+    detail_type: str = Field(alias="detail-type", examples=["conversation.user.end"])
+    """The kind of event, as `detail.family`."""
+    source: Literal["genesys-once"]
+    """Events of `once check` have `genesys-once.check` here."""
+    account: str
+    """The AWS account of the stack."""
+    time: str
+    """Time of the event, to the second."""
+    region: str
+    """The AWS region of the bus."""
+    resources: list[str] = Field(examples=[["conversation/4c8e0001-0000-4000-8000-000000000001"]])
+    """The subject of the event: type and id."""
+    detail: WebhookRequest
 
 
 class _Pacing(BaseModel):
@@ -172,132 +134,115 @@ class _Breaker(_Pacing):
     """The breaker's row as the batch read it at its start."""
 
     since: PastMs | None = None
-    """When the first failed call began."""
+    """Begin of the first failed request."""
     failed: int | None = Field(None, ge=0)
-    """How many keys are in its set."""
+    """The number of keys in its set."""
     open_until: PastMs | None = None
     """Absent while it only counts."""
     not_before: PastMs | None = None
-    """Of a 429, or of a hold."""
+    """End of the wait for a 429, or of a pause."""
     held: str | None = None
-    """Of a hold only."""
+    """The reason of a pause."""
 
 
 class _Candidate(_Pacing):
-    """An event that would be called for: no copy, and nothing that was parked."""
+    """An event for which a request would be sent, or a copy of one in its batch."""
 
     message_id: str
-    subject_key: str
+    copy_of: str | None = None
+    """The kept message of a collapsed copy, which shares its verdict."""
     occurred_at_ms: int
     receives: int = Field(ge=1)
-    """Where one event probes, it is the one with the fewest."""
+    """The event with the fewest probes."""
     sent_at_ms: PastMs
-    """After ten days it is allowed whatever the pace says: it is parked, not called for."""
+    """After ten days the event passes in any case: it is parked, and no request is sent."""
 
 
 class PaceBegin(_Pacing):
-    """What the state machine asks the pacing function before the calls of a batch: only with a
-    limit, while the breaker has a row, or where that row could not be read."""
+    """The state machine's question to the pacing function before the requests of a batch: only with
+    a limit, or while the breaker has a row."""
 
     version: Literal["1"]
     ask: Literal["begin"]
     run: str
     """Last part of the execution's id, for the logs."""
     started_ms: PastMs
-    """When the batch began."""
+    """Begin of the batch."""
     deadline_ms: PastMs
-    """The batch begins no call after it."""
+    """The batch sends no request after it."""
     breaker: _Breaker | None = None
-    """Absent where there was no row."""
+    """Absent if there was no row."""
     breaker_unread: bool | None = None
-    """True where the row could not be read."""
+    """True if the row could not be read."""
     events: list[_Candidate]
 
 
-class PaceBeginAnswer(_Pacing):
-    """For which events a call may be made."""
-
-    allowed: list[str]
-    """Message ids."""
-    reason: Literal["LIMITED", "BREAKER_OPEN", "RATE_LIMITED"] | None = None
-    """Why the others are handed back; absent where all are allowed."""
-    calls_allowed: Literal[1, 2]
-    """Calls an event may cost: with a limit, and for a probe, one."""
-    call_until_ms: PastMs
-    """No call begins after it; never later than the batch's own deadline."""
-    slot: int | None = None
-    """Where the tokens come from; only with a limit."""
-    tokens: int | None = Field(None, ge=1)
-    """How many calls were granted; only with a limit."""
-    probe: PastMs | None = None
-    """The `open_until` that this batch wrote: it makes the one call that may close the breaker."""
-
-
-class _Pace(_Pacing):
-    """From the first answer."""
-
-    slot: int | None = None
-    tokens: int | None = None
-    probe: PastMs | None = None
-
-
-class _HandedBack(_Pacing):
-    """An event whose message stays on the queue."""
+class ReturnedMessage(_Pacing):
+    """A message that is returned to the queue for now."""
 
     message_id: str
+    reason: Literal["LIMITED", "BREAKER_OPEN", "RATE_LIMITED"]
+
+
+class PaceBeginAnswer(_Pacing):
+    """The events for which no request may be sent now, and the requests allowed for the others."""
+
+    returned: list[ReturnedMessage] | None = None
+    """Copies are included. All others may go on."""
+    requests_allowed: Literal[1, 2]
+    """Requests for one event: one with a limit, and for a probe."""
+    request_until_ms: PastMs
+    """End of the time for requests; never later than the batch's own deadline."""
+    slot: int | None = None
+    """The slot of the tokens; only with a limit."""
+    tokens: int | None = Field(None, ge=1)
+    """The number of granted requests; only with a limit."""
+    probe: PastMs | None = None
+    """The `open_until` that this batch wrote: its one request may close the breaker."""
+
+
+class _Message(_Pacing):
+    message_id: str
+    copy_of: str | None = None
     receipt_handle: str
-    copies: list[str] | None = None
-    """Receipt handles of the copies that share its verdict."""
     subject_key: str
     """Events of one subject draw the same random number."""
     sent_at_ms: PastMs
-    reason: str = Field(examples=["CALL_FAILED"])
-    failed_at_ms: PastMs | None = None
-    """Absent if it never failed."""
-    lease_until_ms: PastMs | None = None
-    """Of HELD, and of claims of our own that may still stand; absent of all else."""
+    idempotency_key: str | None = None
 
 
 class PaceEnd(_Pacing):
-    """What the state machine asks after the calls of a batch: only where something is handed back,
-    tokens are left, or the breaker must learn something. It is asked once and not again: giving
-    tokens back is not idempotent, and without return times the queue's own visibility holds."""
+    """The state machine's question after the requests of a batch: only if a message is returned,
+    tokens are left, or the breaker must learn something. It is not repeated: giving tokens back is
+    not idempotent, and without return times the queue's visibility timeout holds."""
 
     version: Literal["1"]
     ask: Literal["end"]
     run: str
     """Last part of the execution's id, for the logs."""
     started_ms: PastMs
-    breaker: _Breaker | None = None
-    """As it was at the batch's start; absent where there was no row."""
-    breaker_unread: bool | None = None
-    """True where the row could not be read."""
-    pace: _Pace | None = None
-    """Absent where the batch did not ask at its beginning."""
-    calls: int = Field(ge=0)
-    """Made in all."""
-    answered: bool
-    """Whether any call was: the event acted, or was refused for good."""
-    failures: list[str] | None = None
-    """First 16 digits of the idempotency keys of events that failed for the first time."""
-    failed_at_ms: PastMs | None = None
-    """When the first failed call began; absent where none failed."""
-    retry_after_seconds: float | None = None
-    """The largest that a 429 asked for, 30 where it named none; absent without a 429."""
+    lease_until_ms: PastMs
+    """End of the leases of this batch."""
     own_action: bool
-    """True with a Lambda of one's own: then this call writes into the breaker's row what our data
-    action function writes itself while it calls."""
-    events: list[_HandedBack]
+    """True with a Lambda of your own: then pacing writes into the breaker's row what our data
+    action function writes itself after each request."""
+    breaker: _Breaker | None = None
+    """The row at the batch's start; absent if there was no row."""
+    pace: PaceBeginAnswer
+    """Without slot, tokens and probe if the batch did not ask at its beginning."""
+    records: list[LoggedRecord]
+    """The outcome records, without return times."""
+    batch: list[_Message]
 
 
 class _Return(_Pacing):
     message_id: str
     returns_at_ms: PastMs
-    """When its message is seen again."""
+    """Time of the next attempt."""
 
 
 class PaceEndAnswer(_Pacing):
-    """Which return times were set. The others keep the queue's own visibility."""
+    """The return times that were set. The others keep the queue's visibility timeout."""
 
     returns: list[_Return]
 
@@ -310,13 +255,13 @@ class _Detail(BaseModel):
     event_body: dict[str, Any]
     """The event itself: see the file of its family beside this one."""
     timestamp: Any = None
-    """When Genesys published it; stands in for a time that the body lacks."""
+    """Time at which Genesys published it; used if the body has no time."""
     metadata: dict[str, Any] | None = None
     """`CorrelationId` is kept as a trace."""
 
 
 class Envelope(BaseModel):
-    """What is relied on around an event, as EventBridge delivers it. All else passes unread."""
+    """The fields around an event, as EventBridge delivers them. Others pass unread."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -325,18 +270,10 @@ class Envelope(BaseModel):
     source: str | None = None
     """`aws.partner/genesys.com/cloud/ORGANISATION/SUFFIX`, of which the organisation is used."""
     detail: _Detail
-    """What Genesys sent."""
+    """The event as Genesys sent it."""
     id: str | None = None
     """Kept as a trace: copies differ in it."""
     time: str | None = None
-    """When EventBridge took it; the last but one clock to be asked."""
+    """Time at which EventBridge received it; used if the fields above have no time."""
     replay_name: str | None = Field(None, alias="replay-name")
     """Kept as a trace; a replayed event is deduplicated like any other."""
-
-
-class OutcomeRecord(records.OutcomeRecord):
-    """What became of a message in one execution; one that was handed back has several."""
-
-    wait_seconds: int | None = Field(
-        None, description="No longer written: `retryAfterSeconds` says what a 429 asked for."
-    )

@@ -1,4 +1,4 @@
-"""What is deployed stands alone: each built function imports with its own folder and boto3."""
+"""Each built function imports with only its own folder and boto3."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from once.embedded import wheels
+from once.local import builds
 from proof.definition.asl import ROOT
 from tests.test_template import RESOURCES
 
@@ -63,7 +63,7 @@ def runtime_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.embedded
+@pytest.mark.local
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_built_function_imports_with_nothing_but_its_folder_and_boto3(
     function: str, build_folder: Path, runtime_packages: Path
@@ -80,10 +80,10 @@ def test_a_built_function_imports_with_nothing_but_its_folder_and_boto3(
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.embedded
+@pytest.mark.local
 @pytest.mark.skipif(sys.platform != "linux", reason="wheels are kept on Linux only")
 def test_a_later_build_takes_its_wheels_from_the_first(tmp_path: Path) -> None:
-    kept = wheels.settings(ROOT, os.environ, tmp_path / "pip.log")
+    kept = builds.settings_of_pip(ROOT, os.environ, tmp_path / "pip.log")
     unreachable = {"PATH": os.defpath, "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
     wanted = ["--target", str(tmp_path), "-r", "functions/enrichment/requirements.txt"]
     done = subprocess.run(

@@ -106,7 +106,7 @@ def allowed_by(statement: dict[str, Any]) -> list[str]:
 ALLOWED = [action for statement in STATEMENTS.values() for action in allowed_by(statement)]
 
 
-def test_whoever_has_the_policy_may_do_what_cloudformation_does_for_every_resource() -> None:
+def test_the_policy_allows_all_that_cloudformation_does_for_every_resource() -> None:
     missing = {
         kind: sorted(a for a in actions if used(a) and not matches(a, ALLOWED))
         for kind, actions in needed().items()

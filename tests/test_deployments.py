@@ -1,6 +1,6 @@
-"""What each kind of deployment would send to CloudFormation, and what is refused before that.
+"""Each kind of deployment sends a valid template to CloudFormation, or is refused before that.
 
-The embedded AWS takes almost any template. Here it is translated with real sets of parameters, and
+The emulator takes almost any template. Here it is translated with real sets of parameters, and
 judged by cfn-lint; tests/aws judges the same sets by what AWS says and no linter looks at.
 """
 
@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import cfnlint
 import pytest
@@ -27,16 +28,20 @@ SECRET = f"arn:aws:secretsmanager:eu-central-1:{ACCOUNT}:secret:destination-AbCd
 KEY = f"arn:aws:kms:eu-central-1:{ACCOUNT}:key/11111111-2222-4333-8444-555555555555"
 OTHER_KEY = f"arn:aws:kms:eu-central-1:{ACCOUNT}:key/99999999-2222-4333-8444-555555555555"
 BOUNDARY = f"arn:aws:iam::{ACCOUNT}:policy/contact-centre/boundary"
+TARGET_BUS = f"arn:aws:events:eu-central-1:{ACCOUNT}:event-bus/lake"
+NO_LIMIT = {"MaxActionsPerMinute": "0"}
 OWN_ACTION = f"arn:aws:lambda:eu-central-1:{ACCOUNT}:function:ours"
 WEBHOOK = {
     "ActionTarget": "webhook",
     "WebhookUrl": "https://hooks.example.com/genesys",
     "DestinationSecretArn": SECRET,
 }
+PARTNER = {"EventSourceName": f"{GENESYS}/live"}
+OWN_EVENTS = {"SourcePrefix": "contact-centre"}
 ON_BUSES: dict[str, dict[str, str]] = {
-    "default bus": {},
+    "default bus": OWN_EVENTS,
     "a bus of ours": {"EventBusName": "contact-centre"},
-    "a source": {"EventSourceName": f"{GENESYS}/live"},
+    "a source": PARTNER,
     "another suffix": {"EventSourceName": f"{GENESYS}/second"},
     "a source that has its bus": {"EventBusName": f"{GENESYS}/live"},
 }
@@ -48,6 +53,7 @@ SETS: dict[str, dict[str, str]] = {
         "GenesysHost": "mypurecloud.de",
         "DestinationSecretArn": SECRET,
     },
+    "a bus": {"ActionTarget": "eventbridge", "TargetBusArn": TARGET_BUS},
     "a function of ours": {"ActionTarget": "webhook", "ActionFunctionArn": OWN_ACTION},
     "a limit": {**WEBHOOK, "MaxActionsPerMinute": "300", "MaxConcurrentActions": "20"},
     "a key": {**WEBHOOK, "KmsKeyArn": KEY},
@@ -56,6 +62,12 @@ SETS: dict[str, dict[str, str]] = {
     "two topics": {
         "EventSourceName": f"{GENESYS}/live",
         "DetailTypes": "v2.users.{id}.presence,v2.detail.events.conversation.{id}.customer.end",
+    },
+    "a filter": {"EventFilter": '{"eventBody": {"mediaType": ["VOICE"]}}'},
+    "a filter of two topics, and an archive": {
+        "EventFilter": '{"eventBody": {"mediaType": ["VOICE"]}}',
+        "DetailTypes": "v2.users.{id}.presence,v2.detail.events.conversation.{id}.customer.end",
+        "ArchiveDays": "14",
     },
     "the claims of a stack before": {"ClaimTableName": "once-ClaimTable-1A2B3C"},
     "a published schema": {"PublishSchemas": "true"},
@@ -68,7 +80,6 @@ SETS: dict[str, dict[str, str]] = {
     },
     "kept long and told loudly": {
         "ClaimDays": "400",
-        "DeletionProtection": "true",
         "LogLevel": "ERROR",
         "LogRetentionDays": "365",
         "AlarmEmail": "on-call@example.com",
@@ -83,7 +94,7 @@ SETS: dict[str, dict[str, str]] = {
     },
     "for trying things": {"Timing": "fast", "LogPayloads": "true", "PythonRuntime": "python3.11"},
 }
-DEPLOYMENTS = {name: Translated(parameters) for name, parameters in SETS.items()}
+DEPLOYMENTS = {name: Translated(OWN_EVENTS | parameters) for name, parameters in SETS.items()}
 RULES_QUEUES = ("EventQueue", "RuleDeadLetters")
 
 each_deployment = pytest.mark.parametrize("deployed", DEPLOYMENTS.values(), ids=DEPLOYMENTS)
@@ -95,13 +106,14 @@ def faults(deployed: Translated) -> list[str]:
     return [f"{match.rule.id} {match.path}: {match.message}" for match in found]
 
 
+@pytest.mark.thorough
 @each_deployment
-def test_what_is_deployed_passes_cfn_lint(deployed: Translated) -> None:
+def test_deployed_template_passes_cfn_lint(deployed: Translated) -> None:
     assert deployed.refusals == []
     assert faults(deployed) == []
 
 
-def test_it_would_in_china() -> None:
+def test_deployed_template_passes_cfn_lint_in_china() -> None:
     deployed = Translated({"EventBusName": "contact-centre"}, region="cn-north-1")
     assert deployed.refusals == []
     assert faults(deployed) == []
@@ -120,7 +132,7 @@ def test_a_stack_may_have_a_name_of_57_characters() -> None:
 
 
 def rule_arn(deployed: Translated, *, account: str = ACCOUNT) -> str:
-    """Of a rule on the default bus without the bus: service-authorization, Amazon EventBridge."""
+    """Returns the ARN of the rule, which names no bus if that is the default one."""
     rule = deployed.resources["EventRule"]["Properties"]
     bus = rule["EventBusName"]
     if isinstance(bus, dict):
@@ -218,6 +230,21 @@ def test_the_archive_keeps_what_the_rule_hands_on_and_nothing_else(name: str) ->
     assert archive["SourceArn"] == (ours or default)
 
 
+@pytest.mark.parametrize("name", ["a filter", "a filter of two topics, and an archive"])
+def test_a_filter_is_in_the_rule_beside_its_topics_and_not_in_the_archive(name: str) -> None:
+    """A string is taken for a rule's pattern, and refused for an archive's:
+    aws-cloudformation/cloudformation-coverage-roadmap, issue 1414."""
+    deployed = DEPLOYMENTS[name]
+    pattern = json.loads(deployed.resources["EventRule"]["Properties"]["EventPattern"])
+    assert pattern.pop("detail") == json.loads(deployed.parameters["EventFilter"])
+    unfiltered = Translated(
+        {one: value for one, value in deployed.parameters.items() if one != "EventFilter"}
+    )
+    assert pattern == unfiltered.resources["EventRule"]["Properties"]["EventPattern"]
+    for archive in deployed.of_type("AWS::Events::Archive").values():
+        assert archive["EventPattern"] == pattern
+
+
 def test_the_archive_is_encrypted_with_the_key_of_the_stack() -> None:
     """eventbridge API, CreateArchive, KmsKeyIdentifier."""
     archive = DEPLOYMENTS["an archive of a source"].resources["EventArchive"]["Properties"]
@@ -255,7 +282,7 @@ def keys_read(deployed: Translated, role: str) -> set[str]:
 
 
 @pytest.mark.parametrize("role", ["PipeRole", "StateMachineRole", "DataActionRole", "PacingRole"])
-def test_whoever_reads_still_reads_what_waits_under_the_key_before(role: str) -> None:
+def test_readers_may_still_use_the_former_key(role: str) -> None:
     assert keys_read(DEPLOYMENTS["webhook"], role) == set()
     assert keys_read(DEPLOYMENTS["a key"], role) == {KEY}
     assert keys_read(DEPLOYMENTS["another key"], role) == {KEY, OTHER_KEY}
@@ -290,6 +317,55 @@ def test_a_secret_under_a_key_of_its_owners_can_be_read_and_nothing_else_under_t
             "kms:EncryptionContext:SecretARN": theirs,
         }
     }
+
+
+def test_events_may_be_put_on_the_target_bus_alone() -> None:
+    """Service Authorization Reference, "Amazon EventBridge": both are about an event bus."""
+
+    def rights_on_buses(name: str) -> list[dict[str, Any]]:
+        policies = DEPLOYMENTS[name].resources["DataActionRole"]["Properties"]["Policies"]
+        statements = [s for policy in policies for s in policy["PolicyDocument"]["Statement"]]
+        return [s for s in statements if "events:" in json.dumps(s["Action"])]
+
+    (statement,) = rights_on_buses("a bus")
+    assert statement == {
+        "Effect": "Allow",
+        "Action": ["events:DescribeEventBus", "events:PutEvents"],
+        "Resource": TARGET_BUS,
+    }
+    assert rights_on_buses("webhook") == []
+
+
+def test_no_bus_of_a_partner_can_be_the_target() -> None:
+    """Names of partner buses have slashes, those of others have none: CreateEventBus, Name."""
+    pattern = TEMPLATE["Parameters"]["TargetBusArn"]["AllowedPattern"]
+    assert re.search(pattern, TARGET_BUS)
+    for name in (f"{GENESYS}/live", "", "*"):
+        assert not re.search(pattern, TARGET_BUS.replace("lake", name))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "limit"),
+    [
+        ({}, "0"),
+        (WEBHOOK, "0"),
+        ({"ActionTarget": "genesys", "DestinationSecretArn": SECRET}, "300"),
+        ({"ActionTarget": "eventbridge", "TargetBusArn": TARGET_BUS}, "0"),
+        ({"ActionFunctionArn": OWN_ACTION}, "0"),
+        ({"MaxActionsPerMinute": "20"}, "20"),
+        ({"ActionTarget": "genesys", "DestinationSecretArn": SECRET} | NO_LIMIT, "0"),
+    ],
+)
+def test_the_limit_is_resolved_alike_for_all_who_need_it(
+    parameters: dict[str, str], limit: str
+) -> None:
+    deployed = Translated(OWN_EVENTS | parameters)
+    functions = deployed.resources
+    environment = functions["PacingFunction"]["Properties"]["Environment"]["Variables"]
+    filled_in = functions["StateMachine"]["Properties"]["DefinitionSubstitutions"]
+    assert environment["MAX_ACTIONS_PER_MINUTE"] == limit
+    assert filled_in["MaxActionsPerMinute"] == limit
+    assert deployed.outputs["MaxActionsPerMinute"]["Value"] == limit
 
 
 # What costs less.
@@ -340,14 +416,16 @@ def test_every_role_is_bounded_and_lies_where_the_account_wants_it(name: str) ->
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({**WEBHOOK, "WebhookUrl": ""}, "needs WebhookUrl"),
-        ({**WEBHOOK, "DestinationSecretArn": ""}, "need DestinationSecretArn"),
-        ({"ActionTarget": "genesys"}, "need DestinationSecretArn"),
-        ({"KmsKeyArn": KEY, "FormerKmsKeyArn": KEY}, "Give it the former key"),
-        ({"Timing": "fast", "BatchWindowSeconds": "1"}, "take Timing=production"),
+        ({}, "Set EventSourceName"),
+        (PARTNER | WEBHOOK | {"WebhookUrl": ""}, "needs WebhookUrl"),
+        (PARTNER | WEBHOOK | {"DestinationSecretArn": ""}, "need DestinationSecretArn"),
+        (PARTNER | {"ActionTarget": "genesys"}, "need DestinationSecretArn"),
+        (PARTNER | {"ActionTarget": "eventbridge"}, "needs TargetBusArn"),
+        (PARTNER | {"KmsKeyArn": KEY, "FormerKmsKeyArn": KEY}, "Give it the former key"),
+        (PARTNER | {"Timing": "fast", "BatchWindowSeconds": "1"}, "or Timing=production"),
     ],
 )
-def test_what_could_never_work_is_refused_with_what_to_do(
+def test_impossible_parameters_are_refused_with_a_remedy(
     parameters: dict[str, str], said: str
 ) -> None:
     (refusal,) = Translated(parameters).refusals
@@ -377,12 +455,12 @@ def test_a_secret_is_named_by_its_whole_arn_as_calls_to_it_match_no_other(
 
 
 def test_a_region_is_refused_if_it_has_no_pipes_and_only_then() -> None:
-    """As cfn-lint has it from CloudFormation's registry of each region."""
+    """cfn-lint knows each region's resource types from CloudFormation's registry."""
     folder = Path(cfnlint.__file__).parent / "data" / "schemas" / "providers"
     known = {path.stem: path.read_text() for path in folder.glob("*-*-*.json")}
     assert len(known) > 30
     for region, types in known.items():
-        refusals = Translated({}, region=region).refusals
+        refusals = Translated(PARTNER, region=region).refusals
         assert [("EventBridge Pipes" in refusal) for refusal in refusals] == (
             [] if '"AWS::Pipes::Pipe"' in types else [True]
         ), region

@@ -2,68 +2,33 @@
 proves it or measures it. Within `once/` there are walls as well: running locally, the stand-in
 Genesys, operating a stack, planning."""
 
-import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from proof.packages import MAY_IMPORT, WITHIN_ONCE, imports
+
 ROOT = Path(__file__).parents[1]
 OURS = ("functions", "schemas", "once", "proof", "tests", "bench")
-
-# A room, and the rooms it may import from besides itself.
-MAY_IMPORT = {
-    "functions/enrichment": (),
-    "functions/data_action": (),
-    "functions/pacing": (),
-    "once": ("functions",),
-    "schemas": ("functions", "once"),
-    "proof": ("functions", "schemas", "once"),
-}
-
-# A package of `once/`, and the packages it may import from besides itself. All may import the
-# modules that lie in `once/` itself; those import from no package.
-WITHIN_ONCE: dict[str, tuple[str, ...]] = {
-    "": (),
-    "examples": (),
-    "embedded": (),
-    "genesys": (),
-    "plan": (),
-    "operate": ("embedded", "genesys", "plan"),
-    "run": ("embedded", "genesys", "operate"),
-    "console": ("operate",),
-    "audit": ("operate", "plan"),
-    "prove": ("embedded", "operate"),
-}
 
 
 def _room_of(module: str) -> str | None:
     first = module.split(".")[0]
-    if (ROOT / "functions" / first).is_dir():
-        return f"functions/{first}"
+    function = first.removeprefix("once_")
+    if (ROOT / "functions" / function).is_dir():
+        return f"functions/{function}"
     return first if first in OURS else None
-
-
-def _imports(room: str) -> Iterator[tuple[Path, str]]:
-    for file in (ROOT / room).rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                for name in node.names:
-                    yield file, name.name
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                for name in node.names:
-                    yield file, f"{node.module}.{name.name}"
 
 
 @pytest.mark.parametrize("room", MAY_IMPORT)
 def test_a_room_imports_only_from_those_before_it(room: str) -> None:
-    strangers = [
+    unexpected = [
         f"{file.relative_to(ROOT)} imports {module}"
-        for file, module in _imports(room)
+        for file, module in imports(room)
         if (target := _room_of(module)) not in (None, room)
         and target.split("/")[0] not in MAY_IMPORT[room]
     ]
-    assert strangers == []
+    assert unexpected == []
 
 
 def test_every_function_has_its_walls() -> None:
@@ -79,14 +44,14 @@ def _package_of(*parts: str) -> str:
 
 @pytest.mark.parametrize("package", WITHIN_ONCE)
 def test_a_package_of_once_imports_only_from_those_before_it(package: str) -> None:
-    strangers = [
+    unexpected = [
         f"{file.relative_to(ROOT)} imports {module}"
-        for file, module in _imports("once")
+        for file, module in imports("once")
         if _package_of(*file.relative_to(ROOT).parts) == package
         and _room_of(module) == "once"
         and _package_of(*module.split(".")) not in ("", package, *WITHIN_ONCE[package])
     ]
-    assert strangers == []
+    assert unexpected == []
 
 
 def test_the_packages_of_once_stand_in_an_order() -> None:

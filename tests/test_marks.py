@@ -1,4 +1,4 @@
-"""What holds for all tests: which of them deploy something, and that none counts seconds."""
+"""Tests that deploy something are marked, and no test counts seconds."""
 
 import time
 
@@ -13,8 +13,7 @@ def test_no_test_that_uses_the_stack_is_run_by_make_test_fast(
     forgotten = [
         item.nodeid
         for item in request.session.items
-        if "embedded" in getattr(item, "fixturenames", ())
-        and item.get_closest_marker("embedded") is None
+        if "local" in getattr(item, "fixturenames", ()) and item.get_closest_marker("local") is None
     ]
     assert forgotten == []
 

@@ -13,8 +13,9 @@ from typing import Any
 import botocore.session
 import pytest
 from botocore import xform_name
-from data_action import breaker_row
+from once_data_action import breaker_row
 
+from proof.aws.checks.states_logs_are_delivered import NEEDED as LOG_DELIVERY
 from proof.definition.asl import ASL_PATH, ROOT, definition, states
 from proof.template import RESOURCES, decided, of_type, statements_of
 
@@ -28,17 +29,6 @@ IAM_ACTIONS = {
 }
 # The field of a task that names what it works on.
 TARGETS = ("TableName", "FunctionName", "QueueUrl", "LogGroupName")
-# Log delivery of a state machine, step-functions "Logging in CloudWatch Logs": for any resource.
-LOG_DELIVERY = {
-    "logs:CreateLogDelivery",
-    "logs:GetLogDelivery",
-    "logs:UpdateLogDelivery",
-    "logs:DeleteLogDelivery",
-    "logs:ListLogDeliveries",
-    "logs:PutResourcePolicy",
-    "logs:DescribeResourcePolicies",
-    "logs:DescribeLogGroups",
-}
 # What a pipe does with a queue, eventbridge "Permissions for Amazon EventBridge Pipes".
 PIPE_READS_QUEUE = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
 # What each may do with a key of your own: SQS wants Decrypt of who receives, and GenerateDataKey
@@ -63,7 +53,7 @@ FUNCTIONS = {
 OPTIONS = (
     {"CreatesTable", "HasKey", "HasSecret"},
     {"CreatesTable", "HasKey", "HasFormerKey", "HasSecret", "OwnAction"},
-    {"CreatesTable", "HasFormerKey"},
+    {"CreatesTable", "HasFormerKey", "HasTargetBus"},
     {"CreatesTable"},
     set[str](),
 )
@@ -120,12 +110,14 @@ def used_by_function(role: str, true: set[str]) -> Iterator[Right]:
     function, package = FUNCTIONS[role]
     resources = {
         "dynamodb": "ClaimTable" if "CreatesTable" in true else THEIR_TABLE,
+        "events": "TargetBusArn",
         "s3": "OverflowBucket/*",
         "secretsmanager": "DestinationSecretArn",
         "sqs": "EventQueue",
     }
-    for service, operation in aws_calls(ROOT / "functions" / package / package):
-        if service != "secretsmanager" or "HasSecret" in true:
+    optional = {"secretsmanager": "HasSecret", "events": "HasTargetBus"}
+    for service, operation in aws_calls(ROOT / "functions" / package / f"once_{package}"):
+        if service not in optional or optional[service] in true:
             name = f"{service}:{operation}"
             yield IAM_ACTIONS.get(name, name), resources[service]
     if role == "DataActionRole":  # or S3 would not say that an object is gone
@@ -215,14 +207,17 @@ def test_no_function_can_touch_a_claim(role: str) -> None:
 
 def test_the_code_is_read_as_it_is_written() -> None:
     """Should the search for calls go blind, the comparison above would prove nothing."""
-    assert aws_calls(ROOT / "functions/data_action/data_action") == {
+    assert aws_calls(ROOT / "functions/data_action/once_data_action") == {
         ("dynamodb", "DeleteItem"),
+        ("dynamodb", "GetItem"),
         ("dynamodb", "UpdateItem"),
+        ("events", "DescribeEventBus"),
+        ("events", "PutEvents"),
         ("s3", "GetObject"),
         ("secretsmanager", "GetSecretValue"),
     }
-    assert aws_calls(ROOT / "functions/enrichment/enrichment") == {("s3", "PutObject")}
-    assert aws_calls(ROOT / "functions/pacing/pacing") == {
+    assert aws_calls(ROOT / "functions/enrichment/once_enrichment") == {("s3", "PutObject")}
+    assert aws_calls(ROOT / "functions/pacing/once_pacing") == {
         ("dynamodb", "DeleteItem"),
         ("dynamodb", "GetItem"),
         ("dynamodb", "UpdateItem"),

@@ -1,4 +1,4 @@
-"""Every command that the documents and alarms name is there, with the options they give it."""
+"""Commands that the documents and alarms name exist, with the options that they have there."""
 
 import re
 from collections.abc import Iterator
@@ -9,12 +9,14 @@ import pytest
 from once.cli import ENTRIES, load
 from proof.definition.asl import ROOT
 from proof.template import of_type
+from proof.translated import Translated
 
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DEPLOYED = Translated({}).resources
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 
 def named(text: str) -> Iterator[str]:
-    """Commands in code spans, on lines of their own that are indented or fenced."""
+    """Finds commands in code spans, and on indented or fenced lines of their own."""
     yield from re.findall(r"`(once [a-z][^`\n]*)`", text)
     yield from re.findall(r"^(?: {4})?(once [a-z][^#\n]*)", text, re.MULTILINE)
 
@@ -23,20 +25,20 @@ NAMED = sorted(
     {command.strip() for document in DOCUMENTS for command in named(document.read_text())}
     | {
         command
-        for alarm in of_type("AWS::CloudWatch::Alarm").values()
+        for name in of_type("AWS::CloudWatch::Alarm")
         for command in re.findall(
-            r": (once [a-z][a-z -]*)\.", alarm["Properties"]["AlarmDescription"]
+            r" Run: (once .+) https:", DEPLOYED[name]["Properties"]["AlarmDescription"]
         )
     }
 )
 
 
-def test_there_are_commands_to_look_for() -> None:
+def test_commands_are_found() -> None:
     assert {"once status", "once parked list", "once dead-letters replay"} <= set(NAMED)
 
 
 @pytest.mark.parametrize("said", NAMED)
-def test_a_command_that_is_named_exists(said: str) -> None:
+def test_named_command_exists(said: str) -> None:
     words = said.split()[1:]
     name = words.pop(0)
     assert name in ENTRIES, f"{said}: there is no {name}"

@@ -1,18 +1,25 @@
 """The template's promises: limits that end in the right order, nothing open without need."""
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pacing.times import DAY_MS, LONGEST_WAIT_MS
+from once_pacing.times import DAY_MS, LONGEST_WAIT_MS
 
 from proof.definition.asl import ROOT, SUBSTITUTIONS, definition, states
 from proof.template import RESOURCES, TEMPLATE, decided, of_type, statements
 
-TIMING = TEMPLATE["Mappings"]["Timing"]
-TASKS = states()
+TIMING = TEMPLATE["Mappings"]["Durations"]
+STATES = states()
+EVENT_TASKS = {
+    name
+    for name, state in STATES["SettleEvents"]["ItemProcessor"]["States"].items()
+    if state["Type"] == "Task"
+}
 # Properties that end in Name and are not the name of their resource.
 REFERENCES = {"EventSourceName", "EventBusName", "MetricName", "DisplayName"}
 
@@ -21,8 +28,8 @@ REFERENCES = {"EventSourceName", "EventBusName", "MetricName", "DisplayName"}
 def test_each_limit_ends_before_the_next_begins(timing: str) -> None:
     seconds = TIMING[timing]
     slack = {"production": 30, "fast": 2}[timing]
-    assert seconds["Call"] < seconds["Action"] < TASKS["RunAction"]["TimeoutSeconds"]
-    assert seconds["Pacing"] < TASKS["AskPace"]["TimeoutSeconds"]
+    assert seconds["Call"] < seconds["Action"] < STATES["RunAction"]["TimeoutSeconds"]
+    assert seconds["Pacing"] < STATES["AskPace"]["TimeoutSeconds"]
     assert seconds["Action"] < seconds["Attempt"] < seconds["Machine"]
     assert seconds["Machine"] + seconds["Action"] < seconds["Lease"]
     assert seconds["Enrichment"] + seconds["Lease"] + slack < seconds["Visibility"]
@@ -42,7 +49,7 @@ def test_a_batching_window_however_long_keeps_the_order() -> None:
 
 
 def test_with_a_window_nothing_stays_hidden_for_longer_than_the_queue_says() -> None:
-    """What status and explain say of messages without a return time of their own stays true."""
+    """So status and explain are right about messages without a return time of their own."""
     longest = PIPE_HIDES_SECONDS + TEMPLATE["Parameters"]["BatchWindowSeconds"]["MaxValue"]
     assert longest <= TIMING["production"]["Visibility"]
 
@@ -53,8 +60,8 @@ def test_production_limits_are_those_written_into_the_state_machine() -> None:
 
 
 def longest_seconds(name: str) -> float:
-    """Of one task with its retries. The action's does nothing more: a call would come too late."""
-    task = TASKS[name]
+    """Returns the longest time of a task with its retries. The action has none after a timeout."""
+    task = STATES[name]
     retry = task.get("Retry", [{"MaxAttempts": 0}])[-1]
     retries = 0 if name == "RunAction" else retry["MaxAttempts"]
     waits = (
@@ -64,28 +71,56 @@ def longest_seconds(name: str) -> float:
     return (retries + 1) * task["TimeoutSeconds"] + sum(waits)
 
 
-def test_after_the_deadline_there_is_room_for_a_call_its_mark_handing_back_and_the_record() -> None:
-    def ways(name: str) -> float:
-        state: dict[str, Any] = TASKS[name]
-        nexts = [state.get("Next"), state.get("Default")]
-        nexts += [rule["Next"] for rule in state.get("Catch", []) + state.get("Choices", [])]
-        own = longest_seconds(name) if state["Type"] == "Task" else 0
-        return own + max((ways(target) for target in nexts if target), default=0)
+def ways(name: str, before: tuple[str, ...] = ()) -> Iterator[list[str]]:
+    """Yields the tasks on each way from a state to an end of its event, no state twice."""
+    state: dict[str, Any] = STATES[name]
+    own = [name] if state["Type"] == "Task" else []
+    nexts = [state.get("Next"), state.get("Default")]
+    nexts += [rule["Next"] for rule in state.get("Catch", []) + state.get("Choices", [])]
+    onward = [target for target in nexts if target and target not in before]
+    if not onward:
+        yield own
+    for target in onward:
+        for way in ways(target, (*before, name)):
+            yield [*own, *way]
 
-    needed = ways("RunAction") + longest_seconds("HandBackEvents")
-    needed += longest_seconds("RecordOutcomes")
-    assert 60 < needed < TIMING["production"]["Attempt"]
+
+def ending_seconds() -> float:
+    return longest_seconds("ReturnEvents") + longest_seconds("RecordOutcomes")
+
+
+def test_after_the_deadline_there_is_room_for_a_request_its_end_and_the_report() -> None:
+    """A request that begins right before the deadline, and then each task as slow as it may be."""
+    slowest = max(sum(map(longest_seconds, way)) for way in ways("RunAction", ("AdvanceLatest",)))
+    assert 60 < slowest + ending_seconds() < TIMING["production"]["Attempt"]
+
+
+def test_after_the_deadline_there_is_room_for_a_second_request_that_comes_too_late() -> None:
+    late = ("AdvanceLatest", "RunAction", "CloseClaim")
+    assert sum(map(longest_seconds, late)) + ending_seconds() < TIMING["production"]["Attempt"]
+
+
+@pytest.mark.parametrize("slow", sorted(EVENT_TASKS))
+def test_a_slow_task_leaves_time_for_the_report_of_its_round(slow: str) -> None:
+    """It times out on each of its tries; all others respond within a second."""
+    first = STATES["SettleEvents"]["ItemProcessor"]["StartAt"]
+    longest = max(
+        sum(longest_seconds(task) if task == slow else 1 for task in way) for way in ways(first)
+    )
+    assert longest + ending_seconds() < TIMING["production"]["Attempt"]
 
 
 def test_the_substitutions_of_the_tests_are_productions() -> None:
     seconds = TIMING["production"]
     for name in ("Attempt", "Machine", "Lease"):
         assert SUBSTITUTIONS[f"{name}Seconds"] == str(seconds[name])
-    assert SUBSTITUTIONS["HolderWaitSeconds"] == seconds["HolderWaits"]
+    assert SUBSTITUTIONS["OwnerWaitSeconds"] == seconds["OwnerWaits"]
     placeholders = RESOURCES["StateMachine"]["Properties"]["DefinitionSubstitutions"]
     assert SUBSTITUTIONS["WaitDays"] == placeholders["WaitDays"]
-    for name in ("ClaimDays", "MaxTries", "MaxActionsPerMinute"):
+    for name in ("ClaimDays", "MaxTries"):
         assert SUBSTITUTIONS[name] == str(TEMPLATE["Parameters"][name]["Default"])
+    limits = TEMPLATE["Mappings"]["RequestsPerMinute"]
+    assert SUBSTITUTIONS["MaxActionsPerMinute"] == limits["none"]["Default"]
 
 
 def test_only_log_delivery_may_touch_any_resource() -> None:
@@ -133,7 +168,7 @@ def test_every_queue_keeps_what_it_holds_for_as_long_as_sqs_can() -> None:
 @pytest.mark.parametrize(
     "name", ["ClaimTable", "OverflowBucket", "OutcomeLogGroup", "OutcomeLogStream"]
 )
-def test_what_remembers_outlives_the_stack(name: str) -> None:
+def test_stored_state_outlives_the_stack(name: str) -> None:
     assert RESOURCES[name]["DeletionPolicy"] == "RetainExceptOnCreate", "unless it never came to be"
     assert RESOURCES[name]["UpdateReplacePolicy"] == "Retain"
 
@@ -141,7 +176,7 @@ def test_what_remembers_outlives_the_stack(name: str) -> None:
 QUEUE = RESOURCES["EventQueue"]["Properties"]
 
 
-def test_what_waits_is_parked_before_the_queue_deletes_it() -> None:
+def test_waiting_events_are_parked_before_the_queue_deletes_them() -> None:
     """It is parked by the first delivery after that age, and the one before may be 12 hours old."""
     days = int(SUBSTITUTIONS["WaitDays"])
     assert days * DAY_MS == LONGEST_WAIT_MS, "the machine and pacing agree"
@@ -149,7 +184,7 @@ def test_what_waits_is_parked_before_the_queue_deletes_it() -> None:
     assert days * day + 12 * 3600 + 3 * day < QUEUE["MessageRetentionPeriod"]
 
 
-def test_what_crashes_its_batches_is_a_dead_letter_before_the_queue_deletes_it() -> None:
+def test_messages_that_crash_batches_are_dead_letters_before_the_queue_deletes_them() -> None:
     """A batch that crashes sets no return time, so its messages return after the queue's own."""
     most = QUEUE["RedrivePolicy"]["maxReceiveCount"]
     assert most == 1000, "SQS's largest"
@@ -201,9 +236,9 @@ def test_a_function_reads_its_settings_in_one_place_and_the_template_sets_each(
         if function["Properties"]["CodeUri"] == f"functions/{package}/"
     ]
     environment = Asked()
-    import_module(f"{package}.settings").Settings.read(environment)
+    import_module(f"once_{package}.settings").Settings.read(environment)
     assert set_by_template == [environment.names]
-    for file in (ROOT / "functions" / package / package).glob("*.py"):
+    for file in (ROOT / "functions" / package / f"once_{package}").glob("*.py"):
         elsewhere = file.read_text().replace("Settings.read(os.environ)", "")
         assert not re.search(r"\b(environ|getenv)\b", elsewhere), file
 
@@ -223,6 +258,12 @@ def test_nothing_has_a_physical_name_that_a_second_stack_would_share() -> None:
     assert "${AWS::Region}" in names["Dashboard", "DashboardName"]
 
 
+def test_no_two_sections_share_a_name() -> None:
+    sections = ("Parameters", "Rules", "Mappings", "Conditions", "Resources")
+    names = [name for section in sections for name in TEMPLATE[section]]
+    assert [name for name, times in Counter(names).items() if times > 1] == []
+
+
 def test_every_parameter_says_what_it_is_for_and_is_used() -> None:
     text = Path(ROOT, "template.yaml").read_text().split("\nConditions:")[1]
     for name, parameter in TEMPLATE["Parameters"].items():
@@ -233,4 +274,4 @@ def test_every_parameter_says_what_it_is_for_and_is_used() -> None:
         for group in TEMPLATE["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
         for name in group["Parameters"]
     ]
-    assert sorted(grouped) == sorted(TEMPLATE["Parameters"])
+    assert grouped == list(TEMPLATE["Parameters"]), "the order in which --guided asks"

@@ -1,11 +1,11 @@
-"""The example of docs/terraform.md says the same as the template and as the mapping."""
+"""The example of docs/terraform.md says the same as the template and the data action function."""
 
 import re
-import tomllib
 from typing import Any
 
 import hcl2
 import pytest
+from once_data_action.inputs import COMMON
 
 from proof.definition.asl import ROOT
 from proof.template import TEMPLATE
@@ -35,7 +35,7 @@ def variable(value: str) -> str | None:
 
 
 @pytest.mark.parametrize("name", STACK["parameters"])
-def test_what_the_example_sets_is_a_parameter_and_has_its_default(name: str) -> None:
+def test_each_value_of_the_example_is_a_parameter_with_its_default(name: str) -> None:
     value = STACK["parameters"][name]
     if "data." in value:
         assert name == "EventSourceName"
@@ -50,12 +50,11 @@ def test_every_variable_is_used_and_none_is_missing() -> None:
     assert set(re.findall(r"\bvar\.(\w+)", EXAMPLE)) == VARIABLES.keys()
 
 
-def test_the_data_action_takes_the_inputs_that_the_mapping_gives() -> None:
+def test_data_action_takes_the_common_inputs() -> None:
     action: dict[str, Any] = RESOURCES["genesyscloud_integration_action.act"]
     properties = action["contract_input"].split("properties = ")[1]
     taken = re.findall(r"(\w+) = \{type", properties)
-    mapping = tomllib.loads((ROOT / "functions" / "data_action" / "actions.toml").read_text())
-    assert taken == list(mapping["inputs"])
+    assert taken == list(COMMON)
 
 
 def test_the_stack_may_do_what_the_template_needs() -> None:

@@ -1,5 +1,5 @@
-"""The destination all contestants call: it recognises what it is told of, whoever tells it, fails
-as the streams plan, and notes every act in order.
+"""The destination of all contestants: it recognises each happening whoever sends it, fails as the
+streams plan, and notes every act in order.
 """
 
 import threading
@@ -7,18 +7,18 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bench.compare.reading import fingerprint
 from bench.compare.streams import Happening, Stream
-from once.audit.rivals import fingerprint
 from once.genesys.script import Reply
 from once.genesys.server import GenesysServer, Received
 
-REPLIES = {503: Reply(503), "lose": Reply(answer="reset", act=True)}
-REFUSAL = Reply(400)
+REPLIES = {503: Reply(status=503), "lose": Reply(answer="reset", act=True)}
+REFUSAL = Reply(status=400)
 
 
 @dataclass(frozen=True)
 class Act:
-    """`told_ms` is when it happened, as the caller says; `key` what it calls it by."""
+    """`said_ms` is the time, and `key` the name, that the sender gives the happening."""
 
     happening: Happening
     said_ms: int | None
@@ -40,7 +40,7 @@ class Destination(GenesysServer):
         self._guard = threading.Lock()
 
     def happening(self, topic: str, body: object, said_ms: int | None) -> Happening | None:
-        """A body that tells no time may stand for several: then the time told decides."""
+        """Finds the happening of a body. If several have the same body, `said_ms` decides."""
         alike = self._known.get(fingerprint(topic, body))
         if not alike:
             return None

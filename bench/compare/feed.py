@@ -57,8 +57,8 @@ class Feed:
         sent: Callable[[Message, str], None],
         seconds: float,
     ) -> set[str]:
-        """Until the queue is empty, or `seconds` after the last message was sent. Tells which
-        happenings the queue, or its dead letter queue, still holds.
+        """Runs until the queue is empty, or `seconds` after the last message was sent. Returns the
+        happenings that the queue, or its dead-letter queue, still has.
         """
         sender = threading.Thread(target=self._send, args=(messages, queued, sent))
         sender.start()
@@ -111,7 +111,7 @@ class Feed:
         with self._lock:
             for message in received:
                 if message["Body"] in self._known and message["MessageId"] not in self._deleted:
-                    # It may have been handed back, and seen again since.
+                    # It may have returned to the queue, and been received again since.
                     self._open[message["MessageId"]] = self._known[message["Body"]].name
         for batch in self._batches(received):
             self._start(batch)
@@ -126,8 +126,8 @@ class Feed:
             self._start([message])
 
     def _batches(self, received: list[Received]) -> Iterable[list[Received]]:
-        """Of one stream each, so that no trouble spreads to another's events, and as several
-        pollers get them. A FIFO queue keeps the order of its groups.
+        """Cuts batches as several pollers get them, each of one stream, so that no trouble spreads
+        to another's events. A FIFO queue keeps the order of its groups.
         """
         if not self._fifo:
             self._random.shuffle(received)

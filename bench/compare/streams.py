@@ -1,4 +1,4 @@
-"""What is sent to every contestant: small streams, each with one kind of trouble, from a seed.
+"""Makes the small streams that every contestant gets, each with one kind of trouble, from a seed.
 
 A happening is one real thing that happened; it must act once. Several messages may tell of it.
 """
@@ -14,6 +14,7 @@ from bench.events import START_MS, Centre, Event, text
 # "Six minutes later": FIFO's memory of five minutes is shortened to ten seconds along with it.
 LATE_MS = 20_000
 FIFO_SECONDS = 10
+RETURN_MS = 25_000  # so are the minutes after which a state returns; longer than a redelivery takes
 NEXT_STREAM_MS = 700  # each stream begins after the one before, so that none delays another
 
 # Faults of the way to the destination, each striking the one message of its happening once.
@@ -33,7 +34,7 @@ class Happening:
     at_ms: int
     latest_by: str | None = None
     replies: tuple[Any, ...] = ()  # of the destination, before it does as it is asked
-    refused: bool = False  # by the destination, for good: then it must be kept for a person
+    refused: bool = False  # permanently rejected: then it must be kept for a person
     fault: str | None = None
 
     @property
@@ -103,7 +104,7 @@ def _copies(centre: Centre, random: Random) -> Stream:
 
 
 def _other_ids(centre: Centre, random: Random) -> Stream:
-    stream = Stream("other ids", "published again, or by a second integration: other ids around it")
+    stream = Stream("other ids", "published again, or by a second integration, under other ids")
     for number, at in zip(range(30), _moments(), strict=False):
         event = centre.conversation("acd.end", at)
         happening = stream.happens(event, at, number * 30)
@@ -126,7 +127,7 @@ def _same_millisecond(centre: Centre, random: Random) -> Stream:
 
 
 def _state_again(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
-    stream = Stream("same state again", "an agent rejoins a queue, a call is routed once more")
+    stream = Stream("same state again", "an agent rejoins a queue, a call is routed again")
     for number, at in zip(range(10), _moments(), strict=False):
         conversation = centre.id()
         for turn in range(2):
@@ -169,7 +170,7 @@ def _out_of_order(centre: Centre, random: Random) -> Stream:
 
 
 def _redelivery(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
-    stream = Stream("redelivery", "SQS hands the same message out twice, at once or later")
+    stream = Stream("redelivery", "SQS delivers the same message twice, immediately or later")
     for number, at in zip(range(24), _moments(), strict=False):
         event = centre.conversation("user.start", at)
         fault = (TWICE_AT_ONCE, AGAIN_LATER)[number % 2]
@@ -178,7 +179,7 @@ def _redelivery(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
 
 
 def _crashes(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
-    stream = Stream("crashes", "the worker dies with an event in hand, before it acts")
+    stream = Stream("crashes", "the worker dies after it received an event, before it acts")
     for number, at in zip(range(24), _moments(), strict=False):
         event = centre.conversation("acd.start", at)
         fault = DIES_BEFORE_ACT if number % 4 == 0 else None
@@ -187,7 +188,9 @@ def _crashes(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
 
 
 def _failing(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
-    stream = Stream("failing action", "the destination is out twice, or refuses an event for good")
+    stream = Stream(
+        "failing action", "the destination is down twice, or permanently rejects an event"
+    )
     for number, at in zip(range(24), _moments(), strict=False):
         event = centre.conversation("user.end", at)
         if number % 8 == 0:
@@ -199,7 +202,9 @@ def _failing(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
 
 
 def _store_answer_lost(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
-    stream = Stream("store's answer lost", "a write is done, its answer is not: the client repeats")
+    stream = Stream(
+        "store's response lost", "a write succeeds, its response is lost, and the client repeats it"
+    )
     for number, at in zip(range(20), _moments(), strict=False):
         event = centre.conversation("customer.start", at)
         fault = STORE_ANSWER_LOST if number % 3 == 0 else None
@@ -208,7 +213,9 @@ def _store_answer_lost(centre: Centre, random: Random) -> Stream:  # noqa: ARG00
 
 
 def _burst(centre: Centre, random: Random) -> Stream:
-    stream = Stream("burst", "300 events of 100 conversations at once, a fifth of them copied")
+    stream = Stream(
+        "burst", "300 events of 100 conversations at the same time, a fifth of them copied"
+    )
     for at in islice(_moments(), 100):
         conversation = centre.id()
         for turn, suffix in enumerate(("customer.start", "acd.start", "acd.end")):
@@ -220,11 +227,49 @@ def _burst(centre: Centre, random: Random) -> Stream:
     return stream
 
 
+def _state_returns(centre: Centre, random: Random) -> Stream:
+    stream = Stream(
+        "a state returns", "snapshots, adherence and counters change and change back in minutes"
+    )
+    for number in range(8):
+        user, conversation, queue = centre.id(), centre.id(), centre.id()
+        for turn, is_back in enumerate((True, False, True)):
+            at = START_MS + number * 37 + turn * 360_000
+            states = {
+                conversation: centre.snapshot(
+                    user, conversation, at, attributes={"verified": str(is_back)}
+                ),
+                user: centre.adherence(user, "IDLE" if is_back else "INTERACTING", at),
+                queue: centre.counters(queue, 1 if is_back else 2, at),
+            }
+            for latest_by, event in states.items():
+                send_ms = number * 30 + turn * RETURN_MS
+                happening = stream.happens(event, at, send_ms, latest_by=latest_by)
+                again = centre.published_again(event, random.randrange(90))
+                stream.tells_again(happening, again, send_ms + random.randrange(200))
+    return stream
+
+
+def _undeclared_field(centre: Centre, random: Random) -> Stream:
+    stream = Stream("undeclared field", "a state changes in a field that is not declared")
+    for number, at in zip(range(12), _moments(10_000), strict=False):
+        user, conversation = centre.id(), centre.id()
+        changes: tuple[dict[str, Any], ...] = ({}, {"sentiment": 1}, {"wrapup": {"notes": "x"}})
+        for turn, change in enumerate(changes):
+            then = at + turn * 2_000
+            event = centre.snapshot(user, conversation, then, **change)
+            send_ms = number * 30 + turn * 2_000
+            happening = stream.happens(event, then, send_ms, latest_by=conversation)
+            again = centre.published_again(event, random.randrange(90))
+            stream.tells_again(happening, again, send_ms + random.randrange(200))
+    return stream
+
+
 def _act_answer_lost(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
     stream = Stream(
-        "act's answer lost",
-        "the destination acted; its answer, or the mark that it did, is lost",
-        said_openly="asked again, with the same Idempotency-Key",
+        "act's response lost",
+        "the destination acted, and its response or the completion write is lost",
+        said_openly="the request is repeated, with the same Idempotency-Key",
     )
     for number, at in zip(range(24), _moments(), strict=False):
         event = centre.conversation("user.start", at)
@@ -239,8 +284,9 @@ def _act_answer_lost(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
 def _returns(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
     stream = Stream(
         "there and back",
-        "a state without time or id of its own leaves and returns within 400 ms",
-        said_openly="in a windowed family it counts once",
+        "a state without a time leaves and returns within 400 ms",
+        said_openly="two states within 500 ms that arrive in another order may both be acted on, "
+        "and the earlier one last",
     )
     for number, at in zip(range(12), _moments(10_000), strict=False):
         user = centre.id()
@@ -264,5 +310,7 @@ _BUILDERS = (
     _store_answer_lost,
     _act_answer_lost,
     _returns,
+    _state_returns,
+    _undeclared_field,
     _burst,
 )

@@ -1,6 +1,4 @@
-"""What became of each stream, judged from outside: from what the destination did, and what is left
-in the queues.
-"""
+"""Judges each stream from outside: by what the destination did, and what is left in the queues."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -24,6 +22,10 @@ class Verdict:
     def __add__(self, other: "Verdict") -> "Verdict":
         mine, theirs = asdict(self), asdict(other)
         return Verdict(**{name: mine[name] + theirs[name] for name in mine})
+
+    def counts(self) -> dict[str, int]:
+        """Returns what is not zero."""
+        return {name: count for name, count in asdict(self).items() if count}
 
 
 def judge(

@@ -1,5 +1,5 @@
-"""Writes the measured numbers into the documents: what stands between `<!-- numbers:NAME -->` and
-`<!-- /numbers:NAME -->`, and the charts, comes from bench/results and from nowhere else.
+"""Writes the measured numbers into the documents: the text between `<!-- numbers:NAME -->` and
+`<!-- /numbers:NAME -->`, and the charts. They come from bench/results only.
 """
 
 import re
@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bench import pictures
-from bench.numbers import costs, scale, speed, troubles
+from bench.numbers import records, speed, troubles
+from bench.numbers.capacity import Capacity
 from bench.numbers.comparison import Comparison
 from bench.numbers.costs import Costs
-from bench.numbers.scale import Capacity
 
 ROOT = Path(__file__).parents[2]
 CHARTS = ROOT / "docs" / "charts"
@@ -19,41 +19,29 @@ BLOCK = re.compile(r"(<!-- numbers:([a-z-]+) -->\n).*?(<!-- /numbers:\2 -->)", r
 
 
 def blocks() -> dict[str, Callable[[], str]]:
-    """By name; computed only where a document has it."""
+    """Lists the blocks by name; each is computed only if a document has it."""
     compared, dollars, quotas = Comparison(), Costs(), Capacity()
     return {
-        "pair": pictures.pair,
+        "records": records.made,
         "comparison-short": compared.short,
-        "comparison": lambda: compared.table(compared.kept),
-        "comparison-open": lambda: compared.table(compared.open),
+        "comparison": compared.table,
+        "comparison-open": compared.ours_in_the_open,
         "comparison-streams": compared.streams,
-        "comparison-matrix": compared.matrix,
-        "comparison-facts": compared.facts,
         "cost": dollars.line,
-        "cost-goals": dollars.goals,
-        "cost-why": dollars.why,
         "cost-items": dollars.items,
-        "cost-batches": dollars.batches,
         "cost-rivals": dollars.rivals,
-        "machine-log": costs.machine_log,
-        "speed": speed.speed,
-        "speed-parts": speed.parts,
-        "copies": speed.copies,
+        "cost-windows": dollars.windows,
+        "speed": lambda: "\n".join(
+            part() for part in (speed.speed, troubles.to_the_request, speed.copies, speed.answers)
+        ),
         "overload": troubles.overload,
-        "waiting": troubles.waiting,
-        "order": troubles.order,
+        "waiting": lambda: f"{troubles.order()}\n{troubles.waiting()}",
         "hanging": troubles.hanging,
-        "to-the-call": troubles.to_the_call,
-        "rounds": troubles.rounds,
         "chaos": troubles.chaos,
-        "explorer": troubles.explorer,
-        "jsonata": troubles.jsonata,
-        "scale": scale.scale_line,
-        "audit": speed.audit_line,
-        "answers": speed.answers_line,
+        "explorer": lambda: f"{troubles.explorer()}\n{troubles.jsonata()}",
+        "audit": speed.audit,
         "capacity": quotas.line,
         "capacity-rates": quotas.table,
-        "capacity-rows": quotas.hot,
     }
 
 
@@ -62,9 +50,7 @@ def drawings() -> dict[str, str]:
         "explained.svg": pictures.shown(),
         "comparison.svg": Comparison().chart(),
         "cost.svg": Costs().chart(),
-        "scale.svg": scale.scale_chart(),
         "capacity.svg": Capacity().chart(),
-        **{f"waiting-{name}.svg": troubles.waiting_chart(name) for name in troubles.WAITING},
     }
 
 
@@ -83,7 +69,7 @@ def filled(document: str, known: Mapping[str, Callable[[], str]], name: str) -> 
 
 
 def wanted() -> dict[Path, str]:
-    """Every file that holds numbers, as it should be."""
+    """Returns each file that holds numbers, with its right text."""
     known = blocks()
     files = {path: filled(path.read_text(), known, path.name) for path in documents()}
     return files | {CHARTS / name: drawing for name, drawing in drawings().items()}

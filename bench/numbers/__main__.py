@@ -1,5 +1,5 @@
-"""Run: python -m bench.numbers [--check]. With --check nothing is written, and it fails where a
-document says something else than the recorded results.
+"""Run: python -m bench.numbers [--check]. With --check it writes nothing, and fails if a document
+differs from the records.
 """
 
 import argparse

@@ -1,107 +1,84 @@
-"""What goes wrong, and what becomes of it; how far that was looked into."""
+"""Shows what becomes of events under faults, and how far that was explored."""
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any
 
-from bench import charts, recorded
+from bench import recorded
 from bench.numbers.tables import table
 from bench.overload import SCENARIOS
 from once.plan.capacity import Load, fitting_concurrency
-from once.plan.cost import Measured, Traffic, prices
+from once.plan.traffic import Measured, Traffic, prices
 from proof.asl import differential
-
-MINUTE_MS = 60_000
 
 
 def overload() -> str:
-    """Each trouble as it was before messages waited on the queue, where that was measured, and as
-    it is; in a second table those that are no outage of the destination."""
+    """Shows each scenario as a row, and what went wrong in all of them."""
     result = recorded.read("overload")
-    before = result["before"]
-    first = [name for name in SCENARIOS if name in before]
-    groups = [first, [name for name in SCENARIOS if name not in first]]
-    return "\n".join(_troubles(names, before, result) for names in groups)
-
-
-def _troubles(names: Sequence[str], before: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    runs = {
-        f"{name}{when}": known[name]
-        for name in names
-        for when, known in ((", before", before), ("", result))
-        if name in known
+    runs: dict[str, Mapping[str, Any]] = {name: result[name] for name in SCENARIOS}
+    columns = {
+        "events": ("{:,}", "events"),
+        "per second": ("{:,.0f}", "perSecond"),
+        "down for": ("{:.0f} s", "faultSeconds"),
+        "breaker open after": ("{:.1f} s", "secondsUntilOpen"),
+        "requests while open": ("{}", "callsWhileOpen"),
+        "first success after": ("{:.1f} s", "secondsUntilResumed"),
+        "all acted after": ("{:.1f} s", "secondsUntilAllActed"),
+        "most tries": ("{}", "mostTries"),
+        "p99 to the request": ("{:.1f} s", "secondsToActP99"),
     }
-
-    def row(what: str, form: str, name: str) -> list[str]:
-        return [what, *(form.format(run[name]) if run.get(name) else "" for run in runs.values())]
-
-    def count(what: str, name: str) -> list[str]:
-        return [what, *(f"{run[name]:,}" if name in run else "" for run in runs.values())]
-
     rows = [
-        row("events", "{:,}", "events"),
-        row("a second", "{:,.0f}", "perSecond"),
-        row("limit a minute", "{}", "limitPerMinute"),
-        row("most calls in any minute", "{}", "mostCallsInAnyMinute"),
-        row("of the limit, while any waited", "{:.1%}", "utilisation"),
-        row("out of order for", "{:.0f} s", "faultSeconds"),
-        row("breaker open after", "{:.1f} s", "secondsUntilOpen"),
-        row("failed calls until then", "{}", "callsUntilOpen"),
-        row("calls while open", "{}", "callsWhileOpen"),
-        row("acting again after", "{:.1f} s", "secondsUntilResumed"),
-        row("answered with 429", "{}", "refused"),
-        row("all acted after", "{:.1f} s", "secondsUntilAllActed"),
-        row("always failing", "{}", "poison"),
-        row("given up", "{}", "givenUp"),
-        count("most tries of an event", "mostTries"),
-        count("most deliveries of an event", "mostRounds"),
-        row("p99 from sent to called, of the others", "{:.1f} s", "secondsToActP99"),
-        ["failed calls in all", *(f"{run['calls'] - run['acted']:,}" for run in runs.values())],
-        count("acted twice", "actedTwice"),
-        [
-            "never acted",
-            *(f"{run['sent'] - run['acted'] - run.get('poison', 0)}" for run in runs.values()),
-        ],
-        count("dead letters", "deadLetters"),
+        [name, *(form.format(run[key]) if run.get(key) else "" for form, key in columns.values())]
+        for name, run in runs.items()
     ]
-    return table(["", *runs], [row for row in rows if any(row[1:])])
+    wrong = {
+        "acted twice": sum(run["actedTwice"] for run in runs.values()),
+        "never acted": sum(
+            run["sent"] - run["acted"] - run.get("poison", 0) for run in runs.values()
+        ),
+        "became dead letters": sum(run["deadLetters"] for run in runs.values()),
+    }
+    failing = [(run["poison"], run["givenUp"], run["maxTries"]) for run in runs.values()]
+    limited = [run for run in runs.values() if run.get("limitPerMinute")]
+    most = max(run["mostCallsInAnyMinute"] for run in limited)
+    least = min(run["utilisation"] for run in limited)
+    return (
+        table(["scenario", *columns], rows)
+        + f"\n**{', '.join(f'{n} {what}' for what, n in wrong.items())}.** "
+        f"Of {sum(one[0] for one in failing)} events that always fail, "
+        f"{sum(one[1] for one in failing)} were parked after {failing[0][2]} tries. With a limit "
+        f"of {limited[0]['limitPerMinute']} per minute no minute had more than {most} requests, "
+        f"and {least:.0%} of the limit was used while events waited.\n"
+    )
 
 
 def chaos() -> str:
     run = recorded.read("chaos")
     faults = run["faults"]["happened"]
     left = run["waitingAlone"]
-    alone = f"; {left} of these waited when all others had ended, as in an outage" if left else ""
+    alone = f" ({left} more waited when all others had ended, as in an outage)" if left else ""
     return (
-        f"{run['happenings']:,} happenings in {run['lines']:,} events, seed {run['seed']}, and "
-        f"{sum(faults.values()):,} faults of {len(faults)} kinds: {run['acted']:,} acted, "
-        f"{run['stale']} were stale and {run['parked']} parked. {run['hangingCalls']} calls hung "
-        f"in a row; {run['givenUp']} events were given up after {run['maxTries']} tries, among "
-        f"them {run['poison'] - left} of {run['poison']} that the destination fails each time"
-        f"{alone}. "
-        f"**Lost {len(run['lost'])}, acted twice {len(run['actedTwice'])}, older after newer "
-        f"{len(run['staleOverNewer'])}**; "
-        f"{run['askedAgainAfterALostAnswer']} were asked for once more under the same "
-        "Idempotency-Key, since a fault had hidden that they acted.\n"
+        f"**{len(run['lost'])} lost, {len(run['actedTwice'])} acted twice, "
+        f"{len(run['staleOverNewer'])} older states after newer ones**, of {run['happenings']:,} "
+        f"events in {run['lines']:,} messages (seed {run['seed']}), under {sum(faults.values()):,} "
+        f"faults of {len(faults)} kinds. {run['acted']:,} acted, {run['stale']} were stale and "
+        f"{run['parked']} parked, {run['givenUp']} of them after {run['maxTries']} tries{alone}. "
+        f"{run['askedAgainAfterALostAnswer']} requests were repeated under the same "
+        "Idempotency-Key, because a fault had hidden that they acted.\n"
     )
 
 
 def explorer() -> str:
     run = recorded.read("explorer")
-    cut = [one["states"] for one in run["scenarios"] if not one["complete"]]
-    led = run["walks"]
+    cut = run["cutShort"]
+    walks = run["walks"]
     return (
-        f"{run['states']:,} distinct states in {len(run['scenarios'])} scenarios, by "
-        f"{run['moves']:,} moves: **{len(run['broken'])} promises broken**. "
-        + (
-            f"{len(cut)} of the scenarios were not at an end after {min(cut):,} states. "
-            if cut
-            else ""
-        )
-        + f"Of {run['mutants']} machines broken on purpose {run['mutantsCaught']} were caught; "
-        f"{run['mutantsImplied']} break no promise, since another precaution gives the same. "
-        f"{led['walks']} random walks of {led['moves']:,} moves were led through the embedded "
-        f"AWS: {len(led['disagreements'])} disagreements.\n"
+        f"**{len(run['broken'])} promises broken** in {run['states']:,} distinct states of "
+        f"{run['scenarios']} scenarios, by {run['moves']:,} moves. "
+        + (f"{len(cut)} scenarios were cut short after {min(cut):,} states. " if cut else "")
+        + f"Of {run['mutants']} definitions that were broken on purpose, {run['mutantsCaught']} "
+        f"were caught; {run['mutantsImplied']} break no promise, because another precaution gives "
+        f"the same. The emulator followed {walks['walks']} random walks of {walks['moves']:,} "
+        f"moves, with {len(walks['disagreements'])} disagreements.\n"
     )
 
 
@@ -109,41 +86,29 @@ def jsonata() -> str:
     run = recorded.read("jsonata")
     differ = sum(run["differences"].values())
     return (
-        f"On {run['date']} each of {run['expressions']} expressions was evaluated by both engines, "
-        f"{run['evaluations']:,} times in all, with values as scenarios and the explorer bring "
-        f"them about and with hostile ones in their place: {differ:,} answers differ, each for one "
-        f"of the {len(differential.KNOWN)} reasons that are listed.\n"
+        f"Both engines evaluated {run['expressions']} expressions {run['evaluations']:,} times, "
+        f"with values from the scenarios and the explorer and with hostile ones: {differ:,} "
+        f"results differ, each for one of {len(differential.KNOWN)} listed reasons.\n"
     )
 
 
 def waiting() -> str:
-    def said(measured: Mapping[str, Any]) -> str:
-        return ", ".join(
-            f"{name} {value:,.4g}" if isinstance(value, float) else f"{name} {value}"
-            for name, value in measured.items()
-        )
-
-    return table(
-        ("scenario", "must", "measured"),
-        [
-            [
-                f"{one['group']}: {one['name']}",
-                ", ".join(f"**not: {m}**" if m in one["broken"] else m for m in one["must"]),
-                said(one["measured"]),
-            ]
-            for one in recorded.read("waiting")["scenarios"]
-        ],
-    ).replace("|---|--:|--:|", "|---|---|---|")
+    """Counts the scenarios, and names each bound that did not hold."""
+    scenarios = recorded.read("waiting")["scenarios"]
+    groups = {one["group"] for one in scenarios}
+    broken = [f"{one['name']}: {bound}" for one in scenarios for bound in one["broken"]]
+    verdict = f"**Broken: {'; '.join(broken)}.**" if broken else "Every bound held"
+    return f"{verdict} in {len(scenarios)} scenarios of {len(groups)} kinds.\n"
 
 
 def _simulated(group: str) -> dict[str, Mapping[str, Any]]:
-    """What its scenarios measured, by their names."""
+    """Reads the measurements of a group of scenarios, by their names."""
     scenarios = recorded.read("waiting")["scenarios"]
     return {one["name"]: one["measured"] for one in scenarios if one["group"] == group}
 
 
 def hanging() -> str:
-    """Calls that nobody answers, and what MaxConcurrentActions once capacity says for the rate."""
+    """Shows what a hanging destination costs, and the concurrency that bounds it."""
     measured, price = Measured.read(), prices()
 
     def fitting(name: str) -> str:
@@ -153,92 +118,41 @@ def hanging() -> str:
     rows = [
         [
             name,
-            f"{one['calls begun']}",
             f"{one['functions at once']}",
-            f"{one['open after s']:.1f} s",
-            f"{one['acting again after s']:.1f} s",
+            f"{one['open after s']:.0f} s",
+            f"{one['acting again after s']:.0f} s",
             "its own setting" if "own Lambda" in name else fitting(name),
         ]
         for name, one in _simulated("hanging").items()
+        if "up to 10" in name  # the default
     ]
-    head = ["hanging for five minutes", "calls begun", "functions at once", "breaker open after"]
-    return table([*head, "acting again after", "`MaxConcurrentActions` that fits"], rows)
+    head = ["hanging for 5 minutes", "most concurrent functions", "breaker open after"]
+    return table([*head, "first success after", "`MaxConcurrentActions`"], rows)
 
 
-def to_the_call() -> str:
-    said = [
-        f"at {rate} half of the events within {one['p50 to the call s']:.2f} s and 99 of 100 "
-        f"within {one['p99 to the call s']:.2f} s"
-        for rate, one in _simulated("healthy").items()
-        if rate in ("10 events/s", "100 events/s")
-    ]
-    return f"From the queue to the call, while the pipe keeps up: {', '.join(said)}.\n"
+def to_the_request() -> str:
+    def times(group: str, *rates: str) -> str:
+        return ", ".join(
+            f"{one['p50 to the request s']:.2f} s (median) and "
+            f"{one['p99 to the request s']:.2f} s (p99) at {rate}"
+            for rate, one in _simulated(group).items()
+            if rate in rates
+        )
+
+    return (
+        "From the queue to the request, while the pipe keeps up: "
+        f"{times('healthy', '10 events/s', '100 events/s')}. Within a limit of 300 per minute: "
+        f"{times('within a limit of 300 per minute', '2 events/s', '4 events/s')}.\n"
+    )
 
 
 def order() -> str:
-    """Of pairs sent 30 minutes apart, how many acted in the wrong order."""
-    kept = [
-        (
-            one["group"],
-            one["name"],
-            *map(int, one["measured"]["pairs in wrong order"].split(" of ")),
-        )
+    """Says how many pairs of events that were sent in an outage acted in the wrong order."""
+    shares = [
+        f"{int(wrong) / int(pairs):.0%} ({one['group']}, {one['name']})"
         for one in recorded.read("waiting")["scenarios"]
         if one["group"].startswith("down")
+        for wrong, pairs in [one["measured"]["pairs in wrong order"].split(" of ")]
+        if int(pairs)
     ]
-    return table(
-        ["sent 30 minutes apart", "in the wrong order"],
-        [
-            [f"{group}, {name}", f"{wrong / pairs:.0%} of {pairs:,}"]
-            for group, name, wrong, pairs in kept
-            if pairs > 0
-        ],
-    )
-
-
-def rounds() -> str:
-    """What rounds cost a drain beside lanes, by how many events follow one of their subject."""
-    runs = recorded.read("rounds")["runs"]
-    shares = sorted({one["following"] for one in runs})
-    return table(
-        ["times as long as lanes", *(f"{share:.0%} follow another" for share in shares)],
-        [
-            [name, *(f"{one['times']:.2f}" for one in runs if one["destination"] == name)]
-            for name in dict.fromkeys(one["destination"] for one in runs)
-        ],
-    )
-
-
-WAITING = {
-    "limit": ("Ten times a limit of 300 a minute for five minutes", MINUTE_MS, "minutes"),
-    "outage": ("Down from minute 5 to 9, ten events a second", MINUTE_MS, "minutes"),
-    "hang": ("Hanging from minute 5 to 9, 13 events a second", MINUTE_MS, "minutes"),
-    "poison": ("5 % of 6,000 events fail for good", 60 * MINUTE_MS, "hours"),
-}
-
-
-def waiting_chart(name: str) -> str:
-    title, unit_ms, unit = WAITING[name]
-    samples = recorded.read("waiting")["pictures"][name]
-
-    def at(sample: Mapping[str, Any]) -> float:
-        return float(sample["ms"]) / unit_ms
-
-    def per_minute(field: str) -> list[tuple[float, float]]:
-        return [
-            (at(b), (b[field] - a[field]) / (b["ms"] - a["ms"]) * MINUTE_MS)
-            for a, b in pairwise(samples)
-        ]
-
-    return charts.timeline(
-        title,
-        {
-            "messages on the queue": [(at(one), one["waiting"]) for one in samples],
-            "acts a minute": per_minute("acted"),
-            "calls a minute": per_minute("calls"),
-            "functions at once": [(at(one), one["running"]) for one in samples],
-        },
-        unit,
-        [(at(a), at(b)) for a, b in pairwise(samples) if a["open"]],
-        "breaker open",
-    )
+    return f"Pairs of events, sent 30 minutes apart, in the wrong order: {', '.join(shares)}.\n"

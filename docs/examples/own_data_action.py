@@ -1,10 +1,11 @@
 """A data action of one's own: writes each event to a table, under its Idempotency-Key.
 
-A key that is there already acted before: that is what makes the repeated call harmless. Deploy it
+A key that is already in the table was acted on before, so a repeated request is harmless. Deploy it
 as a Lambda with the environment variable TABLE (partition key `idempotencyKey`, a string) and give
 its ARN to the parameter ActionFunctionArn.
 """
 
+import json
 import os
 import time
 
@@ -12,24 +13,24 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-# One call an invocation: botocore must not make a second one of its own.
-ONE_CALL = Config(connect_timeout=1, read_timeout=5, retries={"total_max_attempts": 1})
+# One request per invocation: botocore must not add a second one.
+ONE_REQUEST = Config(connect_timeout=1, read_timeout=5, retries={"total_max_attempts": 1})
 
 
 class Transient(Exception):  # noqa: N818 — the state machine catches these names
-    """May be called once more at once, with the same key."""
+    """A second request with the same key may follow immediately."""
 
 
 class Failed(Exception):  # noqa: N818
-    """Asked again later, with the same key."""
+    """The event is sent again later, with the same key."""
 
 
 class NotConfigured(Exception):  # noqa: N818
-    """A fault of the set-up: the event waits, and an alarm fires."""
+    """A configuration error: the event waits, and an alarm fires."""
 
 
 class TooLate(Exception):  # noqa: N818
-    """Nothing was done: the time for it was over."""
+    """No time was left to begin: nothing was done."""
 
 
 def handler(request, context):  # noqa: ARG001
@@ -37,7 +38,7 @@ def handler(request, context):  # noqa: ARG001
     started_ms = now_ms()
     if started_ms >= request["deadlineMs"]:
         kind = Failed if before else TooLate
-        raise kind(f"the deadline had passed: nothing was written [calls={before}]")
+        raise kind(message("the deadline had passed: nothing was written", requests=before))
     event = request["event"]
     row = {
         "idempotencyKey": {"S": request["idempotencyKey"]},
@@ -46,28 +47,33 @@ def handler(request, context):  # noqa: ARG001
         "occurredAtMs": {"N": str(event["occurredAtMs"])},
     }
     try:
-        boto3.client("dynamodb", config=ONE_CALL).put_item(
+        boto3.client("dynamodb", config=ONE_REQUEST).put_item(
             TableName=os.environ["TABLE"],
             Item=row,
             ConditionExpression="attribute_not_exists(idempotencyKey)",
         )
     except (BotoCoreError, ClientError) as error:
-        answer = getattr(error, "response", {})
-        code = answer.get("Error", {}).get("Code", "nothing")
-        status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        response = getattr(error, "response", {})
+        code = response.get("Error", {}).get("Code", "nothing")
         if code != "ConditionalCheckFailedException":
-            facts = f"calls={before + 1} startedMs={started_ms} endedMs={now_ms()}"
-            facts += f" status={status}" if status else ""
-            kind = Transient if request["callsAllowed"] - before == 2 else Failed
+            kind = Transient if request["requestsAllowed"] - before == 2 else Failed
             if code in ("ResourceNotFoundException", "AccessDeniedException"):
                 kind = NotConfigured
-            raise kind(f"the table said {code} [{facts}]") from None
+            facts = {"requests": before + 1, "endedMs": now_ms()}
+            if response:
+                facts["status"] = response["ResponseMetadata"]["HTTPStatusCode"]
+            raise kind(message(f"the table said {code}", **facts)) from None
     return {
         "version": "2",
         "result": "ACTED",
-        "calls": before + 1,
+        "requests": before + 1,
         "durationMs": now_ms() - started_ms,
     }
+
+
+def message(sentence, **facts):
+    """Writes what the state machine reads of an error; json.dumps keeps it ASCII."""
+    return json.dumps({"once": "1", "sentence": sentence, **facts}, separators=(",", ":"))
 
 
 def now_ms():

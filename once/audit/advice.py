@@ -1,27 +1,26 @@
-"""From what was counted to sentences: who duplicates, how far apart, what to do, and a plan."""
+"""Turns what was counted into sentences, a plan, and parameters to deploy with."""
 
 import math
+from collections.abc import Iterator, Sequence
 
 from once.audit.origins import ORIGINS
-from once.audit.report import OnlyCopies, Plan, Quota
-from once.audit.rivals import RULES
-from once.audit.tally import Counts, Examples
+from once.audit.report import Candidate, CopyKind, Distances, OnlyCopies, Plan
+from once.audit.tally import Tally
 from once.errors import OnceError
 from once.outcomes import Outcome
-from once.plan.capacity import Load, limits, quotas
-from once.plan.cost import Measured, Traffic, monthly, per_million, prices
+from once.plan.cost import monthly, per_million
+from once.plan.traffic import Measured, Traffic, prices
 
 _MONTH_MS = 30 * 86_400_000
 _SHORTEST_MS = 60_000  # a plan from less would be a guess
 _DAY_MS = 86_400_000
-_GENESYS_CALLS_PER_MINUTE = 300  # of one token, unless Genesys Cloud set another limit
+_GENESYS_REQUESTS_PER_MINUTE = 300  # of one token, unless Genesys Cloud set another limit
 _MOST_TOPICS = 20
-_CLAIM_DAYS = 30  # the default
-_REGION = "eu-central-1"
+_MOST_CANDIDATES = 3
 
 
 def percent(part: int, whole: int) -> str:
-    """A share as people say it, never rounded to nothing or to all."""
+    """Formats a share, never rounded to nothing or to all."""
     if not whole or not part:
         return "0 %"
     if part == whole:
@@ -35,7 +34,7 @@ def percent(part: int, whole: int) -> str:
 
 
 def duration(ms: int) -> str:
-    """A distance in the unit in which people think of it."""
+    """Formats a distance in the unit in which people think of it."""
     if ms < 1_000:
         return f"{ms} ms"
     if ms < 120_000:
@@ -47,185 +46,182 @@ def duration(ms: int) -> str:
     return f"{ms / _DAY_MS:.3g} days"
 
 
-def conclusions(counts: Counts) -> list[str]:
-    received, copies = counts.received, counts.copies
-    if not received:
-        return ["The capture holds no record."]
-    acted = received - copies - counts.outcomes[Outcome.STALE] - counts.outcomes[Outcome.PARKED]
-    found = [
-        f"{copies:,} of {received:,} records are copies ({percent(copies, received)}); "
-        f"{max(0, acted):,} are events to act on."
-    ]
-    for kind, examples in _by_count(counts):
-        origin, apart = ORIGINS[kind], counts.apart[kind]
-        most = f", at most {duration(apart.longest_ms)} after the first" if len(apart) else ""
-        found.append(
-            f"{percent(examples.count, copies)} of the copies have {origin.what}{most}: "
-            f"{origin.who}."
-        )
-    if len(counts.distances):
-        median, almost_all = counts.distances.quantile(0.5), counts.distances.quantile(0.99)
-        half = f"within {duration(median)} of" if median else "in the same millisecond as"
-        found.append(
-            f"Half of the copies come {half} the first, 99 % within {duration(almost_all)}; the "
-            f"last one took {duration(counts.distances.longest_ms)}."
-        )
-    if counts.late:
-        found.append(
-            f"{counts.late.total():,} events came after a newer one of their subject, by up to "
-            f"{duration(counts.longest_late_ms)}; {counts.outcomes[Outcome.STALE]:,} of them were "
-            "states that nobody may act on any more."
-        )
-    if counts.backwards:
-        found.append(
-            f"{counts.backwards:,} events arrived before one that was read from another file: "
-            "late and stale events and the mistakes of other ways may come of the order of the "
-            "files only. Capture into one file (docs/audit.md) to be sure."
-        )
-    best = _best_rival(counts)
-    if best:
-        found.append(best)
-    return found
+def rough(count: int) -> str:
+    """Formats a guess, to three digits."""
+    return f"{round(count, 3 - len(str(count))):,}"
 
 
-def _best_rival(counts: Counts) -> str | None:
-    wrong = {
-        rule.title: rival.too_often.count
-        + rival.wrongly_skipped.count
-        + rival.overwrote
-        + rival.unreadable
-        for rule, rival in zip(RULES, counts.rivals, strict=True)
-        if rival.acted
+def conclude(
+    tally: Tally,
+    kinds: Sequence[CopyKind],
+    distances: Distances | None,
+    candidates: Sequence[Candidate],
+) -> list[str]:
+    """Returns what was found in sentences. The first one is the verdict."""
+    return [_verdict(tally), *_details(kinds, distances, candidates)]
+
+
+def _verdict(tally: Tally) -> str:
+    if not tally.received:
+        return "The capture holds no record."
+    outcomes = tally.outcomes
+    if tally.copies:
+        share = percent(tally.copies, tally.received)
+        found = f"{tally.copies:,} of {tally.received:,} records are copies ({share})"
+    else:
+        found = f"None of {tally.received:,} records is a copy"
+    late = f" (by up to {duration(tally.longest_late_ms)})" if tally.late.count else ""
+    unreadable = sum(one.count for one in tally.broken.values())
+    others = {
+        "unchanged": tally.unchanged,
+        "stale": outcomes[Outcome.STALE],
+        f"late{late}": tally.late.count,
+        "ignored by a route": outcomes[Outcome.IGNORED],
+        "unreadable": unreadable,
+        "parked": outcomes[Outcome.PARKED] - unreadable,
+        "not settled": outcomes[Outcome.RETRY],
     }
-    if not wrong or not counts.copies:
-        return None
-    title = min(wrong, key=lambda one: wrong[one])
-    if not wrong[title]:
-        return f"Of the usual ways to skip copies, this one would have made no mistake: {title}."
-    return (
-        "None of the usual ways to skip copies is right about this stream. The best of them, "
-        f"{title}, is wrong {wrong[title]:,} times."
-    )
+    said = [f"{count:,} {name}" for name, count in others.items() if count]
+    if said:
+        found += f"; {', '.join(said)}"
+    events = "1 is an event" if tally.acted == 1 else f"{tally.acted:,} are events"
+    return f"{found}. {events} to act on."
 
 
-def advice(counts: Counts, only: list[OnlyCopies]) -> list[str]:
-    found = [ORIGINS[kind].do for kind, _ in _by_count(counts)]
+def _details(
+    kinds: Sequence[CopyKind], distances: Distances | None, candidates: Sequence[Candidate]
+) -> Iterator[str]:
+    copies = sum(kind.count for kind in kinds)
+    for kind in kinds:
+        most = ", in the same millisecond as the first" if kind.longest_ms == 0 else ""
+        if kind.longest_ms:
+            most = f", at most {duration(kind.longest_ms)} after the first"
+        yield f"{percent(kind.count, copies)} of the copies have {kind.what}{most}: {kind.who}."
+    if distances:
+        median_ms = distances.median_ms
+        half = f"within {duration(median_ms)} of" if median_ms else "in the same millisecond as"
+        yield (
+            f"Half of the copies arrive {half} the first, 99 % within "
+            f"{duration(distances.p99_ms)}, the last after {duration(distances.longest_ms)}."
+        )
+    for one in candidates[:_MOST_CANDIDATES]:
+        yield (
+            f"{one.count:,} states of {one.family} differ from the one before only in "
+            f"{' and '.join(one.fields)}."
+        )
+
+
+def advise(
+    tally: Tally,
+    kinds: Sequence[CopyKind],
+    only: list[OnlyCopies],
+    candidates: Sequence[Candidate],
+) -> list[str]:
+    """Returns what to do about it."""
+    found = [ORIGINS[kind.kind].do for kind in kinds]
+    if candidates:
+        found.append(
+            "If a change in one of these fields means nothing to you, list the field in "
+            "functions/enrichment/ignored.toml: then such a change is not acted on."
+        )
     if only:
         names = ", ".join(sorted({one.source for one in only}))
         found.append(
-            f"{names} brought nothing new on {len(only)} "
-            f"{'topic' if len(only) == 1 else 'topics'}: without them the rest stays complete."
+            f"{names} sent only copies on {len(only)} "
+            f"{'topic' if len(only) == 1 else 'topics'}: you lose nothing without them."
         )
-    coarse = sum(sum(names.values()) for ms, names in counts.windows.items() if ms > 1_500)
+    coarse = sum(names.total() for ms, names in tally.windows.items() if ms > 1_500)
     if coarse:
         found.append(
-            f"{coarse:,} events tell no time at all, so the same state within a minute counts "
-            "once. Add the time at which it happened to them."
+            f"{coarse:,} events have no time at all, so the same state within a minute counts "
+            "once. Let their publisher add the time at which they happened."
         )
-    elif counts.windows:
+    elif tally.windows:
         found.append(
-            f"{sum(sum(names.values()) for names in counts.windows.values()):,} events have "
-            "neither a time nor an id of their own: a state that leaves and returns within their "
-            "window counts once. Where that matters, act on a topic that tells the time."
+            f"{sum(names.total() for names in tally.windows.values()):,} events have neither a "
+            "time nor an id of their own: the same content counts once within their window. If "
+            "that matters, act on a topic with a time."
         )
-    if counts.custom and any(topic.startswith("v2.") for topic in counts.topics):
+    if tally.custom and any(topic.startswith("v2.") for topic in tally.topics):
         found.append(
-            f"{counts.custom:,} of these are custom events. The template's rule takes one "
-            "SourcePrefix, by default that of Genesys Cloud: let a rule of your own send the "
-            "others to the queue."
+            f"{tally.custom:,} of these are custom events. The template's rule takes one "
+            "SourcePrefix, by default that of Genesys Cloud: send the others to the queue by a "
+            "rule of your own."
         )
-    if counts.fallbacks:
+    if tally.notes:
         found.append(
-            f"{sum(one.count for one in counts.fallbacks.values()):,} keys fell back. Where a "
-            "field is always missing, tell the project, with the shape report (--shape)."
+            f"{sum(one.count for one in tally.notes.values()):,} keys hold the whole "
+            "body. If a field is always missing, report its name and family to the project."
         )
-    if counts.broken:
-        found.append("Look at the records that hold no event: deployed, they would be parked.")
+    if tally.broken:
+        found.append("Look at the records without an event: a stack would park them.")
     return found
 
 
-def _by_count(counts: Counts) -> list[tuple[str, Examples]]:
-    return sorted(counts.kinds.items(), key=lambda item: -item[1].count)
-
-
-def only_copies(counts: Counts) -> list[OnlyCopies]:
-    """Topics of a source from which no event of its own came, most events first."""
+def find_only_copies(tally: Tally) -> list[OnlyCopies]:
+    """Returns topics of a source that brought nothing but copies, most events first."""
     found = [
-        OnlyCopies(source=source, topic=topic, received=acted[False])
-        for (source, topic), acted in counts.brought.items()
-        if not acted[True] and source
+        OnlyCopies(source=source, topic=topic, received=count)
+        for (source, topic, is_new), count in tally.brought.items()
+        if source and not is_new and not tally.brought[source, topic, True]
     ]
     return sorted(found, key=lambda one: (-one.received, one.source, one.topic))
 
 
-def plan(counts: Counts) -> Plan | None:
-    """None where the capture is too short to say anything about a month."""
-    span_ms = counts.ended_ms - counts.began_ms
+def plan(tally: Tally, distances: Distances | None) -> Plan | None:
+    """Returns None if the capture is too short to say anything about a month."""
+    span_ms = tally.ended_ms - tally.began_ms
     if span_ms < _SHORTEST_MS:
         return None
-    per_month = math.ceil(counts.received * _MONTH_MS / span_ms)
-    traffic = Traffic(per_month, copies=counts.copies / counts.received)
+    per_month = math.ceil(tally.received * _MONTH_MS / span_ms)
     cost = rate = None
-    found: list[Quota] = []
     try:
-        measured, price = Measured.read(), prices()
-        costs = monthly(traffic, measured, price)
+        traffic = Traffic(per_month, copies=tally.copies / tally.received)
+        costs = monthly(traffic, Measured.read(), prices())
         cost, rate = sum(costs.values()), per_million(costs, per_month)
-        load, quota = Load.of(traffic, measured, price), quotas()
-        peak = max(counts.minutes.most / 60, counts.received * 1000 / span_ms)
-        found = [
-            Quota(
-                name=one.name,
-                events_per_second=round(one.events_per_second, 1),
-                enough=one.events_per_second >= peak,
-                ask=one.ask,
-            )
-            for one in limits(load, quota, _REGION, None, limited=False)
-        ]
     except OnceError:
         pass  # what was measured comes with a clone of the project only
-    parameters, because = _parameters(counts)
+    parameters, because = _parameters(tally, distances)
     return Plan(
         events_per_month=per_month,
         cost_per_month=None if cost is None else round(cost, 2),
         per_million=None if rate is None else round(rate, 2),
-        peak_per_second=counts.seconds.most,
-        peak_per_minute=counts.minutes.most,
-        acts_per_minute=counts.acting_minutes.most,
-        quotas=found,
+        peak_per_minute=max(tally.minutes.values()),
+        acts_per_minute=max(tally.acting_minutes.values(), default=0),
         parameters=parameters,
         because=because,
     )
 
 
-def _parameters(counts: Counts) -> tuple[dict[str, str], dict[str, str]]:
+def _parameters(tally: Tally, distances: Distances | None) -> tuple[dict[str, str], dict[str, str]]:
     values = {"ActionTarget": "none"}
-    because = {"ActionTarget": "First only observe: events are claimed, nobody is called."}
-    # Of a capture with custom events too, either would let them no longer through the rule.
-    topics = [] if counts.custom else sorted(counts.topics)
+    because = {"ActionTarget": "First only observe: events are claimed, and nothing is sent."}
+    # In a capture with custom events too, either would keep them from the rule.
+    topics = [] if tally.custom else sorted(tally.topics)
     if 0 < len(topics) <= _MOST_TOPICS and "*" not in "".join(topics):
         values["DetailTypes"] = ",".join(topics)
         because["DetailTypes"] = "The Genesys topics of this capture. Take out what must not act."
-    sources = {source for source, _ in counts.brought}
-    idle = sources - {source for (source, _), acted in counts.brought.items() if acted[True]}
-    if len(sources - idle) == 1 and idle and not counts.custom:
-        (kept,) = sources - idle
+    idle = {source for source, _, is_new in tally.brought if not is_new}
+    busy = {source for source, _, is_new in tally.brought if is_new}
+    idle -= busy
+    if len(busy) == 1 and idle and not tally.custom:
+        (kept,) = busy
         is_shown = "*" not in kept and " " not in kept  # a number after the name is the report's
         name = kept if is_shown else "YOUR-INTEGRATION"
         values["SourcePrefix"] = f"aws.partner/genesys.com/cloud/YOUR-ORGANISATION/{name}"
         because["SourcePrefix"] = f"{', '.join(sorted(idle))} brings nothing new." + (
             "" if is_shown else f" {kept} is the one to keep; --with-ids shows its name."
         )
-    if counts.acting_minutes.most > _GENESYS_CALLS_PER_MINUTE:
-        values["MaxActionsPerMinute"] = str(_GENESYS_CALLS_PER_MINUTE)
+    busiest = max(tally.acting_minutes.values(), default=0)
+    if busiest > _GENESYS_REQUESTS_PER_MINUTE:
+        values["MaxActionsPerMinute"] = str(_GENESYS_REQUESTS_PER_MINUTE)
         because["MaxActionsPerMinute"] = (
-            f"The busiest minute asks for {counts.acting_minutes.most:,} calls, and Genesys Cloud "
-            "takes 300 a minute per token unless it set another limit for you."
+            f"The busiest minute needs {busiest:,} requests, and Genesys Cloud accepts 300 per "
+            "minute and token unless it set another limit for you."
         )
-    days = math.ceil(2 * counts.distances.longest_ms / _DAY_MS)
-    if days > _CLAIM_DAYS:
+    longest_ms = distances.longest_ms if distances else 0
+    days = math.ceil(2 * longest_ms / _DAY_MS)
+    if days > tally.claim_days:
         values["ClaimDays"] = str(days)
-        because["ClaimDays"] = (
-            f"A copy came {duration(counts.distances.longest_ms)} after the first."
-        )
+        because["ClaimDays"] = f"A copy arrived {duration(longest_ms)} after the first."
     return values, because

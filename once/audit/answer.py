@@ -1,79 +1,84 @@
-"""Puts what was counted into the report."""
+"""Makes the report of what was counted."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from once.audit.advice import advice, conclusions, only_copies, plan
-from once.audit.capture import Capture, Place
+from once.audit.advice import advise, conclude, find_only_copies, plan
 from once.audit.origins import ORIGINS
 from once.audit.report import (
     AuditReport,
     Broken,
+    Candidate,
     CopyKind,
     Distances,
-    Fallback,
     FileReport,
-    RivalReport,
+    Note,
     Share,
     Window,
 )
-from once.audit.rivals import RULES
 from once.audit.shown import Shown
-from once.audit.tally import Counts, Example, Examples, Shares
+from once.audit.tally import Examples, Tally
+from once.lines import Place, Source
+from once.outcomes import Outcome
 
 _CLOCKS = {
     500: "a clock with milliseconds",
     1_500: "a clock with whole seconds",
     60_000: "only the time at which they arrived",
 }
+_STEPS = {
+    "same ms": 0,
+    "to 10 ms": 10,
+    "to 100 ms": 100,
+    "to 1 s": 1_000,
+    "to 10 s": 10_000,
+    "to 1 min": 60_000,
+    "to 5 min": 300_000,
+    "to 1 h": 3_600_000,
+    "to 1 day": 86_400_000,
+    "longer": 253_402_300_799_999,
+}
+_FEWEST = 3  # states that differ in a field alone; the name of a rarer one may be anybody's
+_MOST_NAMES = 1_000  # a mistaken publisher could make millions
 
 
-def answer(counts: Counts, capture: Capture, shown: Shown) -> AuditReport:
-    only = only_copies(counts)
-    files = shown.files([source.name for source in capture.sources])
+def answer(tally: Tally, shown: Shown, sources: Sequence[Source] = ()) -> AuditReport:
+    files = shown.files([source.name for source in sources])
     where = _Where(files)
+    only = find_only_copies(tally)
+    distances, kinds = _distances(tally), _copy_kinds(tally, where)
+    candidates = _candidates(tally)
     return AuditReport(
-        received=counts.received,
-        outcomes=dict(counts.outcomes),
-        of="outcome log" if counts.logged else "capture",
-        began=_iso(counts.began_ms),
-        ended=_iso(counts.ended_ms),
-        seconds=(counts.ended_ms - counts.began_ms) / 1000,
-        conclusions=conclusions(counts),
-        advice=advice(counts, only),
+        received=tally.received,
+        outcomes=dict(tally.outcomes),
+        of="outcome log" if tally.is_log else "capture",
+        began=_iso(tally.began_ms),
+        ended=_iso(tally.ended_ms),
+        seconds=(tally.ended_ms - tally.began_ms) / 1000,
+        conclusions=conclude(tally, kinds, distances, candidates),
+        advice=advise(tally, kinds, only, candidates),
         files=[
             FileReport(
                 name=files[number],
                 records=source.records,
-                broken=counts.broken_in[number],
+                broken=tally.broken_in[number],
                 trouble=source.trouble or (None if source.records else "holds nothing"),
             )
-            for number, source in enumerate(capture.sources)
+            for number, source in enumerate(sources)
         ],
-        families=_shares(counts.families, counts),
-        sources=_shares(counts.sources, counts),
-        hours=[
-            Share(name=_moment(int(hour)), received=kinds.total(), outcomes=dict(kinds))
-            for hour, kinds in sorted(counts.hours.outcomes.items())
-            if hour.isdecimal()
-        ],
-        copies=counts.copies,
-        distances=_distances(counts),
-        copy_kinds=[
-            CopyKind(
-                kind=kind,
-                what=ORIGINS[kind].what,
-                who=ORIGINS[kind].who,
-                count=examples.count,
-                median_ms=counts.apart[kind].quantile(0.5) if len(counts.apart[kind]) else None,
-                longest_ms=counts.apart[kind].longest_ms if len(counts.apart[kind]) else None,
-                examples=where.all(examples),
-            )
-            for kind, examples in sorted(counts.kinds.items(), key=lambda item: -item[1].count)
-        ],
-        differences=dict(counts.differences.most_common()),
-        out_of_order=counts.late.total(),
-        late_examples=where.all(counts.late_few, "after"),
-        longest_late_ms=counts.longest_late_ms,
+        families=_shares(tally.families),
+        sources=_shares(tally.sources),
+        copies=tally.copies,
+        unchanged=tally.unchanged,
+        ignored=dict(tally.ignored.most_common()),
+        distances=distances,
+        copy_kinds=kinds,
+        differences=dict(tally.differences.most_common()),
+        candidates=candidates,
+        late=tally.late.count,
+        late_examples=where.all(tally.late, "after"),
+        longest_late_ms=tally.longest_late_ms,
         windows=[
             Window(
                 window_ms=ms,
@@ -81,40 +86,42 @@ def answer(counts: Counts, capture: Capture, shown: Shown) -> AuditReport:
                 count=families.total(),
                 families=[name for name, _ in families.most_common()],
             )
-            for ms, families in sorted(counts.windows.items())
+            for ms, families in sorted(tally.windows.items())
         ],
-        fallbacks=[
-            Fallback(family=family, note=note, count=examples.count, examples=where.all(examples))
+        notes=[
+            Note(family=family, note=note, count=examples.count, examples=where.all(examples))
             for (family, note), examples in sorted(
-                counts.fallbacks.items(), key=lambda item: -item[1].count
+                tally.notes.items(), key=lambda item: -item[1].count
             )
         ],
         broken=[
-            Broken(reason=reason, detail=detail, count=examples.count, examples=where.all(examples))
-            for reason, (detail, examples) in sorted(
-                counts.broken.items(), key=lambda item: -item[1][1].count
+            Broken(
+                reason=reason,
+                detail=tally.details[reason],
+                count=examples.count,
+                examples=where.all(examples),
             )
+            for reason, examples in sorted(tally.broken.items(), key=lambda item: -item[1].count)
         ],
-        rivals=[] if counts.logged else _rivals(counts, where),
         only_copies=only,
-        plan=plan(counts),
+        plan=plan(tally, distances),
     )
 
 
 class _Where:
-    """Names places: by line, and by file where there are several."""
+    """Names places: by line, and by file if there are several."""
 
     def __init__(self, files: list[str]) -> None:
         self._files = files
 
     def all(self, examples: Examples, relation: str = "first in") -> list[str]:
-        return [self._one(example, relation) for example in examples.few]
-
-    def _one(self, example: Example, relation: str) -> str:
-        text = self._place(example.place)
-        if example.first is not None:
-            text += f", {relation} {self._place(example.first)}"
-        return f"{text} ({example.who})" if example.who else text
+        found = []
+        for place, who, other in examples.few:
+            text = self._place(place)
+            if other is not None:
+                text += f", {relation} {self._place(other)}"
+            found.append(f"{text} ({who})" if who else text)
+        return found
 
     def _place(self, place: Place) -> str:
         file = f"{self._files[place.file]} " if len(self._files) > 1 else ""
@@ -122,54 +129,65 @@ class _Where:
         return f"{file}line {place.line}{item}"
 
 
-def _shares(shares: Shares, counts: Counts) -> list[Share]:
-    return [
-        Share(
-            name=name,
-            received=kinds.total(),
-            outcomes=dict(kinds),
-            windowed=counts.windowed[name],
-            late=counts.late[name],
+def _shares(shares: Mapping[str, Counter[str]]) -> list[Share]:
+    found = []
+    for name, counts in shares.items():
+        outcomes = {one: counts[one] for one in Outcome if counts[one]}
+        found.append(
+            Share(
+                name=name,
+                received=sum(outcomes.values()),
+                outcomes=outcomes,
+                windowed=counts["windowed"],
+                late=counts["late"],
+            )
         )
-        for name, kinds in sorted(shares.outcomes.items(), key=lambda item: -item[1].total())
-    ]
+    return sorted(found, key=lambda share: -share.received)[:_MOST_NAMES]
 
 
-def _distances(counts: Counts) -> Distances | None:
-    found = counts.distances
+def _copy_kinds(tally: Tally, where: _Where) -> list[CopyKind]:
+    """Returns the kinds of copies, most copies first."""
+    found = []
+    for kind, examples in tally.kinds.items():
+        apart = tally.apart[kind]
+        found.append(
+            CopyKind(
+                kind=kind,
+                what=ORIGINS[kind].what,
+                who=ORIGINS[kind].who,
+                count=examples.count,
+                median_ms=apart.quantile(0.5) if len(apart) else None,
+                longest_ms=apart.longest_ms if len(apart) else None,
+                examples=where.all(examples),
+            )
+        )
+    return sorted(found, key=lambda one: -one.count)
+
+
+def _distances(tally: Tally) -> Distances | None:
+    found = tally.distances
     if not len(found):
         return None
     return Distances(
-        clock="arrival" if 2 * counts.arrivals > counts.received else "publication",
+        clock="arrival" if 2 * tally.noted > tally.received else "publication",
         median_ms=found.quantile(0.5),
         p99_ms=found.quantile(0.99),
         longest_ms=found.longest_ms,
-        counts=found.by_step(),
+        counts=dict(zip(_STEPS, found.up_to(_STEPS.values()), strict=True)),
     )
 
 
-def _rivals(counts: Counts, where: _Where) -> list[RivalReport]:
+def _candidates(tally: Tally) -> list[Candidate]:
+    """Returns the fields that the most states differ in alone, without the metadata."""
     return [
-        RivalReport(
-            letter=rule.letter,
-            title=rule.title,
-            acted=rival.acted,
-            too_often=rival.too_often.count,
-            more_in_a_race=rival.more_in_a_race,
-            wrongly_skipped=rival.wrongly_skipped.count,
-            overwrote=rival.overwrote,
-            unreadable=rival.unreadable,
-            too_often_examples=where.all(rival.too_often),
-            wrongly_skipped_examples=where.all(rival.wrongly_skipped),
-        )
-        for rule, rival in zip(RULES, counts.rivals, strict=True)
-    ]
+        Candidate(family=family, fields=list(fields), count=count)
+        for (family, fields), count in tally.changed.most_common()
+        if count >= _FEWEST and "(metadata)" not in fields
+    ][:_MOST_NAMES]
 
 
 def _iso(ms: int) -> str | None:
-    return _moment(ms) if ms else None
-
-
-def _moment(ms: int) -> str:
+    if not ms:
+        return None
     moment = datetime.fromtimestamp(ms / 1000, UTC)
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,6 +1,5 @@
-"""`once audit`: what a capture of one's own events holds, without AWS."""
+"""`once audit`: shows what would become of the events of a capture, without AWS."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,19 +12,24 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from once.answers import answers
 from once.audit.answer import answer
 from once.audit.capture import Capture
+from once.audit.facts import Recorded
+from once.audit.log import Log
 from once.audit.page import page
 from once.audit.report import AuditReport
-from once.audit.run import audit_capture, audit_log
-from once.audit.shapes import Shapes
 from once.audit.shown import Shown
+from once.audit.tally import Tally
 from once.audit.view import view
 from once.errors import OnceError
+from once.lines import Place
 from once.operate.refusals import plain
-from once.operate.stack import EMBEDDED, Stack
+from once.operate.stack import LOCAL, Stack
+from once.outcomes import Outcome
+from once.project import ROOT
 from once.records import OutcomeLog
 from once.screen import put, screen
 
 CLAIM_DAYS = 30  # ClaimDays' default
+SHIPPED_ROUTES = ROOT / "functions" / "enrichment" / "routes.toml"
 _MOST_FILES = 5
 
 
@@ -35,50 +39,49 @@ def audit(
         list[Path] | None,
         typer.Argument(
             metavar="CAPTURE...",
-            help="Files or folders of captured events: JSON lines or arrays, also packed by gzip.",
+            help="Files or folders of captured events: JSON lines or arrays, also with gzip.",
         ),
     ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page to read and to print.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON, for scripts.")] = False,
-    shape: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write which fields of which type the families have, without any content.",
-        ),
-    ] = None,
     with_ids: Annotated[
         bool,
-        typer.Option("--with-ids", help="Show ids, and names that hold them, as they are."),
+        typer.Option("--with-ids", help="Show ids, and names that contain them, as they are."),
     ] = False,
+    routes: Annotated[
+        Path,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="The routes that decide which events are ignored.",
+            show_default="functions/enrichment/routes.toml",
+        ),
+    ] = SHIPPED_ROUTES,
     stack: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="Read the outcome log of a stack that observes, in place of files."
-        ),
+        typer.Option(metavar="NAME", help="Read the outcome log of a stack instead of files."),
     ] = None,
     region: Annotated[str | None, typer.Option(help="AWS region of the stack.")] = None,
-    profile: Annotated[str | None, typer.Option(help="AWS profile to call with.")] = None,
+    profile: Annotated[str | None, typer.Option(help="AWS profile to use.")] = None,
 ) -> None:
-    """Tell from a capture who duplicates your events, how far apart, and what would skip them."""
+    """Show the copies in a capture of events, who publishes them, and what to do about it."""
     if bool(captures) == bool(stack):
         raise OnceError(
             "Give files or folders of captured events, or --stack NAME.\n"
             "docs/audit.md says how to capture events."
         )
-    for path in (html, shape):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise OnceError(f"Cannot write to {path}: its folder does not exist.")
+    if html is not None and not html.absolute().parent.is_dir():
+        raise OnceError(f"Cannot write to {html}: its folder does not exist.")
+    shown = Shown(with_ids)
     if stack:
-        report, shapes = _of_stack(stack, region, profile)
+        report = answer(_audit_stack(stack, region, profile, shown), shown)
     else:
-        report, shapes = _of_files(captures or [], Shown(with_ids), shape is not None)
+        capture = Capture(captures or [], routes)
+        report = answer(_audit_files(capture, shown), shown, capture.sources)
     if html is not None:
         _write(html, page(report))
-    if shape is not None:
-        _write(shape, json.dumps(shapes.written(), indent=2) + "\n")
     if as_json:
         typer.echo(report.to_json(), nl=False)
         return
@@ -90,18 +93,15 @@ def audit(
         put(console, f"The whole report: {html}", markup=False)
 
 
-def _of_files(paths: list[Path], shown: Shown, with_shapes: bool) -> tuple[AuditReport, Shapes]:
-    capture = Capture.of(paths)
+def _audit_files(capture: Capture, shown: Shown) -> Tally:
     with _progress(capture.size) as progress:
-        counts, shapes = audit_capture(
-            capture, CLAIM_DAYS, shown, progress, with_shapes=with_shapes
-        )
-    if counts.found_no_event:
-        raise OnceError(_no_capture(capture))
-    return answer(counts, capture, shown), shapes
+        tally = capture.audit(CLAIM_DAYS, shown, progress)
+    if tally.received == tally.outcomes[Outcome.PARKED]:
+        raise OnceError(_describe_mistake(capture))
+    return tally
 
 
-def _no_capture(capture: Capture) -> str:
+def _describe_mistake(capture: Capture) -> str:
     lines = ["There is no event in what you gave:"]
     for source in capture.sources[:_MOST_FILES]:
         what = source.trouble or (
@@ -110,27 +110,30 @@ def _no_capture(capture: Capture) -> str:
             else "is empty"
         )
         lines.append(f"  {source.path}: {what}")
-    if len(capture.sources) > 5:
-        lines.append(f"  and {len(capture.sources) - 5} files more")
+    if len(capture.sources) > _MOST_FILES:
+        lines.append(f"  and {len(capture.sources) - _MOST_FILES} files more")
     lines.append("A capture holds events as EventBridge delivers them; see docs/audit.md.")
     return "\n".join(lines)
 
 
-def _of_stack(name: str, region: str | None, profile: str | None) -> tuple[AuditReport, Shapes]:
+def _audit_stack(name: str, region: str | None, profile: str | None, shown: Shown) -> Tally:
+    log, tally = Log(), Tally(CLAIM_DAYS)
     try:
         found = Stack.find(name, region, profile)
-        log = OutcomeLog(found.client("logs"), found.outputs["OutcomeLogGroupName"])
-        counts = audit_log(log.new(), CLAIM_DAYS)
+        records = OutcomeLog(found.client("logs"), found.outputs["OutcomeLogGroupName"])
+        for number, record in enumerate(records.new(), 1):
+            log.add(Recorded(Place(0, number, 1), record), shown)
     except (BotoCoreError, ClientError) as error:
-        raise plain(error, name == EMBEDDED) from error
-    if not counts.received:
+        raise plain(error, name == LOCAL) from error
+    log.count_into(tally)
+    if not tally.received:
         raise OnceError(f"The outcome log of {found} is empty: nothing has reached it yet.")
-    return answer(counts, Capture(), Shown(with_ids=False)), Shapes()
+    return tally
 
 
 @contextmanager
 def _progress(size: int | None) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal, and nothing elsewhere."""
+    """Shows a bar on a terminal, and nothing elsewhere."""
     errors = screen(stderr=True)
     if not errors.is_terminal:
         yield lambda _: None

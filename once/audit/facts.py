@@ -1,69 +1,80 @@
-"""What the audit keeps of each text of a capture. It runs the real enrichment, and since it needs
-no other text it can run beside the audit itself, in processes of its own.
+"""Reads each record of a capture with the real enrichment, and keeps what the audit needs of it.
+
+A record needs no other one, so other processes can read beside the audit itself.
 """
 
 import json
-from collections import Counter
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from enrichment.batch import enrich
+from once_enrichment import ignored, routes_file
+from once_enrichment.batch import enrich
+from once_enrichment.envelope import Opened, open_event
+from once_enrichment.family import Order
+from once_enrichment.keys import canonical
+from once_enrichment.routes import Routes
+from once_enrichment.times import maybe_ms
 from pydantic import ValidationError
-from pydantic_core import from_json, to_json
 
-from once.audit.capture import Place, Text
-from once.audit.clock import milliseconds
-from once.audit.rivals import Read, body
-from once.audit.rivals import topic as topic_of
-from once.audit.shapes import Fields, shape_of
 from once.audit.shown import harmless
-from once.normalise import sqs_record, would_write
+from once.errors import OnceError
+from once.lines import Found, Place, parse, would_write
 from once.records import OutcomeRecord
 
-_WRAPPERS = ("body", "Body", "Message", "requestPayload")
-_LAYERS = 4
+Json = dict[str, Any]
 
 
 class Fact(NamedTuple):
-    """One event. All that could be long, or somebody's, is a hash; 0 stands for what is missing."""
+    """One event. Long or personal values are hashes; 0 stands for a missing one."""
 
-    place: Place
+    file: int
+    line: int
+    item: int
+    received_ms: int
+    """The time at which the queue or the log group took it; 0 if the capture has none."""
+    published_ms: int
     message: int
-    arrived_ms: int | None
     family: str
     topic: str
+    """The topic's template; of a home-made event its detail-type."""
+    is_custom: bool
+    source: str
+    """In clear, as the next one is: the audit replaces both before it keeps them."""
     subject: str
-    subject_id: str
-    """Whose event it is, in clear: it leaves the audit only as the report shows ids."""
+    subject_key: int
     key: int
     latest: int | None
-    about: int
     occurred_ms: int
     window_ms: int
-    published_ms: int | None
+    order: Order
     event_id: int
     envelope: int
     correlation: int
-    source: str
-    """In clear, as `subject_id` is."""
-    organisation: int
-    order: int
+    is_replay: bool
+    ignored: str
+    expires_ms: int | None
+    content: int
+    """Topic and body, which copies share."""
     note: str
-    replayed: bool
-    read: Read
+    fields: str
+    """JSON of the fields of a state, each with a hash of its values; empty for all but states."""
+
+    @property
+    def place(self) -> Place:
+        return Place(self.file, self.line, self.item)
 
 
-class Parked(NamedTuple):
-    """A text without an event that could be decided on."""
+class Broken(NamedTuple):
+    """A record without an event that could be decided on."""
 
-    place: Place
-    arrived_ms: int | None
+    found: Found
     reason: str
     detail: str
-    text: str | None
-    """Only where another try with a time could help."""
 
 
 class Recorded(NamedTuple):
@@ -73,161 +84,116 @@ class Recorded(NamedTuple):
     record: OutcomeRecord
 
 
-class Facts(NamedTuple):
-    found: list[Fact | Parked | Recorded]
-    fields: Fields
+def read_facts(records: Sequence[Found], routes: Path | None) -> list[Fact | Broken | Recorded]:
+    """Returns the facts of some records; `routes` is the file that says what is ignored."""
+    found: list[Fact | Broken | Recorded] = []
+    for one in records:
+        value = parse(one.text)
+        recorded = _read_log(one, value)
+        if recorded is not None:
+            found.append(recorded)
+        elif not (isinstance(value, dict) and "_aws" in value):  # metrics in an outcome log
+            found.append(read_event(one, value, routes))
+    return found
 
 
-def facts(texts: Sequence[Text], *, with_shapes: bool) -> Facts:
-    """The facts of some texts, in their order."""
-    found: list[Fact | Parked | Recorded] = []
-    fields: Fields = Counter()
-    for text in texts:
-        for place, record in _records(text):
-            if isinstance(record, OutcomeRecord):
-                found.append(Recorded(place, record))
-                continue
-            fact, event = _fact(place, record)
-            found.append(fact)
-            if with_shapes and isinstance(fact, Fact):
-                fields.update(shape_of(fact.family, body(event)))
-    return Facts(found, fields)
-
-
-def again(parked: Parked, clock_ms: int) -> Fact | Parked:
-    """A text without any time, read as if the queue had got it at `clock_ms`."""
-    record = _record(parked.text or "", clock_ms)
-    fact, _ = _fact(parked.place, record)
-    return fact
-
-
-def _records(text: Text) -> Iterator[tuple[Place, dict[str, Any] | OutcomeRecord]]:
-    """The queue messages of a text, or its lines of an outcome log without the metrics there."""
-    value = _parsed(text.text)
-    inner = value.get("logEvents") if isinstance(value, dict) else None
-    if not isinstance(inner, list):
-        record = _one(text.text, value, text.arrived_ms)
-        if record is not None:
-            yield text.place, record
-        return
-    for number, event in enumerate(inner, text.place.item):
-        record = _one(json.dumps(event), event, None)
-        if record is not None:
-            yield text.place._replace(item=number), record
-
-
-def _one(text: str, value: Any, arrived_ms: int | None) -> dict[str, Any] | OutcomeRecord | None:
-    if not isinstance(value, dict):
-        return _record(text, arrived_ms)
-    message = value.get("message", value.get("@message"))
-    if type(message) is str and "detail" not in value:
-        arrived = value.get("ingestionTime") or value.get("timestamp") or value.get("@timestamp")
-        return _one(message, _parsed(message), milliseconds(arrived) or arrived_ms)
-    record = sqs_record(value)
-    if record is not None:
-        return record
-    if "_aws" in value:
-        return None
-    if "messageId" in value and "outcome" in value:
-        # Somebody's own event may have such fields too.
-        with suppress(ValidationError, TypeError):
-            return OutcomeRecord(recorded_at_ms=arrived_ms or 0, **value)
-    return _record(text, arrived_ms)
-
-
-def _record(text: str, arrived_ms: int | None) -> dict[str, Any]:
-    attributes = {} if arrived_ms is None else {"SentTimestamp": str(arrived_ms)}
-    return {"messageId": "-", "body": text, "attributes": attributes}
-
-
-def _fact(place: Place, record: dict[str, Any]) -> tuple[Fact | Parked, Any]:
-    (element,) = enrich([record], would_write)
+def received_ms(record: Json) -> int:
+    """Returns when the queue or the log group took a record; 0 if it does not say so."""
     attributes = record.get("attributes")
-    arrived_ms = (
-        milliseconds(attributes.get("SentTimestamp")) if isinstance(attributes, dict) else None
-    )
+    return maybe_ms(attributes.get("SentTimestamp")) or 0 if isinstance(attributes, dict) else 0
+
+
+def _read_log(found: Found, value: Any) -> Recorded | None:
+    if isinstance(value, dict) and "messageId" in value and "outcome" in value:
+        # A home-made event may have such fields too.
+        with suppress(ValidationError, TypeError):
+            record = OutcomeRecord(recorded_at_ms=received_ms(found.record), **value)
+            return Recorded(found.place, record)
+    return None
+
+
+def read_event(found: Found, value: Any, routes: Path | None) -> Fact | Broken:
+    """Returns what a record says of its event; `value` is its text, parsed."""
+    place, record = found
+    (element,) = enrich([record], would_write, _read_routes(routes))
     if element["kind"] != "event":
-        retry = record["body"] if element["reason"] == "NO_TIME" else None
-        retry = retry if type(retry) is str else None
-        parked = Parked(place, arrived_ms, element["reason"], element["detail"], retry)
-        return parked, None
-    event = _inner(record["body"])
+        return Broken(found, element["reason"], element["detail"])
+    opened = open_event(value)
     key, policy, trace = element["key"], element["policy"], element["trace"]
-    latest = policy.get("latest")
-    pk = key["pk"]
-    message_id = record["messageId"]
-    source = trace.get("source", "")
-    read = Read.of(event)
+    pk, family = key["pk"], element["family"]
+    latest = f"latest {pk}\n{policy['latest']}" if "latest" in policy else None
+    is_custom = opened.template is None
+    is_state = policy["order"] == "changes" or (policy["windowMs"] and not is_custom)
+    message = record["messageId"]
     return Fact(
-        place,
-        number(f"message {message_id}") if message_id != "-" else 0,
-        arrived_ms,
-        harmless(element["family"]),
-        _template(event, element["topic"]),
-        element["subject"]["type"],
-        element["subject"]["id"],
-        number(f"{pk}\n{key['sk']}"),
-        number(f"latest {pk}\n{latest}") if latest is not None else None,
-        number(f"subject {pk}"),
-        element["occurredAtMs"],
-        policy["windowMs"],
-        milliseconds(element.get("publishedAt")) or milliseconds(event.get("time")),
-        _number_of(trace.get("eventId")),
-        _number_of(trace.get("envelopeId")),
-        _number_of(trace.get("correlationId")),
-        source,
-        _number_of(element.get("organizationId")),
-        number(to_json(body(event))),
-        element.get("note", ""),
-        "replayName" in trace,
-        Read(
-            _part(read.envelope),
-            _part(read.entity),
-            _part(read.state),
-            _part(read.content),
-            milliseconds(read.happened_ms),
-        ),
-    ), event
+        *place,
+        received_ms=received_ms(record),
+        published_ms=maybe_ms(element.get("publishedAt"))
+        or maybe_ms(opened.envelope.get("time"))
+        or 0,
+        message=number(f"message {message}") if message != "-" else 0,
+        family=harmless(family),
+        topic=harmless(opened.template or opened.topic or element["topic"]),
+        is_custom=is_custom,
+        source=trace.get("source", ""),
+        subject=" ".join(element["subject"].values()),
+        subject_key=number(pk),
+        key=number(f"{pk}\n{key['sk']}"),
+        latest=number(latest) if latest else None,
+        occurred_ms=element["occurredAtMs"],
+        window_ms=policy["windowMs"],
+        order=policy["order"],
+        event_id=_number_of(trace.get("eventId")),
+        envelope=_number_of(trace.get("envelopeId")),
+        correlation=_number_of(trace.get("correlationId")),
+        is_replay="replayName" in trace,
+        ignored=element.get("route", {}).get("ignored", ""),
+        expires_ms=element.get("expiresAtMs"),
+        content=number(canonical([opened.topic, opened.body])),
+        note=element.get("note", ""),
+        fields=_hash_fields(family, opened) if is_state else "",
+    )
 
 
-def _inner(value: Any) -> dict[str, Any]:
-    """The event that a handler would see, inside what SNS, SQS and others wrap around it."""
-    for _ in range(_LAYERS):
-        if type(value) is str:
-            value = _parsed(value)
-        if type(value) is not dict or "detail" in value or "eventBody" in value:
-            break
-        inner = next((value[name] for name in _WRAPPERS if name in value), None)
-        if type(inner) is not dict and not (type(inner) is str and inner[:1] in ("{", '"')):
-            break
-        value = inner
-    return value if type(value) is dict else {}
+# Participant attributes and the like are maps, whose keys are chosen by people.
+_MAPS = {"attributes", "additionalProperties", "context", "customAttributes"}
+_NAME = re.compile(r"(?!.*\d{3})[A-Za-z_][A-Za-z_0-9]{0,39}")
 
 
-def _template(event: dict[str, Any], topic: str) -> str:
-    """The topic's template, as DetailTypes has it; empty for what is not Genesys' own."""
-    template = event.get("detail-type")
-    if type(template) is str and template.startswith("v2."):
-        return harmless(template)
-    return harmless(topic_of(event) or topic)
+def fields_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields the fields of a body as ignored.toml names them, each as often as it has a value."""
+    if isinstance(value, list):
+        for inner in value:
+            yield from fields_of(inner, f"{path}.*" if path else "*")
+    elif isinstance(value, dict) and path.rpartition(".")[2] not in _MAPS:
+        for name, inner in value.items():
+            shown = name if _NAME.fullmatch(name) else "*"
+            yield from fields_of(inner, f"{path}.{shown}" if path else shown)
+    elif value is not None:
+        yield path, value
 
 
-def number(text: str | bytes) -> int:
-    """A hash that fits a row id of SQLite; of a million texts two are alike once in 10^7 runs."""
-    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    return int.from_bytes(blake2b(data, digest_size=8).digest(), signed=True)
+def _hash_fields(family: str, opened: Opened) -> str:
+    values: dict[str, list[Any]] = {}
+    for path, value in fields_of(ignored.without(family, opened.body)):
+        values.setdefault(path, []).append(value)
+    found = {path: number(canonical(listed)) for path, listed in sorted(values.items())}
+    return json.dumps(found | {"(metadata)": number(canonical(opened.metadata))})
+
+
+@cache
+def _read_routes(file: Path | None) -> Routes | None:
+    try:
+        return routes_file.read(str(file), file.read_text("utf-8")) if file else None
+    except routes_file.InvalidRoutesError as error:
+        raise OnceError(f"{error}.") from None
+
+
+def number(text: str) -> int:
+    """Returns a hash of 64 bits; of a million texts two are alike in one of 10^7 runs."""
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, signed=True)
 
 
 def _number_of(text: str | None) -> int:
     return number(text) if text else 0
-
-
-def _part(text: str | None) -> int | None:
-    return number(text) if text else None
-
-
-def _parsed(text: Any) -> Any:
-    try:
-        return from_json(text, allow_inf_nan=False)
-    except (ValueError, TypeError):
-        return None

@@ -1,4 +1,4 @@
-"""What `once audit` answers: `--json` writes it, page and terminal show nothing else."""
+"""Models the answer of `once audit`: `--json` writes it, page and terminal show nothing else."""
 
 from typing import Literal
 
@@ -27,21 +27,20 @@ class FileReport(_Model):
 
 
 class Share(_Model):
-    """What became of the events of one family, source or hour."""
+    """The ends of the events of one family or source."""
 
     name: str
     received: int
     outcomes: Outcomes
-    windowed: int = Field(default=0, description="Without a time and an id of their own.")
-    late: int = Field(default=0, description="Came after a newer event of their subject.")
+    windowed: int = Field(description="Without a time and an id of their own.")
+    late: int = Field(description="Came after a newer event of their subject.")
 
 
 class Distances(_Model):
-    """How long after the first the copies came."""
+    """The time from the first message to its copies."""
 
     clock: Literal["arrival", "publication"] = Field(
-        description="Whether the capture notes when each event arrived, or only the events tell "
-        "when they were published."
+        description="The capture notes when each event arrived, or only when it was published."
     )
     median_ms: int
     p99_ms: int
@@ -61,7 +60,15 @@ class CopyKind(_Model):
     examples: list[str]
 
 
-class Fallback(_Model):
+class Candidate(_Model):
+    """Fields that alone told states of a family from the ones before them."""
+
+    family: str
+    fields: list[str] = Field(description="As ignored.toml names them.")
+    count: int = Field(description="States that differed in these fields only.")
+
+
+class Note(_Model):
     """Keys that had to be made of something else than their family's identity."""
 
     family: str
@@ -88,48 +95,22 @@ class Broken(_Model):
     examples: list[str]
 
 
-class RivalReport(_Model):
-    """What a usual way of skipping copies would have done on this very stream."""
-
-    letter: str
-    title: str
-    acted: int
-    too_often: int = Field(description="Acts more than one for the same event.")
-    more_in_a_race: int = Field(description="More of them where several workers run at once.")
-    wrongly_skipped: int = Field(description="Events on which it never acted.")
-    overwrote: int = Field(description="Acts for a state older than one it had acted on.")
-    unreadable: int = Field(description="Events without the field that it reads.")
-    too_often_examples: list[str]
-    wrongly_skipped_examples: list[str]
-
-
 class OnlyCopies(_Model):
-    """A topic of a source that brought nothing new: no event of it acted."""
+    """A topic of a source that brought nothing new: all of its events were copies."""
 
     source: str
     topic: str
     received: int
 
 
-class Quota(_Model):
-    """What a quota of AWS lets through, by default."""
-
-    name: str
-    events_per_second: float
-    enough: bool
-    ask: str
-
-
 class Plan(_Model):
-    """What the traffic of the capture would cost, and whether the default quotas take it."""
+    """The price of the capture's traffic, and the settings to deploy with."""
 
     events_per_month: int
     cost_per_month: float | None = Field(description="US dollars at list price.")
-    per_million: float | None
-    peak_per_second: int
+    per_million: float | None = Field(description="The same for a million events.")
     peak_per_minute: int
-    acts_per_minute: int = Field(description="Calls to the destination in the busiest minute.")
-    quotas: list[Quota]
+    acts_per_minute: int = Field(description="Requests to the destination in the busiest minute.")
     parameters: dict[str, str] = Field(description="To deploy with.")
     because: dict[str, str]
 
@@ -146,24 +127,25 @@ class AuditReport(_Model):
     of: Literal["capture", "outcome log"]
     began: str | None = Field(description="The earliest time in it, ISO 8601.")
     ended: str | None
-    seconds: float = Field(description="That it covers.")
-    conclusions: list[str] = Field(description="What was found, in sentences.")
+    seconds: float = Field(description="How long it covers.")
+    conclusions: list[str] = Field(description="What was found, the verdict first.")
     advice: list[str] = Field(description="What to do about it.")
     files: list[FileReport]
     families: list[Share]
     sources: list[Share]
-    hours: list[Share]
     copies: int
+    unchanged: int = Field(description="States that were the same as the newest before them.")
+    ignored: dict[str, int] = Field(description="Events that no request is made for, by reason.")
     distances: Distances | None
     copy_kinds: list[CopyKind]
     differences: dict[str, int] = Field(description="In what copies differ from the first.")
-    out_of_order: int = Field(description="Events that came after a newer one of their subject.")
+    candidates: list[Candidate] = Field(description="Fields to ignore if they mean nothing.")
+    late: int = Field(description="Events that came after a newer one of their subject.")
     late_examples: list[str] = Field(description="The first of them, each with the newer event.")
     longest_late_ms: int
     windows: list[Window]
-    fallbacks: list[Fallback]
+    notes: list[Note] = Field(description="Where Genesys sent another form than is declared.")
     broken: list[Broken]
-    rivals: list[RivalReport]
     only_copies: list[OnlyCopies]
     plan: Plan | None
 

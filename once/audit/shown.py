@@ -1,4 +1,4 @@
-"""What a report shows of ids and names: nothing that is somebody's, and still one name for each."""
+"""Hides ids and names in a report, so that nothing personal is left and each still has one name."""
 
 import re
 import secrets
@@ -12,11 +12,11 @@ _LOOKS_LIKE_AN_ID = re.compile(
     r"[0-9a-fA-F]{12,}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|\d{7,}|@|\+\d"
 )
 _MOST_NAMES = 10_000  # a mistaken publisher could make millions
-OTHERS = "(others)"
+_OTHERS = "(others)"
 
 
 class Shown:
-    """How one report writes them: as they are, or as nobody can read them, not even by trying."""
+    """Writes ids and names as they are, or hashed with a key that is thrown away."""
 
     def __init__(self, with_ids: bool) -> None:
         self._with_ids = with_ids
@@ -31,13 +31,14 @@ class Shown:
         return blake2b(data, digest_size=4, key=self._key).hexdigest()
 
     def source(self, source: str) -> str:
-        """The integration's name: the last part of a partner's source. Two of the same name, or of
-        which none may be shown, are numbered.
+        """Returns the integration's name, the last part of a partner's source.
+
+        Two of the same name, or that may not be shown, are numbered.
         """
         if source in self._sources:
             return self._sources[source]
         if len(self._sources) >= _MOST_NAMES:
-            return OTHERS
+            return _OTHERS
         name = source.rpartition("/")[2]
         shown = self._numbered(_printable(name) if self._with_ids else harmless(name))
         self._sources[source] = shown
@@ -63,7 +64,7 @@ class Shown:
 
 @lru_cache(maxsize=4096)
 def harmless(name: str) -> str:
-    """A name without what looks like an id, a number or an address."""
+    """Returns a name without what looks like an id, a number or an address."""
     return ".".join("*" if _LOOKS_LIKE_DATA.search(word) else word for word in name.split("."))
 
 

@@ -16,7 +16,7 @@ from once.screen import showable
 
 
 class Question(Exception):  # noqa: N818 - it is an answer, and no error
-    """What a command asks before it acts."""
+    """The question that a command asks before it acts."""
 
     def __init__(self, question: str, facts: Iterable[str]) -> None:
         super().__init__(question)

@@ -1,9 +1,9 @@
-"""The pages, their JSON, the stream of what changes, and the acts."""
+"""The pages, their JSON, the fragments that they poll, and the acts."""
 
-import asyncio
+import hashlib
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+import shlex
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from starlette.responses import (
     JSONResponse,
     RedirectResponse,
     Response,
-    StreamingResponse,
 )
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -30,69 +29,58 @@ from once.console import dead_ends, documents, drawing, event_page, sandbox
 from once.console.acts import PageOperation, Question, ask
 from once.console.feed import Feed
 from once.console.guard import Guard
-from once.console.rows import SHOWN, SIGNS, Filter, Place, Row, row, summed
+from once.console.rows import SHOWN, SIGNS, Filter, Row, make_row
 from once.errors import OnceError
+from once.keys import Subject
 from once.operate import destination, explain, log
 from once.operate import phrases as words
 from once.operate.refusals import plain
 from once.operate.stack import Stack
-from once.operate.status import Status
 from once.outcomes import MEANING, Outcome
+from once.reasons import describe
 from once.screen import showable
 
 _FOLDER = Path(__file__).parent
-_TICK_SECONDS = 0.1
-_BEAT_SECONDS = 15
-_AT_ONCE = 100  # rows in a message: what a browser draws well within a tenth of a second
 _RECEIVED = 50
+_DAYS = 14
+_DAY_MS = 86_400_000
 
 Given = Mapping[str, str]
 
 
-@dataclass
-class Console:
-    """What the routes share."""
-
-    stack: Stack
-    feed: Feed
-    write: bool
-    app: Any = None
-
-
-def make(stack: Stack, port: int, token: str, write: bool) -> Console:
-    made = Console(stack, Feed(stack), write)
-    pages = _Pages(made)
+def make(stack: Stack, port: int, token: str, write: bool) -> Starlette:
+    pages = _Pages(stack, Feed(stack), write)
     routes = [
         *pages.routes("/", "now", pages.now),
         *pages.routes("/event", "event", pages.event),
         *pages.routes("/explain", "explain", pages.explain),
-        *pages.routes("/dead-ends", "dead_ends", pages.dead_ends),
-        *pages.routes("/dead-ends/content", "content", pages.content),
-        Route("/stream", pages.stream),
+        *pages.routes("/parked", "dead_ends", pages.dead_ends),
+        *pages.routes("/parked/content", "content", pages.content),
+        Route("/rows", pages.rows),
+        Route("/strip", pages.strip),
         Route("/act/{name}", pages.act, methods=["POST"]),
         Route("/docs/{name}.md", pages.document),
         Mount("/docs", StaticFiles(directory=documents.FOLDER)),
         Mount("/static", StaticFiles(directory=_FOLDER / "static")),
     ]
-    if stack.embedded:
+    if stack.is_local:
         routes += [
             *pages.routes("/sandbox", "sandbox", pages.sandbox),
             Route("/sandbox/received", pages.received),
             Route("/sandbox/{act}", pages.try_out, methods=["POST"]),
         ]
-    made.app = Starlette(
+    return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, port=port, token=token)],
         exception_handlers=dict.fromkeys((OnceError, BotoCoreError, ClientError), pages.failed),
     )
-    return made
 
 
 class _Pages:
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._stack = console.stack
-        self._feed = console.feed
+    def __init__(self, stack: Stack, feed: Feed, write: bool) -> None:
+        self._stack = stack
+        self._feed = feed
+        self._write = write
         self._environment = Environment(
             loader=PackageLoader("once.console"),
             autoescape=True,
@@ -103,32 +91,34 @@ class _Pages:
         )
         self._environment.globals.update(
             stack=str(self._stack),
-            embedded=self._stack.embedded,
-            write=console.write,
+            local=self._stack.is_local,
+            write=write,
             meaning=MEANING,
             outcomes=list(Outcome),
             signs=SIGNS,
+            most_rows=SHOWN,
             because=_because,
-            reason=words.reason,
-            times=words.times,
-            events=words.events,
+            reason=describe,
+            requests=words.count_requests,
+            events=words.count_events,
             now_ms=log.now_ms,
         )
         self._environment.filters.update(
-            clock=lambda at_ms: words.clock(at_ms)[:8],
+            clock=lambda at_ms: words.format_clock(at_ms)[:8],
             day=_day,
-            short=words.short,
-            moment=words.moment,
+            short=words.shorten_ids,
+            moment=words.format_time,
             pretty=lambda value: showable_json(value),
             safe_text=showable,
             as_json=json.dumps,
+            link=_link,
             iso=lambda at_ms: datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(),
         )
 
     def routes(
         self, path: str, name: str, answer: Callable[[Given], dict[str, Any]]
     ) -> list[Route]:
-        """A page, and the same as JSON."""
+        """Returns the routes of a page and of the same as JSON."""
 
         def page(request: Request) -> Response:
             found = answer(request.query_params)
@@ -144,33 +134,57 @@ class _Pages:
         return [Route(path, page), Route(json_path, as_json)]
 
     def now(self, given: Given) -> dict[str, Any]:
-        self._feed.refresh()
-        wanted = Filter.of(given)
-        after = _place(given.get("before", ""))
-        page = self._feed.older(after, wanted) if after else None
-        rows = page.rows if page else self._feed.rows(wanted)
-        now_ms = log.now_ms()
-        last = page.next if page else rows[-1].place if rows else (-now_ms, "")
-        reasons, families = self._feed.choices()
+        wanted, before = Filter.parse(given), given.get("before", "")
+        before_ms = int(before) if before.isdecimal() else None
+        self._feed.refresh_rows()
+        if before_ms is None:
+            self._feed.refresh_status()
+            rows = self._feed.find_rows(wanted)
+            end_ms = rows[-1].at_ms if rows else log.now_ms() - _DAY_MS
+        else:
+            rows, end_ms = self._feed.find_older(before_ms, wanted)
+        reasons, families = self._feed.find_choices()
         return {
             "rows": rows,
             "wanted": wanted,
             "reasons": reasons,
             "families": families,
-            "page": page,
-            "before": f"{-last[0]}-{last[1]}",
-            "stream": "" if page else "/stream?" + urlencode(wanted.chosen),
+            "before_ms": before_ms,
+            "end_ms": end_ms,
             "strip": self._strip(),
             "json": {
                 "status": _dumped(self._feed.status) if self._feed.status else None,
+                "asOfMs": self._feed.status_as_of_ms,
                 "rows": [_dumped(one) for one in rows],
-                "before": f"{-last[0]}-{last[1]}",
+                "beforeMs": end_ms,
             },
         }
 
+    def rows(self, request: Request) -> Response:
+        """Returns the rows of the table; nothing if the page has them already."""
+        self._feed.refresh_rows()
+        wanted = Filter.parse(request.query_params)
+        rows = self._feed.find_rows(wanted)
+        text = "".join(self._render("_row.html.j2", row=one, happened=False) for one in rows)
+        return self._fragment(request, text)
+
+    def strip(self, request: Request) -> Response:
+        """Returns the state of the stack; nothing if the page shows it already."""
+        self._feed.refresh_status()
+        return self._fragment(request, self._strip())
+
+    def _fragment(self, request: Request, text: str) -> Response:
+        version = hashlib.sha256(text.encode()).hexdigest()[:16]
+        headers = {"X-Version": version}
+        if self._feed.trouble:
+            headers["X-Trouble"] = "yes"
+        if request.query_params.get("version") == version:
+            return Response(status_code=204, headers=headers)
+        return HTMLResponse(text, headers=headers)
+
     def event(self, given: Given) -> dict[str, Any]:
         chosen = given.get("delivery", "")
-        page = event_page.of(
+        page = event_page.read_event(
             self._stack,
             given.get("of", ""),
             given.get("message", ""),
@@ -179,44 +193,48 @@ class _Pages:
         return {
             "page": page,
             "of": given.get("of", ""),
-            "row": row(page.event),
-            "picture": drawing.lit(page.way) if page.way else "",
+            "row": make_row(page.event),
+            "picture": drawing.lit(page.path) if page.path and page.path.steps else "",
             "comments": drawing.comments(),
             "json": _dumped(page),
         }
 
     def explain(self, given: Given) -> dict[str, Any]:
-        name = given.get("id", "").strip()
-        days = given.get("days", "")
-        found = (
-            explain.of(self._stack, name, int(days) if days.isdecimal() else 14) if name else None
-        )
+        name, days = given.get("id", "").strip(), given.get("days", "")
+        since_ms = log.now_ms() - (int(days) if days.isdecimal() else _DAYS) * _DAY_MS
+        found = explain.read_explanation(self._stack, name, since_ms) if name else None
         subjects = [
-            (one, summed(one.events), [row(event) for event in reversed(one.events[-SHOWN:])])
+            (
+                Subject.parse(one.pk) if one.pk else None,
+                one.summary,
+                [make_row(event) for event in reversed(one.events[-SHOWN:])],
+            )
             for one in (found.subjects if found else [])
         ]
         near: list[Row] = []
         if found and not subjects:
-            self._feed.refresh()
-            near = self._feed.near(name)
+            self._feed.refresh_rows()
+            near = self._feed.find_rows(Filter(text=name))
         said = _dumped(found) | {"rows": [_dumped(one) for one in near]} if found else {}
         return {"name": name, "found": found, "subjects": subjects, "rows": near, "json": said}
 
     def dead_ends(self, _: Given) -> dict[str, Any]:
         found = dead_ends.read(self._stack)
+        kinds = []
+        for kind, listed in found.items():
+            by_id = {one.message_id: one for one in listed.messages}
+            groups = [(one, [by_id[name] for name in one.message_ids]) for one in listed.groups]
+            kinds.append((kind, groups))
         return {
-            "kinds": [
-                ("parked", dead_ends.grouped(found.parked)),
-                ("dead", dead_ends.grouped(found.dead)),
-            ],
+            "kinds": kinds,
             "json": {
-                "parked": _dumped(found.parked, {"parked": {"__all__": {"element"}}}),
-                "deadLetters": _dumped(found.dead),
+                "parked": _dumped(found["parked"]),
+                "deadLetters": _dumped(found["dead-letters"]),
             },
         }
 
     def content(self, given: Given) -> dict[str, Any]:
-        found = dead_ends.content(self._stack, given.get("id", ""))
+        found = dead_ends.read_content(self._stack, given.get("id", ""))
         return {"found": found, "json": _dumped(found)}
 
     def document(self, request: Request) -> Response:
@@ -244,7 +262,7 @@ class _Pages:
         return HTMLResponse(self._render("_received.html.j2", **self._destination()))
 
     def _destination(self) -> dict[str, Any]:
-        """How it behaves now, whoever made it so, and what it received."""
+        """Reads how it behaves now, and what it received."""
         received: Any = ask(self._stack, destination.received).answered
         now: Any = ask(self._stack, destination.destination).answered
         calls = received.calls[-_RECEIVED:][::-1]
@@ -279,9 +297,9 @@ class _Pages:
         return RedirectResponse("/sandbox?" + urlencode({"sent": " ".join(ids)}), 303)
 
     async def act(self, request: Request) -> Response:
-        if not self._console.write:
+        if not self._write:
             raise OnceError(
-                "This console only looks. To act on a deployed stack: once console --write"
+                "This console is read-only. To act on a deployed stack: once console --write"
             )
         form = await _form(request)
         return await run_in_threadpool(self._acted, request.path_params["name"], form)
@@ -289,77 +307,39 @@ class _Pages:
     def _acted(self, name: str, form: dict[str, list[str]]) -> Response:
         fields = {key: values[0] for key, values in form.items()}
         ids, back = form.get("ids", []), fields.get("back", "/")
-        back = back if back.startswith(("/event?", "/dead-ends")) else "/"
+        ids = fields["all"].split() if fields.get("all") else ids
+        back = back if back.startswith(("/event?", "/parked")) else "/"
         try:
             done: PageOperation = dead_ends.act(self._stack, name, fields, ids, "yes" in form)
         except Question as question:
             asked = {"asked": question, "name": name, "form": form, "back": back, "json_path": ""}
             return HTMLResponse(self._render("question.html.j2", **asked))
-        if name == "forget":
-            self._feed.doubt("/".join(fields["key"].split("/")[:3]))
         said = {"said": done.said, "back": back, "json_path": ""}
         return HTMLResponse(self._render("done.html.j2", **said))
 
-    async def stream(self, request: Request) -> Response:
-        wanted = Filter.of(request.query_params)
-        return StreamingResponse(self._changes(wanted), media_type="text/event-stream")
-
-    async def _changes(self, wanted: Filter) -> AsyncIterator[str]:
-        """All rows, since nobody knows what the page has; then rows and strip as they change."""
-        seen: dict[str, Row] = {}
-        yield _message("only", [one.id for one in self._feed.rows(wanted)])
-        version, beat = -1, 0.0
-        said: tuple[Status | None, str] = (None, "")
-        with self._feed.listening():
-            while not self._feed.closed:
-                beat += _TICK_SECONDS
-                if self._feed.version != version:
-                    version = self._feed.version
-                    rows = self._feed.rows(wanted)
-                    for message in self._differences(rows, seen):
-                        yield message
-                        await asyncio.sleep(0)
-                    seen = {one.id: one for one in rows}
-                if (shown := (self._feed.status, self._feed.trouble)) != said:
-                    said = shown
-                    yield _message("strip", self._strip())
-                if beat > _BEAT_SECONDS:
-                    beat = 0.0
-                    yield ": still here\n\n"
-                await asyncio.sleep(_TICK_SECONDS)
-
-    def _differences(self, rows: list[Row], seen: dict[str, Row]) -> list[str]:
-        """Oldest first, since each is put on top."""
-        changed = [one for one in reversed(rows) if seen.get(one.id) != one]
-        messages = []
-        for start in range(0, len(changed), _AT_ONCE):
-            parts = []
-            for one in changed[start : start + _AT_ONCE]:
-                before = seen.get(one.id)
-                on_top = before is None or before.at_ms < one.at_ms
-                parts.append([one.id, self._render("_row.html.j2", row=one), on_top])
-            messages.append(_message("rows", parts))
-        here = {one.id for one in rows}
-        gone = [name for name in seen if name not in here]
-        return [*messages, _message("gone", gone)] if gone else messages
-
     def failed(self, request: Request, error: Exception) -> Response:
         if isinstance(error, BotoCoreError | ClientError):
-            error = plain(error, self._stack.embedded)
+            error = plain(error, self._stack.is_local)
         if request.url.path.endswith(".json"):
             return JSONResponse({"error": str(error)}, 400)
         return HTMLResponse(self._render("failed.html.j2", error=str(error), json_path=""), 400)
 
     def _strip(self) -> str:
-        found = self._feed.status
-        return self._render("_strip.html.j2", status=found, trouble=self._feed.trouble)
+        feed = self._feed
+        return self._render(
+            "_strip.html.j2",
+            status=feed.status,
+            trouble=feed.trouble,
+            as_of_ms=feed.status_as_of_ms,
+            durations=feed.find_durations(),
+        )
 
     def _render(self, template: str, /, **values: Any) -> str:
         return self._environment.get_template(template).render(**values)
 
 
 def showable_json(value: Any) -> str:
-    """Foreign text as a person may read it: nothing in it steers or hides."""
+    """Writes foreign text for a person to read: nothing in it steers or hides."""
     if isinstance(value, str):
         value = sandbox.pretty(value)
         return "\n".join(showable(line) for line in value.split("\n"))
@@ -368,13 +348,13 @@ def showable_json(value: Any) -> str:
 
 
 def _dumped(model: BaseModel, exclude: Any = None) -> dict[str, Any]:
-    """With the names that the commands' --json has."""
+    """Returns it with the names that the commands' --json has."""
     return model.model_dump(mode="json", by_alias=True, exclude=exclude)
 
 
 def _because(code: str | None, detail: str | None) -> str:
-    """The reason in words and its detail, which may say the same once more."""
-    said, more = words.reason(code), detail or ""
+    """Joins the reason in words and its detail, unless the detail says the same again."""
+    said, more = describe(code), detail or ""
     words_of_it = said.partition(" ")[2].lower()
     if words_of_it and words_of_it in more.lower():
         return more
@@ -382,19 +362,17 @@ def _because(code: str | None, detail: str | None) -> str:
 
 
 def _day(at_ms: int) -> str:
-    """The date, where it is not today's."""
-    day = words.moment(at_ms)[:10]
-    return "" if day == words.moment(log.now_ms())[:10] else day
+    """Returns the date if it is not today's."""
+    day = words.format_time(at_ms)[:10]
+    return "" if day == words.format_time(log.now_ms())[:10] else day
 
 
-def _place(before: str) -> Place | None:
-    """Of the last row of the page before: its time, and its id where the page had one."""
-    at_ms, _, name = before.partition("-")
-    return (-int(at_ms), name) if at_ms.isdecimal() else None
-
-
-def _message(name: str, data: Any) -> str:
-    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+def _link(command: str) -> str:
+    """Returns the page of a suggested command; empty if there is none."""
+    typed = shlex.split(command)
+    if typed[1] == "explain":
+        return f"/explain?{urlencode({'id': typed[2]})}"
+    return "/parked" if typed[1] in ("parked", "dead-letters") else ""
 
 
 async def _form(request: Request) -> dict[str, list[str]]:

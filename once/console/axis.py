@@ -8,15 +8,15 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import count, groupby, pairwise, takewhile
 
+from once.keys import Owner
 from once.operate import phrases as words
-from once.operate.causes import message_of
 from once.operate.claims import Claim
-from once.operate.deliveries import Delivery
 from once.operate.destination import Call
 from once.operate.model import Model
+from once.operate.path import Path
 from once.operate.story import Event, Message
-from once.operate.way import Way
 from once.outcomes import Outcome
+from once.records import OutcomeRecord
 
 _LEFT, _RIGHT = 6.0, 94.0
 _LETTER, _APART = 0.95, 1.0  # percent that they take of the narrowest axis that is drawn
@@ -25,13 +25,14 @@ _STEPS = {
     "OpenBatch": "taken",
     "ClaimKey": "claimed",
     "ReadClaim": "claim refused",
-    "RunAction": "calls",
+    "RunAction": "requests",
     "ParkEvent": "parks",
 }
 _ENDS = {
     Outcome.PROCESSED: "done",
     Outcome.DUPLICATE: "copy",
     Outcome.STALE: "stale",
+    Outcome.IGNORED: "ignored",
     Outcome.PARKED: "parked",
     Outcome.RETRY: "waits",
 }
@@ -73,7 +74,7 @@ class Axis(Model):
 
     @property
     def moments(self) -> list[tuple[Lane, Mark]]:
-        """The same in time order, for where there is no room for an axis."""
+        """Returns the same in time order, for windows without room for an axis."""
         every = [(lane, mark) for lane in self.lanes for mark in lane.marks]
         return sorted(every, key=lambda one: one[1].at_ms)
 
@@ -81,12 +82,12 @@ class Axis(Model):
 def axis(
     event: Event,
     others: Iterable[Event],
-    way: Way | None,
+    path: Path | None,
     calls: Sequence[Call],
     claim: Claim | None,
     now_ms: int,
 ) -> Axis:
-    """`way` details the lane of its message, and `calls` are what the destination says it got.
+    """Draws the lanes; `path` details that of its message, `calls` are what the destination got.
 
     A record is written when its batch ends; where `claim` knows when an event ended, it says so.
     """
@@ -96,11 +97,12 @@ def axis(
         for message in one.messages:
             marks = _marks(message, claim if one is event else None, now_ms)
             got = called.get(message.message_id, []) if one is event else []
-            if way is not None and way.message_id == message.message_id:
-                marks += _steps(way, bool(got))
+            if path is not None and path.message_id == message.message_id:
+                marks += _steps(path, bool(got))
             marks += [mark for together in got for mark in _calls(together)]
-            if message.occurred_at_ms and message.outcome is not Outcome.DUPLICATE:
-                marks.append(_mark(message.occurred_at_ms, "happened", "happened", "happened"))
+            happened_ms = message.final.occurred_at_ms
+            if happened_ms and message.outcome is not Outcome.DUPLICATE:
+                marks.append(_mark(happened_ms, "happened", "happened", "happened"))
             lanes.append(
                 Lane(
                     message_id=message.message_id,
@@ -115,9 +117,9 @@ def axis(
 
 
 def _marks(message: Message, claim: Claim | None, now_ms: int) -> list[Mark]:
-    """What is recorded of it; equal hand-backs that follow each other are one mark."""
+    """Marks what is recorded of it; equal returns that follow each other are one mark."""
 
-    def kind(pair: tuple[int, Delivery]) -> tuple[object, ...]:
+    def kind(pair: tuple[int, OutcomeRecord]) -> tuple[object, ...]:
         number, one = pair
         return (one.reason, one.status) if one.outcome is Outcome.RETRY else (number,)
 
@@ -128,14 +130,14 @@ def _marks(message: Message, claim: Claim | None, now_ms: int) -> list[Mark]:
         done_ms = _done_ms(claim, message, begun)
         said = begun.why if done_ms else ", ".join(filter(None, (begun.why, _RECORDED)))
         kind_of = str(begun.outcome).lower()
-        mark = _mark(done_ms or begun.at_ms, _ENDS[begun.outcome], said, kind_of)
+        mark = _mark(done_ms or begun.recorded_at_ms, _ENDS[begun.outcome], said, kind_of)
         mark.delivery = last
         if begun.outcome is Outcome.RETRY:
             mark.label = f"waits {len(together)} times" if len(together) > 1 else "waits"
             following = message.deliveries[last + 1 :]
-            mark.until_ms = following[0].at_ms if following else newest.returns_at_ms
+            mark.until_ms = following[0].recorded_at_ms if following else newest.returns_at_ms
             if mark.until_ms and not following and mark.until_ms > now_ms:
-                back = f"; back at {words.clock(mark.until_ms)[:8]} UTC"
+                back = f"; back at {words.format_clock(mark.until_ms)[:8]} UTC"
                 mark.title, mark.said = mark.title + back, mark.said + back
         elif first > 0 and message.deliveries[0].outcome is not Outcome.RETRY:
             mark.label = "again"
@@ -143,26 +145,30 @@ def _marks(message: Message, claim: Claim | None, now_ms: int) -> list[Mark]:
     return found
 
 
-def _done_ms(claim: Claim | None, message: Message, delivery: Delivery) -> int | None:
-    """When it ended, as the claim has it: that of the delivery which settled it."""
-    if claim is None or claim.done_at is None or message_of(claim.owner) != message.message_id:
+def _done_ms(claim: Claim | None, message: Message, delivery: OutcomeRecord) -> int | None:
+    """Marks its end as the claim has it: that of the delivery which settled it."""
+    if (
+        claim is None
+        or claim.done_at is None
+        or Owner.parse(claim.owner).message_id != message.message_id
+    ):
         return None
     ends = [one for one in message.deliveries if one.outcome in (Outcome.PROCESSED, Outcome.PARKED)]
-    is_it = delivery is next((one for one in ends if one.at_ms >= claim.done_at), None)
+    is_it = delivery is next((one for one in ends if one.recorded_at_ms >= claim.done_at), None)
     return claim.done_at if is_it else None
 
 
-def _steps(way: Way, called: bool) -> list[Mark]:
-    """When the execution log says that it got somewhere."""
+def _steps(path: Path, called: bool) -> list[Mark]:
+    """Marks the times that the execution log has."""
     found = []
-    before = takewhile(lambda step: step.state != "OpenEvent", way.steps)
-    rounds = [step.at_ms for step in before if step.state == "SettleEvents" and step.at_ms]
+    before = takewhile(lambda step: step.state != "ClaimKey", path.steps)
+    rounds = [step.at_ms for step in before if step.state == "SettleEvents"]
     if len(rounds) > 1:
         earlier = "1 round" if len(rounds) == 2 else f"{len(rounds) - 1} rounds"
         said = f"after {earlier} of other events of its batch"
         found.append(_mark(rounds[-1], "its round", said, "step"))
-    for step, following in pairwise([*way.steps, None]):
-        if step is None or not step.at_ms or step.state not in _STEPS:
+    for step, following in pairwise([*path.steps, None]):
+        if step is None or step.state not in _STEPS:
             continue
         refused = step.state == "ClaimKey" and following and following.state == "ReadClaim"
         if not refused and not (called and step.state == "RunAction"):
@@ -173,13 +179,13 @@ def _steps(way: Way, called: bool) -> list[Mark]:
 
 
 def _by_message(event: Event, calls: Iterable[Call]) -> dict[str, list[list[Call]]]:
-    """The calls by the message whose delivery made them, parted by delivery: the first that made
-    calls and was recorded after them. What no record tells of yet is of who calls now."""
+    """Assigns calls to the message whose delivery made them, parted by delivery: the first that
+    made calls and was recorded after them. The others belong to the message in work now."""
     made = sorted(
-        (delivery.at_ms, message.message_id)
+        (delivery.recorded_at_ms, message.message_id)
         for message in event.messages
         for delivery in message.deliveries
-        if delivery.calls
+        if delivery.requests
     )
     working = event.messages[-1].message_id if event.messages else ""
     found: dict[tuple[int | None, str], list[Call]] = {}
@@ -196,9 +202,9 @@ def _calls(calls: Sequence[Call]) -> list[Mark]:
     return [
         _mark(
             call.at_ms,
-            "hung up" if call.status is None else str(call.status),
+            "no response" if call.status is None else str(call.status),
             f"attempt {number}: "
-            + ("no answer" if call.status is None else f"HTTP {call.status}")
+            + ("no response" if call.status is None else f"HTTP {call.status}")
             + (", acted" if call.acted else ""),
             "call good" if call.acted else "call bad",
         )
@@ -207,7 +213,7 @@ def _calls(calls: Sequence[Call]) -> list[Mark]:
 
 
 def _mark(at_ms: int, label: str, title: str, kind: str) -> Mark:
-    shown = f"{words.moment(at_ms)}: {title}"
+    shown = f"{words.format_time(at_ms)}: {title}"
     return Mark(at_ms=at_ms, label=label, title=shown, said=title, kind=kind)
 
 
@@ -232,8 +238,10 @@ def _placed(lanes: Sequence[Lane]) -> list[Tick]:
     ticks = [
         Tick(
             x=places[moment],
-            label=f"+{_length(moment - moments[number - 1])}" if number else words.clock(moment),
-            title=words.moment(moment),
+            label=f"+{_length(moment - moments[number - 1])}"
+            if number
+            else words.format_clock(moment),
+            title=words.format_time(moment),
         )
         for number, moment in enumerate(moments)
     ]
@@ -242,7 +250,7 @@ def _placed(lanes: Sequence[Lane]) -> list[Tick]:
 
 
 def _staggered(labelled: Sequence[Mark] | Sequence[Tick]) -> None:
-    """Labels that would run into each other stand on lines of their own."""
+    """Puts labels that would run into each other on lines of their own."""
     ends: dict[int, float] = {}
     for one in labelled:
         half = len(one.label) * _LETTER / 2
@@ -255,4 +263,4 @@ def _length(milliseconds: int) -> str:
         return f"{milliseconds} ms"
     if milliseconds < 10_000:
         return f"{milliseconds / 1000:.1f} s"
-    return words.age(milliseconds)
+    return words.format_age(milliseconds)

@@ -1,21 +1,23 @@
-"""`once console`: serves the page until somebody ends it."""
+"""`once console`: serves the page until Ctrl-C."""
 
 import contextlib
 import secrets
 import socket
 import webbrowser
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
 
 from once.errors import OnceError
+from once.operate import running
 from once.operate.command import Operation, command
+from once.ports import LOOPBACK, listen
+from once.project import say_how_to_install
 from once.screen import say
 
 PORT = 8095
-_LOOPBACK = "127.0.0.1"
-_MISSING = "The console needs the extra `console`: pip install 'genesys-once[console]'"
 
 
 def register(app: typer.Typer) -> None:
@@ -25,59 +27,64 @@ def register(app: typer.Typer) -> None:
 def console(
     at: Operation,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 chooses a free one.")
     ] = PORT,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address, and open nothing.")
+        bool, typer.Option("--no-browser", help="Print the address; open no browser.")
     ] = False,
     write: Annotated[
         bool,
-        typer.Option("--write", help="Allow acts on a deployed stack. The embedded needs none."),
+        typer.Option(
+            "--write", help="Allow changes on a deployed stack. The local one always allows them."
+        ),
     ] = False,
 ) -> None:
     """Show a stack at work in the browser: what comes in, what became of it and why."""
     if not all(find_spec(module) for module in ("starlette", "uvicorn")):
-        raise OnceError(_MISSING)
+        raise OnceError(f"The console needs more. Get it with:\n{say_how_to_install('console')}")
     from once.console.app import make
 
     at.stack.outputs  # noqa: B018 - a stack that is not there ends the command, not the page
-    listening = listen(port)
+    listening = listen(port, "once console")
     token = secrets.token_urlsafe(24)
-    made = make(at.stack, listening.getsockname()[1], token, write or at.stack.embedded)
-    address = f"http://{_LOOPBACK}:{listening.getsockname()[1]}/?token={token}"
+    can_act = write or at.stack.is_local
+    app = make(at.stack, listening.getsockname()[1], token, can_act)
+    address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/?token={token}"
     say(f"The console of {at.stack} is at {address}")
-    say(f"{'It can act on the stack' if made.write else 'It only looks'}. End it with Ctrl-C.")
-    if not no_browser:
-        webbrowser.open(address)
-    with contextlib.suppress(KeyboardInterrupt):
-        serve(made, listening)
+    say(f"{'It can act on the stack' if can_act else 'It is read-only'}. End it with Ctrl-C.")
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        contextlib.nullcontext() if no_browser else opened(address),
+    ):
+        serve(app, listening)
 
 
-def listen(port: int) -> socket.socket:
-    listening = socket.socket()
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+@contextlib.contextmanager
+def opened(address: str) -> Iterator[None]:
+    """Opens the address in a browser, by a private file that leads there.
+
+    A browser gets what it opens as an argument, which other users of the machine can read.
+    """
+    page = running.FOLDER / "console.html"
+    with contextlib.suppress(OSError):  # in a folder that cannot be written, a person opens it
+        running.private_folder()
+        with running.open_private(page, "w") as file:
+            file.write(f'<meta http-equiv="refresh" content="0; url={address}">')
+        webbrowser.open(page.absolute().as_uri())
     try:
-        listening.bind((_LOOPBACK, port))
-    except OSError as error:
-        listening.close()
-        raise OnceError(
-            f"Cannot listen on port {port}: {error.strerror}. Another console? Take another port: "
-            "once console --port 0"
-        ) from None
-    return listening
+        yield
+    finally:
+        page.unlink(missing_ok=True)
 
 
-def serve(made: Any, listening: socket.socket, ready: Any = None) -> None:
-    """Until Ctrl-C. The streams that pages hold open end first, so nothing waits for them."""
+def serve(app: Any, listening: socket.socket, ready: Any = None) -> None:
+    """Serves until Ctrl-C."""
     import uvicorn
 
-    class Server(uvicorn.Server):
-        def handle_exit(self, *given: Any) -> None:
-            made.feed.close()
-            super().handle_exit(*given)
-
-    # What a page asks for is nobody's business, so there is no access log.
-    server = Server(uvicorn.Config(made.app, log_level="error", access_log=False, lifespan="off"))
+    # Requests name customers, so there is no access log.
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_level="error", access_log=False, lifespan="off")
+    )
     if ready is not None:
         ready(server)
     server.run(sockets=[listening])

@@ -16,7 +16,7 @@ _NO_SLUG = re.compile(r"[^\w\- ]")
 
 @cache
 def page(name: str) -> tuple[str, str]:
-    """Its title, and what it says as HTML."""
+    """Returns its title, and its text as HTML."""
     path = {one.stem: one for one in FOLDER.glob("*.md")}.get(name)
     if path is None:
         raise OnceError(f"There is no page docs/{name}.md.")
@@ -35,11 +35,11 @@ def page(name: str) -> tuple[str, str]:
 
 
 def _stay_here(token: Token) -> None:
-    """A link to what is no page of ours here is text."""
+    """Makes a link that leads to none of these pages text."""
     if str(token.attrGet("href") or "").startswith("../"):
         del token.attrs["href"]
 
 
 def _slug(heading: str) -> str:
-    """As GitHub makes it."""
+    """Makes the anchor of a heading as GitHub does."""
     return _NO_SLUG.sub("", heading.lower()).strip().replace(" ", "-")

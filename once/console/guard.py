@@ -54,6 +54,10 @@ class Guard:
             return PlainTextResponse("Only the console's own page may act.\n", 403)
         if headers.get("origin", f"http://{host}") != f"http://{host}":
             return PlainTextResponse("Only the console's own page may ask.\n", 403)
+        # An image of a page on another port has our cookie and no Origin: cookies know no ports.
+        is_foreign = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+        if is_foreign and headers.get("sec-fetch-mode") != "navigate":
+            return PlainTextResponse("Only the console's own page may ask.\n", 403)
         given = request.query_params.get("token")
         if given is not None and self._is_ours(given):
             return self._welcome(request)
@@ -62,7 +66,7 @@ class Guard:
         return None
 
     def _welcome(self, request: Request) -> Response:
-        """To the same page without the token, which stays out of the history that way."""
+        """Leads to the same page without the token, which stays out of the history that way."""
         answer = RedirectResponse(str(request.url.remove_query_params("token")), 303)
         answer.set_cookie(self._cookie, self._token, httponly=True, samesite="lax")
         return answer

@@ -1,4 +1,4 @@
-"""What one can try on an embedded stack: what an event would become, and sending it."""
+"""Tries events on a local stack: shows what one would become, and sends it."""
 
 import json
 import re
@@ -7,15 +7,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from enrichment.normalise import normalise
+from once_enrichment.normalise import normalise
 
+from once import verdict
 from once.errors import OnceError
-from once.operate import claims, log
+from once.keys import Key
+from once.operate import log
 from once.operate import phrases as words
-from once.operate.claims import LATEST, Claim, Latest, Status
+from once.operate.claims import LATEST, Claim, Latest, Status, read_subject
 from once.operate.model import Model
 from once.operate.stack import Stack
+from once.outcomes import Outcome
 from once.project import EXAMPLE, ROOT
+from once.reasons import describe
 
 STATES = ("ok", "down", "hanging", "429", "lose")
 MOST_COPIES, LONGEST_SECONDS = 20, 900
@@ -23,7 +27,7 @@ _TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z|(?<![\w"-])1[
 
 
 class Looked(Model):
-    """What the enrichment makes of a text, and which claim it would meet."""
+    """The element that the enrichment makes of a text, and the claim that it would meet."""
 
     text: str
     key: str | None = None
@@ -36,7 +40,7 @@ class Looked(Model):
 
 
 def examples() -> dict[str, str]:
-    """By name, the story's lines first."""
+    """Returns events by name, the story's lines first."""
     found = {}
     for number, line in enumerate(EXAMPLE.read_text("utf-8").splitlines(), 1):
         found[f"story, line {number:02}"] = line
@@ -59,18 +63,18 @@ def look(stack: Stack, text: str) -> Looked:
     if element["kind"] != "event":
         reason = element.get("reason")
         return Looked(
-            text=words.reason(reason),
+            text=describe(reason),
             reason=reason,
             meets="no claim: it would be parked, with its text",
             element=element,
         )
-    pk, sk = element["key"]["pk"], element["key"]["sk"]
-    rows, latest = claims.of_subject(stack, pk)
-    claim = next((row for row in rows if row.sk == sk), None)
+    key = Key.of_row(**element["key"])
+    rows, latest = read_subject(stack, key.subject)
+    claim = next((row for row in rows if row.key == key), None)
     newest = next((row for row in latest if row.sk == element["policy"].get("latest")), None)
     return Looked(
-        text=words.event(element["family"], f"{pk}/{sk}"),
-        key=f"{pk}/{sk}",
+        text=words.describe_event(key),
+        key=str(key),
         family=element["family"],
         idempotency_key=element["idempotencyKey"],
         occurred_at_ms=element["occurredAtMs"],
@@ -85,29 +89,44 @@ def normalised(text: str, sent_ms: int) -> dict[str, Any]:
 
 
 def _meets(element: dict[str, Any], claim: Claim | None, latest: Latest | None, now: int) -> str:
-    at, window = element["occurredAtMs"], element["policy"]["windowMs"]
-    event_id = element["trace"].get("eventId")
-    again = bool(window) and claim is not None and claim.event_time < at - window
-    if claim is not None and claim.expires_at * 1000 > now:
-        if claim.status is Status.IN_PROGRESS:
-            return f"the claim of message {claim.message_id}, being worked on: it would wait"
-        if claim.status is Status.DONE and (not again or claim.event_id == (event_id or None)):
-            if window and claim.event_time > at + window:
-                return "a newer occurrence of the same state: it would be skipped as STALE"
+    """Says what the claim rule would decide if the event came now."""
+    event = verdict.Event.of(element)
+    rows = verdict.Rows()
+    if claim is not None:
+        if claim.status is Status.IN_PROGRESS and claim.expires_at * 1000 > now:
+            return f"the claim of message {claim.message_id}, in progress: it would wait"
+        rows.claims[event.key] = verdict.Claim(
+            message_id=claim.message_id,
+            occurred_ms=claim.event_time,
+            event_id=claim.event_id or "",
+            expires_s=claim.expires_at,
+            outcome=Outcome(claim.outcome or Outcome.RETRY),
+            is_released=claim.status is Status.FAILED,
+        )
+    if latest is not None:
+        state, until_s = (latest.pk, latest.state), now // 1000
+        row = verdict.Latest(latest.owner, latest.event_time, state, until_s)
+        rows.latest[event.latest] = row
+    match rows.settle(event, now).reason:
+        case "SAME_KEY" | "SAME_EVENT_ID" if claim:
+            at = words.format_time(claim.done_at or claim.claimed_at)[:19]
             return (
-                f"the claim of message {claim.message_id}, {claim.outcome} at "
-                f"{words.moment(claim.done_at or claim.claimed_at)[:19]} UTC: a DUPLICATE"
+                f"the claim of message {claim.message_id}, {claim.outcome} at {at} UTC: a DUPLICATE"
             )
-    if latest is not None and latest.event_time > at + window:
-        newest = words.moment(latest.event_time)
-        return f"no claim, but a newer {LATEST.strip('/')} state of {newest} UTC: STALE"
+        case "NEWER_OCCURRENCE":
+            return "a newer occurrence of the same state: it would be skipped as STALE"
+        case "NEWER_STATE" if latest:
+            newest = words.format_time(latest.event_time)
+            return f"no claim, but a newer {LATEST.strip('/')} state of {newest} UTC: STALE"
+        case "UNCHANGED":
+            return "the newest settled state, which is the same: a DUPLICATE, UNCHANGED"
     if claim is not None and claim.status is Status.FAILED:
-        return f"the claim that message {claim.message_id} gave up: it would take it over and act"
-    return "no claim: it would act"
+        return f"a claim that message {claim.message_id} released: it would be acted on"
+    return "no claim: it would be acted on"
 
 
 def shifted(text: str, milliseconds: int) -> str:
-    """Every time in it moved, so that it is another happening and not a copy."""
+    """Moves every time in it, so that it is another occurrence and not a copy."""
 
     def moved(found: re.Match[str]) -> str:
         if found[0].isdecimal():
@@ -130,7 +149,7 @@ def to_now(text: str, now_ms: int) -> str:
 def send(
     stack: Stack, text: str, copies: int = 1, delay_seconds: int = 0, republished: bool = False
 ) -> list[str]:
-    """The ids of its messages; copies after the first come as EventBridge or Genesys makes them."""
+    """Returns the ids of its messages; copies come as EventBridge or Genesys makes them."""
     if not text.strip():
         raise OnceError("There is nothing to send: choose an example or paste an event.")
     if not 1 <= copies <= MOST_COPIES or not 0 <= delay_seconds <= LONGEST_SECONDS:
@@ -145,7 +164,7 @@ def send(
 
 
 def _republished(text: str) -> str:
-    """In an envelope of its own, as Genesys publishes an event again."""
+    """Gives it an envelope of its own, as Genesys publishes an event again."""
     try:
         event = json.loads(text)
     except ValueError:

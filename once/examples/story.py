@@ -58,7 +58,7 @@ class Story:
 
 
 def _content(event: Mapping[str, Any]) -> Any:
-    """What copies share, whatever the envelope says and whoever numbered it."""
+    """Returns the part that copies share, without the envelope and the ids."""
     detail = event["detail"]
     if "eventBody" in detail:
         return detail["topicName"], detail["eventBody"]
@@ -87,7 +87,7 @@ def _genesys(
     delivery: str = "first",
     integration: str = "sales-events",
 ) -> dict[str, Any]:
-    """As Genesys Cloud publishes it; a second `delivery` has other ids around the same content."""
+    """Makes an event as Genesys Cloud publishes it; a second `delivery` has other ids."""
     topic = template.replace("{id}", entity)
     return {
         "version": "0",

@@ -12,10 +12,13 @@ from once.screen import say
 
 def genesys(
     port: Annotated[
-        int, typer.Option(min=0, max=65_535, help="Port on 127.0.0.1; 0 takes a free one.")
+        int, typer.Option(min=0, max=65_535, help="Port on 127.0.0.1; 0 chooses a free one.")
     ] = 8090,
     script: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="JSON file of misbehaviour.")
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="JSON file of failures (docs/data-action.md)."
+        ),
     ] = None,
 ) -> None:
     """Play Genesys Cloud (login and data actions) and a webhook's receiver on this machine."""

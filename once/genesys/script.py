@@ -1,4 +1,4 @@
-"""How the imitation of Genesys misbehaves: rules as plain JSON, and the answers in its forms.
+"""The mock's script: rules in plain JSON for its misbehaviour, and responses in Genesys' forms.
 
     {"token":  {"seconds": 3600, "saidSeconds": 3600, "calls": 100},
      "limits": {"perMinute": 300, "concurrent": 50},
@@ -7,14 +7,8 @@
                  "perEvent": true, "then": "ok"}]}
 
 A list alone is taken as the rules. A matching call takes the next of the rule's replies; after the
-last one `then` counts, or where there is none the next matching rule, and at last success. With
+last one `then` counts, without `then` the next matching rule, and in the end success. With
 `perEvent` each Idempotency-Key goes through the replies by itself.
-
-    {"sometimes": [[0.05, 500], [0.01, "lose"]], "seed": 7}
-
-In place of its replies a rule may have chances: of one call in a hundred to lose its answer, say.
-With the same seed the same calls of the same Idempotency-Key meet them; with `perEvent` a key meets
-one of them always, or never.
 """
 
 import base64
@@ -25,35 +19,36 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
 from email.utils import formatdate
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeVar
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
 
 from once.errors import OnceError
-from once.faults import uniform
 
-_MATCHES = {
-    "endpoint",
-    "family",
-    "state",
-    "subjectId",
-    "conversationId",
-    "idempotencyKey",
-    "action",
+_Fact = Literal[
+    "endpoint", "family", "state", "subjectId", "conversationId", "idempotencyKey", "action"
+]
+_ActionError = Literal["ACTION.REMOTE_ENDPOINT", "ACTION.AUTHENTICATION", "ACTION.PROCESSING"]
+_M = TypeVar("_M", bound=BaseModel)
+_MISTAKES = {
+    "extra_forbidden": "there is no such field; docs/data-action.md lists them",
+    "model_type": "it is not an object",
+    "dict_type": "it is not an object",
+    "list_type": "it is not a list",
 }
-_REPLY_FIELDS = {
-    "status",
-    "action",
-    "retryAfter",
-    "retryAfterDate",
-    "delayMs",
-    "act",
-    "answer",
-    "holdSeconds",
-    "body",
-    "headers",
-}
+_PLACES = {"rules": "rule", "replies": "reply"}
 _SHORT: dict[str, dict[str, Any]] = {
     "ok": {"status": 200},
     "reset": {"answer": "reset"},
@@ -90,46 +85,68 @@ _ACTION_ERRORS = {
 }
 
 
-@dataclass(frozen=True)
-class Reply:
-    status: int = 200
-    body: Any = None
-    headers: dict[str, str] = field(default_factory=dict)
-    date_in_seconds: float | None = None
-    act: bool | None = None
-    delay_seconds: float = 0.0
-    answer: str = "send"
-    hold_seconds: float = 60.0
+class _Model(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_name=True,
+        extra="forbid",
+        coerce_numbers_to_str=True,
+    )
 
-    def __post_init__(self) -> None:
-        if self.act is None:
-            acts = self.answer == "send" and 200 <= self.status < 300
-            object.__setattr__(self, "act", acts)
+
+class Reply(_Model):
+    """Answers a request. An error without a body gets the platform's."""
+
+    status: int = 200
+    action: _ActionError | None = None
+    body: Any = None
+    headers: dict[str, str] = {}
+    retry_after: str | None = None
+    retry_after_date: float | None = Field(default=None, description="Seconds from now.")
+    act: bool = Field(default=False, description="By default an answer of 2xx acts.")
+    delay_ms: float = 0
+    answer: Literal["send", "none", "reset"] = "send"
+    hold_seconds: float = 60
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_short(cls, given: Any) -> Any:
+        if isinstance(given, int):
+            return {"status": given}
+        if not isinstance(given, str):
+            return given
+        if given not in _SHORT:
+            raise ValueError(f"no reply is called {given}; there are {', '.join(_SHORT)}")
+        return _SHORT[given]
+
+    @model_validator(mode="after")
+    def _fill_in(self) -> Self:
+        if "act" not in self.model_fields_set:
+            self.act = self.answer == "send" and 200 <= self.status < 300
+        if self.body is None and self.action is not None:
+            self.body = action_error_body(self.action, self.status)
+        elif self.body is None and self.status >= 400:
+            self.body = error_body(self.status)
+        return self
 
     @property
     def plain(self) -> bool:
         """A success whose content is left to the server."""
         return self.status == 200 and self.body is None and self.answer == "send"
 
-    def with_body(self, body: Any) -> "Reply":
-        return replace(self, body=body)
-
     def sent_headers(self) -> dict[str, str]:
-        if self.date_in_seconds is None:
-            return self.headers
-        date = formatdate(time.time() + self.date_in_seconds, usegmt=True)
-        return {**self.headers, "Retry-After": date}
+        after = self.retry_after
+        if self.retry_after_date is not None:
+            after = formatdate(time.time() + self.retry_after_date, usegmt=True)
+        return self.headers if after is None else {**self.headers, "Retry-After": after}
 
 
-@dataclass
-class _Rule:
-    match: dict[str, str]
-    replies: list[Reply]
-    then: Reply | None
-    per_event: bool
-    sometimes: list[tuple[float, Reply]]
-    seed: int
-    taken: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+class Rule(_Model):
+    match: dict[_Fact, str] = {}
+    replies: list[Reply] = []
+    then: Reply | None = None
+    per_event: bool = False
+    _taken: defaultdict[str, int] = PrivateAttr(default_factory=lambda: defaultdict(int))
 
     def matches(self, endpoint: str, facts: dict[str, str]) -> bool:
         # The login is left alone unless a rule names it.
@@ -142,23 +159,12 @@ class _Rule:
         )
 
     def next_reply(self, facts: dict[str, str]) -> Reply | None:
-        if self.sometimes:
-            return self._by_chance(facts.get("idempotencyKey", "")) or self.then
         counter = facts.get("idempotencyKey", "") if self.per_event else ""
-        number = self.taken[counter]
+        number = self._taken[counter]
         if number >= len(self.replies):
             return self.then
-        self.taken[counter] += 1
+        self._taken[counter] += 1
         return self.replies[number]
-
-    def _by_chance(self, key: str) -> Reply | None:
-        thrown = uniform(self.seed, key, 0 if self.per_event else self.taken[key])
-        self.taken[key] += 1
-        for chance, reply in self.sometimes:
-            if thrown < chance:
-                return reply
-            thrown -= chance
-        return None
 
 
 def _fits(name: str, wanted: str, value: str) -> bool:
@@ -169,42 +175,45 @@ def _fits(name: str, wanted: str, value: str) -> bool:
     return value == wanted
 
 
-@dataclass
-class Script:
-    rules: list[_Rule] = field(default_factory=list)
-    token_seconds: float = 86_400
-    token_seconds_said: float | None = None
-    token_calls: int | None = None
+class Token(_Model):
+    """Says for how long a login holds, for how long it claims to, and for how many requests."""
+
+    seconds: float = 86_400
+    said_seconds: float | None = None
+    calls: int | None = None
+
+
+class Limits(_Model):
     per_minute: int | None = None
     concurrent: int | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Script(_Model):
+    token: Token = Token()
+    limits: Limits = Limits()
+    rules: list[Rule] = []
+    _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_list(cls, given: Any) -> Any:
+        return {"rules": given} if isinstance(given, list) else given
 
     @classmethod
     def read(cls, source: dict[str, Any] | list[Any] | Path | None) -> Self:
-        """From JSON or its file; OnceError says which part is wrong."""
+        """Reads JSON or a file of it; OnceError says which part is wrong."""
+        document: Any = source or {}
         if isinstance(source, Path):
             try:
-                source = json.loads(source.read_text("utf-8"))
+                document = json.loads(source.read_text("utf-8"))
             except ValueError as error:
                 raise OnceError(f"{source} is not JSON: {error}") from None
-        document: Any = {"rules": source} if isinstance(source, list) else source or {}
-        _only(document, {"token", "limits", "rules"}, "the script")
-        token, limits = document.get("token", {}), document.get("limits", {})
-        _only(token, {"seconds", "saidSeconds", "calls"}, "token")
-        _only(limits, {"perMinute", "concurrent"}, "limits")
-        return cls(
-            rules=[_read_rule(r, n) for n, r in enumerate(_list(document, "rules"), 1)],
-            token_seconds=token.get("seconds", 86_400),
-            token_seconds_said=token.get("saidSeconds"),
-            token_calls=token.get("calls"),
-            per_minute=limits.get("perMinute"),
-            concurrent=limits.get("concurrent"),
-        )
+        return _read(cls, document, str(source) if isinstance(source, Path) else "the script")
 
     def add(self, rule: dict[str, Any]) -> None:
-        """One more rule while the server runs; it goes before the others."""
+        """Adds a rule while the server runs; it goes before the others."""
         with self._lock:
-            self.rules.insert(0, _read_rule(rule, len(self.rules) + 1))
+            self.rules.insert(0, _read(Rule, rule, "the rule"))
 
     def next_reply(self, endpoint: str, facts: dict[str, str]) -> Reply | None:
         with self._lock:
@@ -214,82 +223,30 @@ class Script:
         return None
 
 
-def _read_rule(rule: Any, number: int) -> _Rule:
-    where = f"rule {number}"
-    _only(rule, {"match", "replies", "then", "perEvent", "sometimes", "seed"}, where)
-    match = rule.get("match", {})
-    _only(match, _MATCHES, f"{where}, match")
-    return _Rule(
-        match={name: str(value) for name, value in match.items()},
-        replies=[read_reply(reply, where) for reply in _list(rule, "replies", where)],
-        then=read_reply(rule["then"], where) if "then" in rule else None,
-        per_event=bool(rule.get("perEvent", False)),
-        sometimes=[_read_chance(chance, where) for chance in _list(rule, "sometimes", where)],
-        seed=rule.get("seed", 1),
-    )
-
-
-def _read_chance(chance: Any, where: str) -> tuple[float, Reply]:
-    try:
-        share, reply = chance
-        if not 0 <= share <= 1:
-            raise ValueError
-    except (TypeError, ValueError):
-        raise OnceError(f"{where}: sometimes is pairs of a chance, 0 to 1, and a reply") from None
-    return share, read_reply(reply, where)
-
-
 def read_reply(reply: Any, where: str) -> Reply:
-    if isinstance(reply, int):
-        reply = {"status": reply}
-    if isinstance(reply, str):
-        if reply not in _SHORT:
-            raise OnceError(f"{where}: no reply is called {reply}; there are {', '.join(_SHORT)}")
-        reply = _SHORT[reply]
-    _only(reply, _REPLY_FIELDS, f"{where}, reply")
-    status = reply.get("status", 200)
-    headers = {name: str(value) for name, value in reply.get("headers", {}).items()}
-    if "retryAfter" in reply:
-        headers["Retry-After"] = str(reply["retryAfter"])
-    body = reply.get("body")
-    if body is None and "action" in reply:
-        if reply["action"] not in _ACTION_ERRORS:
-            raise OnceError(f"{where}: action is one of {', '.join(_ACTION_ERRORS)}")
-        body = action_error_body(reply["action"], status)
-    elif body is None and status >= 400:
-        body = error_body(status)
-    answer = reply.get("answer", "send")
-    if answer not in ("send", "none", "reset"):
-        raise OnceError(f"{where}: answer is send, none or reset, not {answer}")
-    return Reply(
-        status=status,
-        body=body,
-        headers=headers,
-        date_in_seconds=reply.get("retryAfterDate"),
-        act=reply.get("act"),
-        delay_seconds=reply.get("delayMs", 0) / 1000,
-        answer=answer,
-        hold_seconds=reply.get("holdSeconds", 60),
-    )
+    return _read(Reply, reply, where)
 
 
-def _list(given: dict[str, Any], name: str, where: str = "the script") -> list[Any]:
-    found = given.get(name, [])
-    if not isinstance(found, list):
-        raise OnceError(f"{where}: {name} is not a list")
-    return found
+def _read(model: type[_M], document: Any, where: str) -> _M:
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        said = _MISTAKES.get(first["type"]) or first["msg"].removeprefix("Value error, ")
+        raise OnceError(f"{', '.join([where, *_name_place(first['loc'])])}: {said}") from None
 
 
-def _only(given: Any, known: set[str], where: str) -> None:
-    if not isinstance(given, dict):
-        raise OnceError(f"{where} is not an object")
-    for name in given:
-        if name not in known:
-            raise OnceError(f"{where}: {name} is not one of {', '.join(sorted(known))}")
+def _name_place(place: tuple[int | str, ...]) -> Iterator[str]:
+    """Yields a place in a script as a person counts: rule 2, reply 1, status."""
+    for part, index in zip_longest(place, place[1:]):
+        if isinstance(index, int):
+            yield f"{_PLACES.get(str(part), part)} {index + 1}"
+        elif isinstance(part, str) and part != "[key]":
+            yield part
 
 
 def error_body(status: int, limit: tuple[str, int] | None = None, wait: int = 1) -> dict[str, Any]:
-    """The platform's form of an error."""
+    """Returns an error in the platform's form."""
     code, message = _PLATFORM.get(status, ("error", "The request was not done."))
     body: dict[str, Any] = {
         "message": message.format(wait=wait),
@@ -306,30 +263,22 @@ def error_body(status: int, limit: tuple[str, int] | None = None, wait: int = 1)
 
 
 def action_error_body(detail: str, status: int) -> dict[str, Any]:
-    """The data action service's form of an error."""
+    """Returns an error in the form of the data action service."""
     code, message = _ACTION_ERRORS[detail]
-    return {
+    inner: dict[str, Any] = {
         "status": status,
         "errorCode": code,
         "userMessage": message,
         "userParams": [],
-        "correlationId": str(uuid.uuid4()),
-        "details": [{"errorCode": detail}],
-        "errors": [
-            {
-                "status": status,
-                "errorCode": code,
-                "userMessage": message,
-                "userParams": [],
-                "details": [],
-                "errors": [],
-            }
-        ],
+        "details": [],
+        "errors": [],
     }
+    outer = {"correlationId": str(uuid.uuid4()), "details": [{"errorCode": detail}]}
+    return {**inner, **outer, "errors": [inner]}
 
 
 def signature_holds(secret: str, headers: dict[str, str], raw: bytes) -> bool:
-    """As a receiver checks a Standard Webhooks message."""
+    """Checks the signature of a Standard Webhooks message, as its receiver does."""
     stamp = headers.get("webhook-timestamp", "")
     if not stamp.isdecimal() or abs(time.time() - int(stamp)) > 300:
         return False

@@ -1,7 +1,8 @@
-"""An imitation of Genesys Cloud's login and data actions, and of a webhook's receiver.
+"""A mock of Genesys Cloud's login and data actions, of a webhook's receiver, and of the target of a
+bus's rule.
 
-A real HTTP server on this machine. It misbehaves as a script says, event by event, remembers every
-Idempotency-Key, and keeps a log of all it received.
+It is a real HTTP server on this machine. It misbehaves as a script says, event by event, remembers
+every Idempotency-Key, and keeps a log of all that it received.
 """
 
 import json
@@ -19,15 +20,18 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from once.callers import find_fault, is_key, new_key
 from once.errors import OnceError
 from once.genesys.script import Reply, Script, error_body, read_reply, signature_holds
+from once.ports import LOOPBACK, listen
 
 CLIENT_ID = "once-client"
 CLIENT_SECRET = "once-client-secret"  # noqa: S105 — known to this machine's imitation only
 SIGNING_SECRET = "whsec_b25jZS1sb2NhbC1zaWduaW5nLXNlY3JldC0wMDAx"  # noqa: S105
 
-# Paths of its own, which no Genesys has.
-RECEIVED, ALWAYS = "/once/received", "/once/always"
+# Paths of its own, which no Genesys has. They need the key of this start.
+RECEIVED, ALWAYS, BUS = "/once/received", "/once/always", "/once/bus"
+KEY_HEADER = "X-Once-Key"
 
 
 @dataclass
@@ -49,7 +53,7 @@ class Received:
 
 @dataclass
 class KeyRecord:
-    """What became of one Idempotency-Key: many calls, one effect."""
+    """The requests and acts under one Idempotency-Key: many requests, one effect."""
 
     calls: int = 0
     acts: int = 0
@@ -77,29 +81,27 @@ class GenesysServer:
         self.client_id = CLIENT_ID
         self.client_secret = CLIENT_SECRET
         self.signing_secret = SIGNING_SECRET
+        self.key = new_key()
         self.log: list[Received] = []
         self.keys: dict[str, KeyRecord] = {}
         self.tokens_issued = 0
-        self.always: Reply | None = None
-        self._always_given: Any = None
+        self._always: Reply | None = None
+        self.answering: Any = None
+        """The reply that every event gets, as it was given; None while the script decides."""
         self.integrations: list[dict[str, Any]] = []
         self._on_received = on_received
         self._tokens: dict[str, _Token] = {}
         self._recent: deque[float] = deque()
         self._running = 0
         self._lock = threading.Lock()
-        try:
-            self._server = _Server(("127.0.0.1", port), _Handler)
-        except OSError as error:
-            raise OnceError(f"Cannot listen on port {port}: {error.strerror}.") from None
-        self._server.owner = self
+        self._server = _Server(port, self)
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
         )
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"http://{LOOPBACK}:{self._server.server_address[1]}"
 
     @property
     def webhook_url(self) -> str:
@@ -119,24 +121,24 @@ class GenesysServer:
 
     @property
     def connections(self) -> int:
-        """How many were opened so far."""
+        """Counts the connections opened so far."""
         return self._server.ever_opened
 
     def expire_tokens(self) -> None:
-        """From now on no token that was given out is accepted."""
+        """Refuses every token that was given out so far."""
         with self._lock:
             self._tokens.clear()
 
     def answer(self, entry: Received) -> Reply:
-        """What to reply; also enters the request in the log and the key's record."""
+        """Chooses the reply, and enters the request in the log and in the key's record."""
         with self._lock:
             self.log.append(entry)
         if entry.endpoint == "token":
             reply = self._scripted(entry)
-            self._server.closing.wait(reply.delay_seconds)
+            self._server.closing.wait(reply.delay_ms / 1_000)
             return self._login(entry) if reply.plain else reply
         if entry.endpoint == "unknown":
-            return Reply(404, error_body(404))
+            return Reply(status=404)
         key = entry.facts.get("idempotencyKey", "")
         with self._lock:
             record = self.keys.setdefault(key, KeyRecord(facts=entry.facts))
@@ -147,7 +149,7 @@ class GenesysServer:
             self._running += 1
         try:
             reply = self._scripted(entry)
-            self._server.closing.wait(reply.delay_seconds)
+            self._server.closing.wait(reply.delay_ms / 1_000)
         finally:
             with self._lock:
                 self._running -= 1
@@ -157,23 +159,18 @@ class GenesysServer:
                 entry.acted, entry.repeated = True, record.effects > 0
                 record.effects = 1
         if reply.plain:
-            reply = reply.with_body({"acted": True, "repeated": entry.repeated})
+            reply = reply.model_copy(update={"body": {"acted": True, "repeated": entry.repeated}})
         return reply
 
     def _scripted(self, entry: Received) -> Reply:
-        if self.always is not None and entry.endpoint != "token":
-            return self.always
+        if self._always is not None and entry.endpoint != "token":
+            return self._always
         return self.script.next_reply(entry.endpoint, entry.facts) or Reply()
 
     def answer_always(self, reply: Any) -> None:
-        """From now on every event gets this reply; with None what the script says again."""
-        self.always = None if reply is None else read_reply(reply, "the reply")
-        self._always_given = reply
-
-    @property
-    def answering(self) -> Any:
-        """What every event gets, as it was given; None where it is what the script says."""
-        return self._always_given if self.always is not None else None
+        """Gives every event this reply from now on; None returns to the script."""
+        self._always = None if reply is None else read_reply(reply, "the reply")
+        self.answering = reply
 
     def answered(self, entry: Received) -> None:
         if self._on_received:
@@ -183,38 +180,49 @@ class GenesysServer:
         scheme, _, pair = entry.headers.get("authorization", "").partition(" ")
         given = b64decode(pair).decode(errors="replace") if scheme == "Basic" else ""
         if given != f"{self.client_id}:{self.client_secret}":
-            return Reply(401, _oauth_error("invalid_client", "the credentials are wrong"))
+            return Reply(
+                status=401, body=_oauth_error("invalid_client", "the credentials are wrong")
+            )
         if entry.body.get("grant_type") != ["client_credentials"]:
-            return Reply(400, _oauth_error("unsupported_grant_type", "not client_credentials"))
+            return Reply(
+                status=400, body=_oauth_error("unsupported_grant_type", "not client_credentials")
+            )
         value = uuid.uuid4().hex
         with self._lock:
             self.tokens_issued += 1
             self._tokens[value] = _Token(
-                time.time() + self.script.token_seconds, self.script.token_calls
+                time.time() + self.script.token.seconds, self.script.token.calls
             )
-        seconds = self.script.token_seconds_said or self.script.token_seconds
+        seconds = self.script.token.said_seconds or self.script.token.seconds
         return Reply(
-            200, {"access_token": value, "token_type": "bearer", "expires_in": int(seconds)}
+            body={"access_token": value, "token_type": "bearer", "expires_in": int(seconds)}
         )
 
     def _refusal(self, entry: Received) -> Reply | None:
-        """What comes before the script, as at the real one: credentials, then limits."""
+        """Refuses as Genesys does before its action runs: credentials first, then limits."""
+        if entry.endpoint == "bus":
+            return None
         if entry.endpoint == "webhook":
             if not signature_holds(self.signing_secret, entry.headers, entry.raw):
-                return Reply(401)
+                return Reply(status=401)
             return None
         token = self._token(entry.headers.get("authorization", ""))
         if token is None:
-            return Reply(401, error_body(401))
+            return Reply(status=401)
         if token.calls_left is not None:
             token.calls_left -= 1
-        if self.script.concurrent is not None and self._running >= self.script.concurrent:
-            body = error_body(429, ("actions.concurrent.executions.max", self.script.concurrent))
-            return Reply(429, body, headers={"Retry-After": "1"})
+        if (
+            self.script.limits.concurrent is not None
+            and self._running >= self.script.limits.concurrent
+        ):
+            body = error_body(
+                429, ("actions.concurrent.executions.max", self.script.limits.concurrent)
+            )
+            return Reply(status=429, body=body, retry_after="1")
         return self._over_the_minute()
 
     def _token(self, authorization: str) -> _Token | None:
-        """The one that this header names, if it may still be used."""
+        """Returns the token that this header names, if it may still be used."""
         scheme, _, value = authorization.partition(" ")
         token = self._tokens.get(value) if scheme == "Bearer" else None
         if token is None or token.ends_at <= time.time() or token.calls_left == 0:
@@ -222,24 +230,24 @@ class GenesysServer:
         return token
 
     def viewed(self, path: str, authorization: str) -> Reply:
-        """The integrations of the organisation, one a page, and the configuration of each."""
+        """Returns the integrations of the organisation, a page each, or one configuration."""
         parts = urlsplit(path)
         if not parts.path.startswith("/api/v2/integrations"):
-            return Reply(404, error_body(404))
+            return Reply(status=404)
         if self._token(authorization) is None:
-            return Reply(401, error_body(401))
+            return Reply(status=401)
         if parts.path == "/api/v2/integrations":
             number = int(parse_qs(parts.query)["pageNumber"][0])
             page = self.integrations[number - 1 : number]
             shown = [{k: v for k, v in one.items() if k != "config"} for one in page]
-            return Reply(200, {"entities": shown, "pageCount": len(self.integrations)})
+            return Reply(body={"entities": shown, "pageCount": len(self.integrations)})
         for one in self.integrations:
             if parts.path == f"/api/v2/integrations/{one['id']}/config/current":
-                return Reply(200, one["config"])
-        return Reply(404, error_body(404))
+                return Reply(body=one["config"])
+        return Reply(status=404)
 
     def _over_the_minute(self) -> Reply | None:
-        allowed, now = self.script.per_minute, time.time()
+        allowed, now = self.script.limits.per_minute, time.time()
         if allowed is None:
             return None
         while self._recent and self._recent[0] <= now - 60:
@@ -247,18 +255,20 @@ class GenesysServer:
         if len(self._recent) >= allowed:
             wait = max(1, round(self._recent[0] + 60 - now)) if self._recent else 60
             body = error_body(429, ("client.credentials.token.rate.per.minute", allowed), wait)
-            return Reply(429, body, headers={"Retry-After": str(wait)})
+            return Reply(status=429, body=body, retry_after=str(wait))
         self._recent.append(now)
         return None
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    request_queue_size = 128
-    owner: GenesysServer
 
-    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
-        super().__init__(address, handler)
+    def __init__(self, port: int, owner: GenesysServer) -> None:
+        super().__init__((LOOPBACK, port), _Handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listen(port, "once genesys")
+        self.server_address = self.socket.getsockname()
+        self.owner = owner
         self.closing = threading.Event()
         self.ever_opened = 0
         self._open: set[socket.socket] = set()
@@ -275,7 +285,7 @@ class _Server(ThreadingHTTPServer):
             self._none_open.notify_all()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A caller that hangs up is what this server is for; nothing to print."""
+        """Prints nothing: callers may hang up."""
 
     def stop(self) -> None:
         self.closing.set()
@@ -309,7 +319,19 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.closed(self.connection)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """The log is kept in memory, not printed."""
+        """Prints nothing; the log is in memory."""
+
+    def parse_request(self) -> bool:
+        """Refuses web pages on every path, before anything of their request is kept."""
+        if not super().parse_request():
+            return False
+        host, port = self.server.server_address[:2]
+        fault = find_fault(self.headers.items(), f"{host!s}:{port}")
+        if fault is None:
+            return True
+        self.close_connection = True  # the body is not read
+        self._send(Reply(status=403, body={"message": fault}))
+        return False
 
     def do_POST(self) -> None:
         started = time.perf_counter()
@@ -317,8 +339,11 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         path = urlsplit(self.path).path
         endpoint, action = _endpoint(path)
+        if endpoint == "bus" and not self._may_control():
+            return
         body = parse_qs(raw.decode()) if endpoint == "token" else _json_or_text(raw)
-        facts = _facts(body, headers, action) if endpoint in ("execute", "webhook") else {}
+        acting = endpoint in ("execute", "webhook", "bus")
+        facts = _facts(body, headers, action) if acting else {}
         entry = Received(time.time_ns() // 1_000_000, endpoint, facts, headers, body, raw)
         owner = self.server.owner
         reply = owner.answer(entry)
@@ -334,29 +359,41 @@ class _Handler(BaseHTTPRequestHandler):
         owner.answered(entry)
 
     def do_GET(self) -> None:
-        """What was received so far, for `once received`; and what an OAuth client may view."""
+        """Returns the requests so far, for `once received`, and what an OAuth client may view."""
         owner = self.server.owner
+        if self.path in (ALWAYS, RECEIVED) and not self._may_control():
+            return
         if self.path == ALWAYS:
             file = None if owner.script_file is None else str(owner.script_file)
-            self._send(Reply(200, {"reply": owner.answering, "script": file}))
+            self._send(Reply(body={"reply": owner.answering, "script": file}))
             return
         if self.path != RECEIVED:
             self._send(owner.viewed(self.path, self.headers.get("Authorization", "")))
             return
-        self._send(Reply(200, [_noted(entry) for entry in list(self.server.owner.log)]))
+        self._send(Reply(body=[_noted(entry) for entry in list(self.server.owner.log)]))
 
     def do_PUT(self) -> None:
-        """How it behaves from now on, for `once destination`."""
+        """Sets how the mock behaves from now on, for `once destination`."""
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if self.path != ALWAYS:
-            self._send(Reply(404, error_body(404)))
+            self._send(Reply(status=404))
+            return
+        if not self._may_control():
             return
         try:
             self.server.owner.answer_always(json.loads(raw))
         except (ValueError, OnceError) as error:
-            self._send(Reply(400, {"message": str(error)}))
+            self._send(Reply(status=400, body={"message": str(error)}))
         else:
-            self._send(Reply(200, {}))
+            self._send(Reply(body={}))
+
+    def _may_control(self) -> bool:
+        """Refuses other users of this machine, or returns true."""
+        may = is_key(self.headers.get(KEY_HEADER, ""), self.server.owner.key)
+        if not may:
+            said = f"{self.path} needs the key of this start in {KEY_HEADER}."
+            self._send(Reply(status=403, body={"message": said}))
+        return may
 
     def _send(self, reply: Reply) -> None:
         content = b"" if reply.body is None else json.dumps(reply.body).encode()
@@ -396,6 +433,8 @@ def _endpoint(path: str) -> tuple[str, str]:
         return "execute", unquote(parts[4])
     if parts == ["webhook"]:
         return "webhook", ""
+    if path == BUS:
+        return "bus", ""
     return "unknown", ""
 
 
@@ -407,8 +446,9 @@ def _json_or_text(raw: bytes) -> Any:
 
 
 def _facts(body: Any, headers: dict[str, str], action: str) -> dict[str, str]:
-    """What a rule of the script can match: the same names for an action and a webhook."""
+    """Reads what a rule of the script can match, by the same names for action, webhook and bus."""
     inputs = body if isinstance(body, dict) else {}
+    inputs = inputs.get("detail", inputs)
     subject = inputs.get("subject")
     ids = inputs.get("ids")
     found = {

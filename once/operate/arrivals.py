@@ -1,14 +1,13 @@
-"""Which integration and which kind of event came last when, and what stopped while others go on.
+"""Which integration and which family came last when, and what stopped while others go on.
 
-Read from the outcome log without what was handed back: that is recorded again at each delivery. Of
-what still waits its own time counts, or a kind of event that only fails would seem to have stopped.
+Settled events are counted by hour in the outcome log; a returned event is recorded again at each
+delivery, so of what waits its own time counts, or a family that only fails would seem to have
+stopped.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeGuard
 from weakref import WeakKeyDictionary
 
 from pydantic import Field
@@ -17,7 +16,6 @@ from once.operate import log
 from once.operate import phrases as words
 from once.operate.model import Model
 from once.operate.stack import Stack
-from once.outcomes import Outcome
 from once.records import OutcomeRecord
 
 _HOUR_MS = 3_600_000
@@ -27,15 +25,13 @@ _WEEK_MS = 7 * _DAY_MS
 _BACK_MS = 2 * _WEEK_MS
 # Fewer may be missing by chance.
 _ENOUGH = 10
-_FEW = 8  # kinds of event that do not drown the rest of a status
+_FEW = 8  # families that do not drown the rest of a status
 _CANARIES = "once.check"
-_QUERY = f"""
-filter ispresent(messageId) and ispresent(family) and family != "{_CANARIES}" and outcome != "RETRY"
-| stats count(*) as events, min(@timestamp) as first, max(@timestamp) as last \
-by source, family, bin(1h)
-| sort last desc
-| limit 10000
-"""
+_QUERY = (
+    f'filter ispresent(messageId) and ispresent(family) and family != "{_CANARIES}"'
+    ' and outcome != "RETRY" | stats count(*) as events, min(@timestamp) as first,'
+    " max(@timestamp) as last by source, family, bin(1h) | sort last desc | limit 10000"
+)
 
 
 class Arrivals(Model):
@@ -48,14 +44,14 @@ class Arrivals(Model):
     last_ms: int
     usual: int = Field(
         description="How many came a week before, in the same hours, while none come now and "
-        "others go on; a day before where the log goes back less far."
+        "others go on; a day before if the log goes back less far."
     )
-    stopped: bool = Field(description="Whether these are too many to be missing by chance.")
+    stopped: bool = Field(description="These are too many to be missing by chance.")
 
 
 @dataclass(frozen=True)
 class Hour:
-    """What of it came within an hour, or a part of it."""
+    """The events that one source sent of one family within an hour."""
 
     source: str
     family: str
@@ -68,31 +64,41 @@ class Hour:
         return self.source, self.family
 
 
-_Hours = dict[tuple[str, str, int], Hour]
-# The console asks every half minute, and AWS takes money for each gigabyte that is searched.
-_KNOWN: WeakKeyDictionary[Stack, _Hours] = WeakKeyDictionary()
+# The console asks again and again, and AWS charges for each gigabyte that is searched.
+_KNOWN: WeakKeyDictionary[Stack, list[Hour]] = WeakKeyDictionary()
 
 
-def read(stack: Stack, now_ms: int, waits: Iterable[OutcomeRecord]) -> list[Arrivals]:
-    """Of the last 14 days, with what waits; the newest first."""
-    known = _KNOWN.get(stack, {})
-    oldest_ms = now_ms - _BACK_MS
+def read_hours(stack: Stack, now_ms: int) -> list[Hour]:
+    """Reads what was settled in each hour of the last 14 days."""
+    known = _KNOWN.get(stack, [])
     # What was logged last may not have been found then.
-    newest_ms = max((hour.last_ms for hour in known.values()), default=0)
-    since_ms = max(oldest_ms, (newest_ms // _HOUR_MS - 1) * _HOUR_MS)
-    found = known | {
-        (*hour.place, hour.first_ms // _HOUR_MS): hour for hour in _of(stack, since_ms)
-    }
-    _KNOWN[stack] = {at: hour for at, hour in found.items() if hour.last_ms >= oldest_ms}
-    return judged(_KNOWN[stack].values(), waits)
+    newest_ms = max((hour.last_ms for hour in known), default=0)
+    since_ms = max(now_ms - _BACK_MS, (newest_ms // _HOUR_MS - 1) * _HOUR_MS)
+    rows = log.query(stack, stack.outputs["OutcomeLogGroupName"], _QUERY, since_ms)
+    found = [hour for hour in known if now_ms - _BACK_MS <= hour.first_ms < since_ms]
+    for row in rows:
+        first_ms, last_ms = log.epoch_ms(row["first"]), log.epoch_ms(row["last"])
+        source = row.get("source", "unknown")
+        found.append(Hour(source, row["family"], int(row["events"]), first_ms, last_ms))
+    _KNOWN[stack] = found
+    return found
 
 
-def judged(settled: Iterable[Hour], waits: Iterable[OutcomeRecord] = ()) -> list[Arrivals]:
-    """By source and family, each with whether it stopped; the newest first."""
-    settled = list(settled)
+def forget(stack: Stack) -> None:
+    """Forgets what was read, since another stack has taken its place."""
+    _KNOWN.pop(stack, None)
+
+
+def judge(settled: Sequence[Hour], waiting: Iterable[OutcomeRecord] = ()) -> list[Arrivals]:
+    """Says by source and family what came, and whether it stopped; the newest first."""
     # How far the log goes back; what waits may have happened before that.
     oldest_ms = min((hour.first_ms for hour in settled), default=0)
-    hours = sorted([*settled, *_waiting(waits)], key=lambda hour: hour.place)
+    waits = []
+    for one in waiting:
+        if one.family not in (None, _CANARIES) and one.occurred_at_ms is not None:
+            at_ms = min(one.occurred_at_ms, one.recorded_at_ms)
+            waits.append(Hour(one.source or "unknown", one.family or "", 1, at_ms, at_ms))
+    hours = sorted([*settled, *waits], key=lambda hour: hour.place)
     newest_ms = max((hour.last_ms for hour in hours), default=0)
     found = []
     for (source, family), group in groupby(hours, lambda hour: hour.place):
@@ -118,74 +124,21 @@ def judged(settled: Iterable[Hour], waits: Iterable[OutcomeRecord] = ()) -> list
     return sorted(found, key=lambda one: (-one.last_ms, one.source, one.family))
 
 
-def lines(arrivals: Sequence[Arrivals], now_ms: int, verbose: bool) -> Iterator[str]:
-    """When each source last sent something, and what, where that is short or asked for."""
+def view_arrivals(arrivals: Sequence[Arrivals], now_ms: int, verbose: bool) -> Iterator[str]:
+    """Shows when each source last sent an event, and each family if they are few or asked for."""
     every = verbose or len(arrivals) <= _FEW
     by_source = sorted(arrivals, key=lambda one: one.source)
     for source, group in groupby(by_source, lambda one: one.source):
         families = list(group)
         last_ms = max(one.last_ms for one in families)
-        kinds = "1 kind" if len(families) == 1 else f"{len(families)} kinds"
-        more = "" if every else f"; {kinds} of event: --verbose"
-        yield f"  {source}: {words.age(now_ms - last_ms)} ago{more}"
+        more = "" if every else f"; families: {len(families)} (--verbose)"
+        yield f"  {source}: {words.format_age(now_ms - last_ms)} ago{more}"
         for one in families if every else ():
             stopped = "; stopped?" if one.stopped else ""
-            yield f"    {one.family}: {words.age(now_ms - one.last_ms)} ago{stopped}"
+            yield f"    {one.family}: {words.format_age(now_ms - one.last_ms)} ago{stopped}"
 
 
-def silences(arrivals: Sequence[Arrivals], now_ms: int) -> Iterator[str]:
-    """What stopped, a sentence for each source: switched off, it takes all its families along."""
-    by_source = sorted((one for one in arrivals if one.stopped), key=lambda one: one.source)
-    for source, group in groupby(by_source, lambda one: one.source):
-        first, *more = group
-        what = f"{first.family} of {source}"
-        if more:
-            what = f"{len(more) + 1} kinds of event of {source}, the last of them {first.family}"
-        yield (
-            f"{what}, none for {words.age(now_ms - first.last_ms)} in which {first.usual:,} are "
-            "usual, and others go on"
-        )
-
-
-def of_records(records: Iterable[OutcomeRecord], waits: Iterable[OutcomeRecord]) -> list[Arrivals]:
-    """The embedded Logs Insights count nothing."""
-    settled = (
-        _one(record, record.family, record.recorded_at_ms)
-        for record in records
-        if _is_real(record.family) and record.outcome is not Outcome.RETRY
-    )
-    return judged(settled, waits)
-
-
-def _is_real(family: str | None) -> TypeGuard[str]:
-    return family is not None and family != _CANARIES
-
-
-def _waiting(waits: Iterable[OutcomeRecord]) -> Iterator[Hour]:
-    for one in waits:
-        if _is_real(one.family) and one.occurred_at_ms is not None:
-            yield _one(one, one.family, min(one.occurred_at_ms, one.recorded_at_ms))
-
-
-def _one(record: OutcomeRecord, family: str, at_ms: int) -> Hour:
-    return Hour(record.source or "unknown", family, 1, at_ms, at_ms)
-
-
-def _of(stack: Stack, since_ms: int) -> Iterator[Hour]:
-    for row in log.rows(stack, stack.outputs["OutcomeLogGroupName"], _QUERY, since_ms):
-        if "events" not in row:
-            return  # the embedded AWS, reached as if it were AWS, answers lines
-        yield Hour(
-            row.get("source", "unknown"),
-            row["family"],
-            int(row["events"]),
-            _ms(row["first"]),
-            _ms(row["last"]),
-        )
-
-
-def _ms(text: str) -> int:
-    """Epoch milliseconds, which Logs Insights may write as 1.7E12."""
-    if not re.fullmatch(r"[0-9.]+(E[0-9]+)?", text):
-        return log.epoch_ms(text)
-    return round(float(text))
+def find_silences(arrivals: Sequence[Arrivals]) -> list[list[Arrivals]]:
+    """Finds what stopped, by source: switched off, it takes all its families along."""
+    stopped = sorted((one for one in arrivals if one.stopped), key=lambda one: one.source)
+    return [list(group) for _, group in groupby(stopped, lambda one: one.source)]

@@ -1,65 +1,63 @@
-"""Works through a dead end at a pace: shared by every command that replays or drops."""
+"""Works through the messages of a dead end at a pace, and deletes what is done."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from botocore.exceptions import ClientError
-from enrichment.contract import FIRST_SENT
 from pydantic import Field
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import Progress
 
 from once.errors import OnceError
-from once.operate.command import ATTENTION, INTERRUPTED, Operation
 from once.operate.model import Answer
-from once.operate.queues import Letter, Reading
+from once.operate.queues import QueuedMessage, Reading
 from once.operate.stack import Stack
 
-PACE = 50.0  # messages a second, unless told otherwise
-Rate = Annotated[float, typer.Option(min=0.1, help="Events a second at most.")]
+PACE = 50.0  # messages a second, unless --rate says otherwise
+Rate = Annotated[float, typer.Option(min=0.1, help="At most this many messages per second.")]
 _AT_ONCE = 8
+T = TypeVar("T")
 
 
 class Done(Answer):
-    """What working through a dead end did."""
+    """The result of working through a dead end."""
 
     done: int = 0
     gone: int = Field(default=0, description="Somebody else took them meanwhile.")
-    left: int | None = Field(default=None, description="Null unless somebody interrupted it.")
+    left: int | None = Field(default=None, description="Null unless it was interrupted.")
     failed: dict[str, str] = Field(default={}, description="By message, why it is still there.")
 
 
 def work_through(
     stack: Stack,
     output: str,
-    wanted: Collection[str],
-    each: Callable[[Letter], None],
+    wanted: Mapping[str, T],
+    each: Callable[[T], None],
     per_second: float,
     console: Console,
-    deleted: Callable[[Letter], None] = lambda _: None,
+    deleted: Callable[[T], None] = lambda _: None,
 ) -> Done:
-    """Does `each` to the letters with the wanted ids, and deletes them, in this order; then
+    """Does `each` to what is wanted, by the id of its message, deletes the messages, and then does
     `deleted`.
 
-    So a crash in between leaves a copy, which the claim absorbs, and loses nothing. What comes to
-    the dead end meanwhile is left alone: it may be the same event again.
+    So a crash in between leaves a copy, which its claim recognises, and loses nothing. What comes
+    to the dead end meanwhile is left alone: it may be the same event again.
     """
     settled: list[str] = []
     failed: dict[str, str] = {}
 
-    def one(letter: Letter) -> None:
+    def work_on(message: QueuedMessage) -> None:
         try:
-            each(letter)
-            reading.delete(letter)
-            settled.append(letter.message_id)
-            failed.pop(letter.message_id, None)
-            deleted(letter)
+            each(wanted[message.message_id])
+            reading.delete(message)
+            settled.append(message.message_id)
+            failed.pop(message.message_id, None)
+            deleted(wanted[message.message_id])
         except (ClientError, OnceError) as error:
-            failed[letter.message_id] = str(error)
+            failed[message.message_id] = str(error)
 
     interrupted = False
     try:
@@ -69,10 +67,10 @@ def work_through(
             ThreadPoolExecutor(_AT_ONCE) as pool,
         ):
             bar = progress.add_task("", total=len(wanted))
-            for letters in reading.batches():
+            for messages in reading.batches():
                 started = time.monotonic()
-                chosen = [letter for letter in letters if letter.message_id in wanted]
-                list(pool.map(one, chosen))
+                chosen = [message for message in messages if message.message_id in wanted]
+                list(pool.map(work_on, chosen))
                 progress.advance(bar, len(chosen))
                 if len(settled) + len(failed) == len(wanted):
                     break
@@ -80,37 +78,9 @@ def work_through(
     except KeyboardInterrupt:
         interrupted = True
     rest = len(wanted) - len(settled) - len(failed)
+    done = Done(done=len(settled), failed=failed)
     if interrupted:
-        return Done(done=len(settled), failed=failed, left=rest)
-    return Done(done=len(settled), failed=failed, gone=rest)
-
-
-def resend(stack: Stack, body: str, first_sent_ms: int | None) -> None:
-    """Into the event queue, from where it takes the way of any event.
-
-    Where no other clock dates the event, the time it was first sent at keeps it a copy of itself.
-    """
-    attributes = {}
-    if first_sent_ms is not None:
-        attributes[FIRST_SENT] = {"DataType": "Number", "StringValue": str(first_sent_ms)}
-    stack.client("sqs").send_message(
-        QueueUrl=stack.outputs["EventQueueUrl"], MessageBody=body, MessageAttributes=attributes
-    )
-
-
-def report(at: Operation, done: Done, word: str) -> None:
-    """Says what was done; with failures, the command ends as one that needs attention."""
-    said = [f"{done.done} {word}."]
-    if done.gone:
-        said.append(f"{done.gone} were no longer there.")
-    said += [f"{escape(m)} is still there: {escape(why)}" for m, why in done.failed.items()]
-    if done.left is not None:
-        again = " The same command goes on with the rest." if word == "replayed" else ""
-        said.append(f"Interrupted: {done.left} left.{again}")
-    if done.done and word == "replayed":
-        said.append("What becomes of them: once status, or once explain with the id of one.")
-    at.answer(done, said)
-    if done.left is not None:
-        raise typer.Exit(INTERRUPTED)
-    if done.failed:
-        raise typer.Exit(ATTENTION)
+        done.left = rest
+    else:
+        done.gone = rest
+    return done

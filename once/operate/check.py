@@ -1,260 +1,335 @@
-"""`once check`: looks at the way in, sends canaries through, and says whether every edge works."""
+"""`once check`: looks at the path to the queue, sends canaries, and says what works."""
 
+import json
 import os
+import shlex
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import Field
 from rich.markup import escape
 
 from once.answers import answers
 from once.errors import OnceError
-from once.operate import integration, log, pace, way_in
+from once.operate import event_source, integration, log, pace
 from once.operate import phrases as words
-from once.operate.bulk import work_through
-from once.operate.canaries import Canaries, Canary
+from once.operate.canaries import Canaries, Canary, send_canary
+from once.operate.checks import Check, Checked
 from once.operate.command import ATTENTION, Operation, Yes, command
-from once.operate.edge import Edge
-from once.operate.model import Answer
+from once.operate.event_filter import check_filter
+from once.operate.probe import probe_destination
 from once.operate.queues import Reading
 from once.operate.stack import Stack
 from once.outcomes import Outcome
-from once.records import OutcomeRecord, Records, settled
-from once.screen import screen
+from once.reasons import REASONS
+from once.records import OutcomeLog, OutcomeRecord, Records, settled
+from once.waiter import Waiter
 
 _POLL_SECONDS = 2.0
-_PARKING = "ParkingQueueUrl"
 # What a good run needs beside the time that a message stays hidden.
 _PATIENCE_SECONDS = 120
 _RETURN_SECONDS = 120
 _GRACE_SECONDS = 5
+_PARKING_SECONDS = 15
+_NOT_TRIED = "not tried: the first was not settled"
 _UNRECORDED = "docs/runbook.md#outcomes-unrecorded"
-
-
-class Check(Answer):
-    """What was seen of the way in, and what became of the canaries."""
-
-    run: str | None = Field(
-        description="Tells the canaries of this check from others; null where none were sent."
-    )
-    edges: list[Edge]
 
 
 def register(app: typer.Typer) -> None:
     command(app, "check", "once check --yes")(check)
 
 
-@answers(Check)
+@answers(Checked)
 def check(
     at: Operation,
     yes: Yes = False,
     look: Annotated[
         bool,
-        typer.Option("--look", help="Only at how events get to the queue: rule, source, Genesys."),
+        typer.Option("--look", help="Check only the path to the queue: rule, source, Genesys."),
     ] = False,
+    destination: Annotated[
+        bool,
+        typer.Option(
+            "--destination",
+            help="Check only the destination: send it the event of --event, through the queue. "
+            "Example: once check --destination --event event.json",
+        ),
+    ] = False,
+    event: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file with the one event for it.")
+    ] = None,
 ) -> None:
-    """Look at how events get to the queue, send canaries on from there, and say what works."""
+    """Check the path of events to the queue, and send canaries from there."""
+    if destination or event:
+        if event is None or not destination or look:
+            raise OnceError("To try the destination: once check --destination --event FILE")
+        tried = probe_destination(at, event, yes)
+        at.answer(tried, _view(tried.checks))
+        return _end(tried)
     seen = look_at(at.stack)
     if look:
-        at.answer(seen, [*_lines(seen.edges), _verdict(seen)])
+        at.answer(seen, [*_view(seen.checks), _verdict(seen)])
         return _end(seen)
     # At once: canaries take minutes, and where they would do harm this is the whole answer.
     if not at.as_json:
-        at.answer(seen, _lines(seen.edges))
+        at.answer(seen, _view(seen.checks))
     try:
-        refuse_where_it_would_harm(at.stack)
-    except OnceError:
-        if at.as_json:
-            at.answer(seen, [])
-        raise
-    hidden = visibility_seconds(at.stack)
+        refuse_if_harmful(at.stack)
+    except OnceError as error:
+        if not at.as_json:
+            raise
+        refused = Check(name="canaries", works=False, said=str(error))
+        at.answer(Checked(run=None, checks=[*seen.checks, refused]), [])
+        raise typer.Exit(error.exit_code) from None
+    hidden = read_visibility_seconds(at.stack)
+    seen_by = "No destination sees them."
+    if _is_on_bus(at.stack):
+        seen_by = "The target bus gets two, with the source genesys-once.check."
     at.confirm(
-        "Send four canaries and a copy? No destination sees them. It takes about "
-        f"{words.age((hidden + 30) * 1000)}, since one of them is handed back on purpose.",
+        f"Send four canaries and a copy? {seen_by} It takes about "
+        f"{words.format_age((hidden + 30) * 1000)} or more, since one is returned to the queue on "
+        "purpose.",
         yes,
     )
     with at.errors.status("") as status:
-        result = of(at.stack, seen, hidden, lambda what: status.update(f"{what} …"))
+        result = run_checks(at.stack, seen, hidden, lambda what: status.update(f"{what} …"))
     if at.as_json:
         at.answer(result, [])
     else:
-        at.say([*_lines(result.edges[len(seen.edges) :]), _verdict(result)])
+        at.say([*_view(result.checks[len(seen.checks) :]), _verdict(result)])
     return _end(result)
 
 
-def _end(result: Check) -> None:
-    if any(edge.works is False for edge in result.edges):
+def _end(result: Checked) -> None:
+    if any(one.works is False for one in result.checks):
         raise typer.Exit(ATTENTION)
 
 
-def look_at(stack: Stack) -> Check:
-    """The way in, which only Genesys Cloud can send by, so nothing of it is tried."""
-    return Check(run=None, edges=[*way_in.edges(stack), *integration.edges(stack, os.environ)])
+def look_at(stack: Stack) -> Checked:
+    """Looks at the path to the queue: only Genesys Cloud can send by it, so it is not tried."""
+    checks = [*event_source.check_source(stack), *integration.check_integration(stack, os.environ)]
+    checks += [*check_filter(stack.parameters), *check_limit(stack.parameters)]
+    return Checked(run=None, checks=checks)
 
 
-def of(stack: Stack, seen: Check, hidden_seconds: int, step: Callable[[str], None]) -> Check:
-    """What was seen of the way in, and what becomes of canaries."""
-    canaries = Canaries.hatch(fails_for_ms=hidden_seconds * 900)
+def check_limit(parameters: Mapping[str, str]) -> Iterator[Check]:
+    """Warns of a destination that nothing protects from a backlog."""
+    target = parameters.get("ActionTarget", "none")
+    limited_by_default = {"auto"} if target == "genesys" else set()
+    limit = parameters.get("MaxActionsPerMinute", "auto")
+    is_limited = limit not in ({"auto", "0"} - limited_by_default)
+    if target != "none" and not is_limited and parameters.get("MaxConcurrentActions", "0") == "0":
+        said = (
+            "none: a backlog is sent in up to 1,000 batches with 5 requests at a time each, as far "
+            "as the account's Lambda concurrency goes. Set MaxActionsPerMinute if that is too much"
+        )
+        yield Check(name="limit of requests", works=None, said=said)
+
+
+def run_checks(
+    stack: Stack, seen: Checked, hidden_seconds: int, step: Callable[[str], None]
+) -> Checked:
+    """Sends canaries, and adds their ends to what was seen."""
+    canaries = Canaries.create(fails_for_ms=hidden_seconds * 900)
+    enrichment = invoke_enrichment(stack, canaries.good)
+    if not enrichment.works:
+        return Checked(run=None, checks=[*seen.checks, enrichment])
+    waiter = Waiter(_log_of(stack, canaries), _POLL_SECONDS)
     try:
-        records = _fly(stack, canaries, hidden_seconds, step)
-    finally:  # also where somebody does not wait for the end
-        parked = _clear_parked(stack, canaries)
-    return Check(run=canaries.run, edges=[*seen.edges, *_edges(canaries, records, parked)])
+        step("waiting for the first outcomes")
+        is_settled = _settle_first(stack, canaries, waiter)
+    finally:  # also if it is interrupted; sooner than an alarm tells it
+        parked = _clear_parked(stack, canaries, waiter)
+    if is_settled:
+        step(f"waiting up to {hidden_seconds} s for the one that was returned to the queue")
+        try:
+            _wait_for(waiter, [canaries.failing], hidden_seconds + _RETURN_SECONDS)
+        finally:
+            _clear_parked(stack, canaries, waiter)  # with few MaxTries it is given up
+        time.sleep(_GRACE_SECONDS)  # messages that the pipe returned by mistake would arrive now
+        waiter.read()
+    checks = _judge(canaries, waiter.records, parked, on_bus=_is_on_bus(stack))
+    return Checked(run=canaries.run, checks=[*seen.checks, enrichment, *checks])
 
 
-def _fly(
-    stack: Stack, canaries: Canaries, hidden_seconds: int, step: Callable[[str], None]
-) -> Records:
-    """Sends them, and answers what is recorded of them in the end."""
-    started_ms = log.now_ms()
-    for canary in canaries.all():
-        _send(stack, canary, canary.body)
-    step("waiting for the first outcomes")
-    good, failing = canaries.good, canaries.failing
-    first = [canaries.good, canaries.refused, canaries.broken]
-    _wait(
-        stack, started_ms, canaries, _PATIENCE_SECONDS, lambda records: _all_settled(first, records)
+def invoke_enrichment(stack: Stack, canary: Canary) -> Check:
+    """Invokes the enrichment as the pipe does: while it fails, no outcome of any event is recorded,
+    so no canary would tell."""
+    sent = {"messageId": canary.name, "body": canary.body, "attributes": {"SentTimestamp": "0"}}
+    answer = stack.client("lambda").invoke(
+        FunctionName=stack.outputs["EnrichmentFunctionName"], Payload=json.dumps([sent])
     )
-    _send(stack, good, good.copy())
-    _wait(
-        stack,
-        started_ms,
-        canaries,
-        _PATIENCE_SECONDS,
-        lambda records: _all_settled([good], records),
+    works, said = True, "it reads an event"
+    returned = json.loads(answer["Payload"].read())
+    if "FunctionError" in answer:
+        parts = (returned.get("errorType", "an unknown class"), returned.get("errorMessage"))
+        error = ": ".join(filter(None, parts))
+        said = f"it fails, {error}; events wait on the queue. Its log: once logs enrichment"
+        works = False
+    elif not returned:
+        stop = shlex.join(["aws", "pipes", "stop-pipe", "--name", stack.outputs["PipeName"]])
+        said = f"it returns nothing, so the pipe deletes events, and they are lost. Stop it: {stop}"
+        works = False
+    return Check(name="enrichment", works=works, said=said)
+
+
+def _is_on_bus(stack: Stack) -> bool:
+    """Returns true if canaries reach the destination: a bus, whose rules tell their source."""
+    return stack.parameters.get("ActionTarget") == "eventbridge"
+
+
+def _settle_first(stack: Stack, canaries: Canaries, waiter: Waiter) -> bool:
+    """Sends all, and waits for all that are not returned to the queue; returns false if the first
+    one was not settled.
+
+    The others follow the first one: on a stack that settles nothing they would be parked after
+    this check has ended.
+    """
+
+    def send(canary: Canary, body: str) -> None:
+        canary.message_ids.append(send_canary(stack, body))
+
+    send(canaries.good, canaries.good.body)
+    if not _wait_for(waiter, [canaries.good], _PATIENCE_SECONDS):
+        return False
+    for canary in (canaries.failing, canaries.refused, canaries.broken):
+        send(canary, canary.body)
+    send(canaries.good, canaries.good.copy())
+    _wait_for(waiter, [canaries.good, canaries.refused, canaries.broken], _PATIENCE_SECONDS)
+    return True
+
+
+def _wait_for(waiter: Waiter, canaries: Sequence[Canary], seconds: float) -> bool:
+    """Waits until they are settled, or one of them waits for the repair of a function."""
+    ids = [message_id for canary in canaries for message_id in canary.message_ids]
+    waiter.wait(
+        lambda: all(map(waiter.end_of, ids)) or any(_find_log(waiter.last_of(one)) for one in ids),
+        seconds,
     )
-    step(f"waiting up to {hidden_seconds} s for the one that was handed back")
-    patience = hidden_seconds + _RETURN_SECONDS
-    _wait(stack, started_ms, canaries, patience, lambda records: _all_settled([failing], records))
-    # Had the pipe handed back more than it was records to, that would come now.
-    time.sleep(_GRACE_SECONDS)
-    return _wait(stack, started_ms, canaries, 0, lambda _: True)
+    return all(map(waiter.end_of, ids))
 
 
-def refuse_where_it_would_harm(stack: Stack) -> None:
+def _log_of(stack: Stack, canaries: Canaries) -> OutcomeLog:
+    """Returns the outcome log as far as it may be about these canaries."""
+    pattern = f'{{ $.pk = "*{canaries.run}*" || $.reason = "NOT_JSON" }}'
+    group = stack.outputs["OutcomeLogGroupName"]
+    return OutcomeLog(stack.client("logs"), group, log.now_ms() - 60_000, pattern)
+
+
+def refuse_if_harmful(stack: Stack) -> None:
     if stack.parameters.get("ActionFunctionArn"):
         raise OnceError(
-            "This stack calls a function of your own (ActionFunctionArn), which would take the "
-            "canaries for events, so none are sent.\nDeploy without it to check the rest."
+            "This stack invokes a function of your own (ActionFunctionArn), which would take "
+            "the canaries for events, so none are sent.\nDeploy without it to check the rest."
         )
-    breaker = pace.breaker(stack, log.now_ms())
+    breaker = pace.read_breaker(stack, log.now_ms())
     if breaker.state is not pace.State.CLOSED:
-        said = breaker.text(log.now_ms())
-        raise OnceError(
-            f"{said[:1].upper()}{said[1:]}: canaries would wait too.\nCheck again when calls flow."
-        )
-    pipe = stack.client("pipes").describe_pipe(Name=stack.outputs["PipeName"])
-    if pipe["CurrentState"] != "RUNNING":
-        raise OnceError(f"The pipe is {pipe['CurrentState']}. Start it first: once resume")
+        said = words.capitalise(breaker.text(log.now_ms()))
+        raise OnceError(f"{said}: canaries would wait too.\nCheck again when requests are sent.")
+    pace.refuse_stopped_pipe(stack)
 
 
-def visibility_seconds(stack: Stack) -> int:
+def read_visibility_seconds(stack: Stack) -> int:
     found = stack.client("sqs").get_queue_attributes(
         QueueUrl=stack.outputs["EventQueueUrl"], AttributeNames=["VisibilityTimeout"]
     )
     return int(found["Attributes"]["VisibilityTimeout"])
 
 
-def _send(stack: Stack, canary: Canary, body: str) -> None:
-    answer = stack.client("sqs").send_message(
-        QueueUrl=stack.outputs["EventQueueUrl"], MessageBody=body
-    )
-    canary.message_ids.append(answer["MessageId"])
+def _clear_parked(stack: Stack, canaries: Canaries, waiter: Waiter) -> int:
+    """Takes our own out of the parking queue, and nothing else, when they have got there."""
+    sent = [*canaries.refused.message_ids, *canaries.broken.message_ids]
+    waiter.wait(lambda: all(map(waiter.end_of, sent)), _PARKING_SECONDS)
+    parked = 0
+    with Reading(stack, "ParkingQueueUrl") as reading:
+        for one in chain.from_iterable(reading.batches()):
+            if canaries.run in one.body:
+                reading.delete(one)
+                parked += 1
+    return parked
 
 
-def _wait(
-    stack: Stack,
-    started_ms: int,
-    canaries: Canaries,
-    seconds: float,
-    enough: Callable[[Records], bool],
-) -> Records:
-    """The records of the canaries so far, when there are enough or the time is over."""
-    until = time.monotonic() + seconds
-    while True:
-        records: dict[str, list[OutcomeRecord]] = {}
-        broken = canaries.broken.message_ids[0]
-        pattern = f'{{ $.pk = "*{canaries.run}*" || $.messageId = "{broken}" }}'
-        for record in log.recent(stack, pattern, started_ms - 60_000):
-            records.setdefault(record.message_id, []).append(record)
-        if enough(records) or time.monotonic() > until:
-            return records
-        time.sleep(_POLL_SECONDS)
+def _judge(canaries: Canaries, records: Records, parked: int, *, on_bus: bool) -> Iterator[Check]:
+    path = "queue, pipe, enrichment, state machine, action"
+    if on_bus:
+        path, acted = f"{path}, target bus", "ACTED"
+    else:
+        acted = "OBSERVED"
+    for canary, number, end, name in (
+        (canaries.good, 0, f"PROCESSED, {acted}", path),
+        (canaries.good, 1, "DUPLICATE, SAME_KEY", "a copy meets its claim"),
+        (canaries.broken, 0, "PARKED, NOT_JSON", "what is no event is parked"),
+        (canaries.refused, 0, "PARKED, REJECTED", "what is permanently rejected is parked"),
+    ):
+        if number < len(canary.message_ids):
+            said = _say_end(canary.message_ids[number], records)
+            yield Check(name=name, works=said == end, said=said)
+        else:
+            yield Check(name=name, works=None, said=_NOT_TRIED)
+    sent = len(canaries.broken.message_ids) + len(canaries.refused.message_ids)
+    said = f"{parked} of {sent} found there, and taken out again"
+    yield Check(name="parking queue", works=parked == sent if sent else None, said=said)
+    yield from _check_returns(canaries, records)
 
 
-def _all_settled(canaries: Sequence[Canary], records: Records) -> bool:
-    return all(settled(m, records) is not None for c in canaries for m in c.message_ids)
+def _say_end(message_id: str, records: Records) -> str:
+    if record := settled(message_id, records):
+        return f"{record.outcome}, {record.reason}"
+    if waiting := records.get(message_id):
+        last = waiting[-1]
+        log_of = f"; once logs {found}" if (found := _find_log(last)) else ""
+        return f"{last.outcome}, {last.reason}: {last.why}{log_of}"
+    return f"no outcome was recorded in time: {_UNRECORDED}"
 
 
-def _clear_parked(stack: Stack, canaries: Canaries) -> int:
-    """Takes our own out of the parking queue, and nothing else."""
-    with Reading(stack, _PARKING) as reading:
-        ours = {
-            letter.message_id
-            for letters in reading.batches()
-            for letter in letters
-            if canaries.run in letter.body
-        }
-    done = work_through(stack, _PARKING, ours, lambda _: None, 100, screen(quiet=True))
-    return done.done
+def _find_log(record: OutcomeRecord | None) -> str:
+    """Finds whose log says why an event was returned to the queue; empty if none does."""
+    known = REASONS.get(record.reason or "") if record else None
+    return known.log if known else ""
 
 
-def _edges(canaries: Canaries, records: Records, parked: int) -> Iterator[Edge]:
-    def ends(canary: Canary, number: int, outcome: Outcome, reason: str) -> tuple[bool, str]:
-        record = settled(canary.message_ids[number], records)
-        if record is None:
-            return False, f"no outcome was recorded in time: {_UNRECORDED}"
-        said = f"{record.outcome}, {record.reason}"
-        return (record.outcome, record.reason) == (outcome, reason), said
-
-    works, said = ends(canaries.good, 0, Outcome.PROCESSED, "OBSERVED")
-    yield Edge(edge="queue, pipe, enrichment, state machine, action", works=works, said=said)
-    works, said = ends(canaries.good, 1, Outcome.DUPLICATE, "SAME_KEY")
-    yield Edge(edge="a copy meets its claim", works=works, said=said)
-    broken, said = ends(canaries.broken, 0, Outcome.PARKED, "NOT_JSON")
-    yield Edge(edge="what is no event is parked", works=broken, said=said)
-    refused, said = ends(canaries.refused, 0, Outcome.PARKED, "REJECTED")
-    yield Edge(edge="what is refused for good is parked", works=refused, said=said)
-    said = f"{parked} of 2 found there, and taken out again"
-    yield Edge(edge="parking queue", works=parked == 2, said=said)
-    yield from _hand_back(canaries, records)
-
-
-def _hand_back(canaries: Canaries, records: Records) -> Iterator[Edge]:
-    """The batch report as the pipe reads it: this one comes again, and only this one."""
-    story = records.get(canaries.failing.message_ids[0], ())
+def _check_returns(canaries: Canaries, records: Records) -> Iterator[Check]:
+    """Checks the batch report as the pipe reads it: this one comes again, and only this one."""
+    sent = canaries.failing.message_ids
+    story = records.get(sent[0], ()) if sent else ()
     failed = any(record.reason == "CALL_FAILED" for record in story)
     acted = any(record.outcome is Outcome.PROCESSED for record in story)
-    said = "; ".join(f"{record.outcome}, {record.reason}" for record in story) or "no outcome"
-    yield Edge(edge="an action that fails is tried again later", works=failed and acted, said=said)
+    said = "; ".join(f"{record.outcome}, {record.reason}" for record in story)
+    said = said or ("no outcome" if sent else _NOT_TRIED)
+    works = failed and acted if sent else None
+    yield Check(name="an action that fails is tried again later", works=works, said=said)
     again = [
         canary.name
         for canary in (canaries.good, canaries.refused, canaries.broken)
-        if len(records.get(canary.message_ids[0], ())) > 1
+        if any(len(records.get(one, ())) > 1 for one in canary.message_ids[:1])
     ]
-    works: bool | None = False
+    works = False
     if not failed:
-        works, said = None, "not tried: nothing was handed back; check again in a quiet hour"
+        works, said = (
+            None,
+            "not tried: nothing was returned to the queue; check again in a quiet hour",
+        )
     elif not acted:
-        said = "what was handed back did not come again"
+        said = "what was returned to the queue did not come again"
     elif again:
-        said = f"more came again than was handed back: {', '.join(again)}"
+        said = f"more came again than was returned to the queue: {', '.join(again)}"
     else:
-        works, said = True, "what was handed back came again, and nothing else did"
-    yield Edge(edge="batchItemFailures", works=works, said=said)
+        works, said = True, "what was returned to the queue came again, and nothing else did"
+    yield Check(name="batchItemFailures", works=works, said=said)
 
 
-def _lines(edges: Iterable[Edge]) -> Iterator[str]:
+def _view(checks: Iterable[Check]) -> Iterator[str]:
     marks = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[dim]·[/]"}
-    for edge in edges:
-        yield f"{marks[edge.works]} {escape(edge.edge)} [dim]{escape(edge.said)}[/]"
+    for one in checks:
+        yield f"{marks[one.works]} {escape(one.name)} [dim]{escape(one.said)}[/]"
 
 
-def _verdict(result: Check) -> str:
-    if all(edge.works is not False for edge in result.edges):
+def _verdict(result: Checked) -> str:
+    if all(one.works is not False for one in result.checks):
         looked = "Nothing that can be looked at is wrong." if result.run is None else ""
-        return f"[green]{looked or 'Every edge that could be tried works.'}[/]"
+        return f"[green]{looked or 'Every check that could run passed.'}[/]"
     more = f" More: once explain {result.run}-good" if result.run else ""
     return f"[red]Something does not work.[/]{more}"

@@ -1,15 +1,30 @@
-"""The claim table as an operator sees it: what was decided about a subject, and what holds it."""
+"""The claim table as an operator sees it: what was decided about a subject, and who owns it."""
 
-from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from once.keys import Key, Owner, Subject
 from once.operate.stack import Stack
+from once.outcomes import Outcome
 
 LATEST = "latest/"
+
+PastMs = Annotated[int, Field(gt=0, description="Epoch milliseconds.")]
+ExpiresAt = Annotated[
+    int,
+    Field(gt=0, description="Epoch seconds: DynamoDB's TTL. Long done, the row may go after it."),
+]
+ClaimOwner = Annotated[
+    str,
+    Field(
+        pattern="^.+#.+$",
+        description="The owner, present or last: last segment of the execution id, `#`, message.",
+        examples=["3f0c7e1a:5d2b#b0c1"],
+    ),
+]
 
 
 class Status(StrEnum):
@@ -18,98 +33,119 @@ class Status(StrEnum):
     FAILED = "FAILED"
 
 
-class Claim(BaseModel):
-    """The row of one logical event."""
+class _Row(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=to_camel, validate_by_name=True, frozen=True, use_attribute_docstrings=True
+    )
 
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, frozen=True)
 
-    pk: str
-    sk: str
+class Claim(_Row):
+    """One logical event, and what was decided about it."""
+
+    pk: str = Field(examples=["1f0e6a52/conversation/c0de"])
+    """Organisation, subject type and subject id: one Query shows all about a subject."""
+    sk: str = Field(pattern="^v[0-9]+/", examples=["v1/conversation.acd.start/p1/s1/1777888800123"])
+    """Key version, family and identity parts."""
     status: Status
-    owner: str
+    """FAILED: an attempt gave up and released the claim; the next one may take it."""
+    outcome: Outcome | None = None
+    """Absent while the first attempt works on it."""
+    owner: ClaimOwner
     message_id: str
-    event_id: str = ""
-    event_time: int
+    """The queue message of the owner."""
+    event_id: str
+    """The id that the publisher gave the event; empty if it gave none."""
+    event_time: PastMs
+    """Time of the event, epoch milliseconds; if copies differ, the newest so far."""
     occurrence: int
-    claimed_at: int
-    lease_until: int
-    expires_at: int
+    """Occurrence of the state: the time of its first copy, epoch milliseconds.
+    Negative after `once forget`, so that the destination sees another Idempotency-Key."""
+    tries: int = Field(ge=0)
+    """Deliveries whose request failed while other requests succeeded."""
+    failed_at: int = Field(ge=0)
+    """End of its last failed request, epoch milliseconds; 0: none has failed."""
+    cause: str | None = Field(None, max_length=300)
+    """The reason for its last return to the queue, in a sentence of ours."""
+    claimed_at: PastMs
+    lease_until: PastMs
+    """Epoch milliseconds. Until then no other execution takes over."""
+    done_at: PastMs | None = None
+    dropped_at: PastMs | None = None
+    """Time at which an operator dropped it, epoch milliseconds; decides nothing."""
+    expires_at: ExpiresAt
     family: str
+    """The kind of event."""
     topic: str
-    copies: int = 0
-    outcome: str | None = None
-    done_at: int | None = None
-    tries: int = 0
-    failed_at: int = 0
-    cause: str = ""
-    dropped_at: int | None = None
+    """The topic as received; of an event of your own only if it has known words."""
+    copies: int = Field(ge=0)
+    """Copies that were collapsed into the owner's message within its batch."""
 
     @property
-    def key(self) -> str:
-        """How a person names it, e.g. to `once forget`."""
-        return f"{self.pk}/{self.sk}"
+    def key(self) -> Key:
+        return Key.of_row(self.pk, self.sk)
 
     @property
-    def forgotten(self) -> bool:
-        """`once forget` opened it; the next copy of the event acts again, as a new occurrence."""
-        return self.status is Status.FAILED and self.occurrence < 0
+    def execution(self) -> str:
+        return Owner.parse(self.owner).execution
 
     @property
     def forgotten_at_ms(self) -> int | None:
-        """When `once forget` opened it, however it ended since."""
+        """The time at which `once forget` opened it, however it ended since."""
         return -self.occurrence if self.occurrence < 0 else None
 
     @property
     def dropped_at_ms(self) -> int | None:
-        """When a person deleted it where it was parked. Whoever takes it over writes it afresh."""
+        """The time at which an operator dropped the parked event; a new owner rewrites the row."""
         return self.dropped_at if self.outcome == "PARKED" else None
 
-    def held(self, now_ms: int) -> bool:
+    def is_held(self, now_ms: int) -> bool:
         return self.status is Status.IN_PROGRESS and self.lease_until >= now_ms
 
+    def free_in_seconds(self, now_ms: int) -> int:
+        return (self.lease_until - now_ms) // 1000 + 1
 
-class Latest(BaseModel):
-    """The row of the newest state that passed of one family of a subject."""
+
+class Latest(_Row):
+    """The newest event of a family in a subject: older ones are stale."""
 
     pk: str
-    sk: str
-    event_time: int
-    owner: str
-    message_id: str
+    """The `pk` of the claims of the subject."""
+    sk: str = Field(pattern="^latest/", examples=["latest/user.presence/PURECLOUD"])
+    """The family, and the parts of a subject that vary independently, if it declares any."""
+    event_time: PastMs
+    """Time of that event, epoch milliseconds."""
+    state: str
+    """Sort key of its claim: with order `changes` it names the state. Empty after a state that may
+    be older or newer than another one."""
+    owner: ClaimOwner
+    expires_at: ExpiresAt
 
 
-def of_subject(stack: Stack, pk: str) -> tuple[list[Claim], list[Latest]]:
-    """Every row of one subject, in the order of its events."""
+def read_subject(stack: Stack, subject: Subject) -> tuple[list[Claim], list[Latest]]:
+    """Reads every row of one subject, in the order of its events."""
     claims, latest = [], []
-    for item in _query(stack, pk):
-        if item["sk"].startswith(LATEST):
-            latest.append(Latest.model_validate(item))
-        else:
-            claims.append(Claim.model_validate(item))
+    pages = stack.client("dynamodb").get_paginator("query")
+    for page in pages.paginate(
+        TableName=stack.outputs["ClaimTableName"],
+        KeyConditionExpression="pk = :pk",
+        ExpressionAttributeValues={":pk": {"S": str(subject)}},
+    ):
+        for item in page["Items"]:
+            # Numbers stay text, which the models read.
+            row = {name: next(iter(value.values())) for name, value in item.items()}
+            if row["sk"].startswith(LATEST):
+                latest.append(Latest.model_validate(row))
+            else:
+                claims.append(Claim.model_validate(row))
     return sorted(claims, key=lambda claim: claim.event_time), latest
 
 
-def expires(stack: Stack, now_ms: int) -> dict[str, str]:
-    """When a row goes that is written now, as DynamoDB wants it."""
+def row_key(key: Key) -> dict[str, Any]:
+    """Names the row of a key, as DynamoDB wants it."""
+    return {"pk": {"S": str(key.subject)}, "sk": {"S": key.sk}}
+
+
+def expire_at(stack: Stack, now_ms: int) -> dict[str, str]:
+    """Says when a row expires that is written now, as DynamoDB wants it."""
     days = int(stack.parameters.get("ClaimDays", "30"))
     return {"N": str(now_ms // 1000 + days * 86_400)}
-
-
-def plain(item: dict[str, Any]) -> dict[str, Any]:
-    """An item without DynamoDB's types; numbers stay text, which the models read."""
-    return {name: next(iter(value.values())) for name, value in item.items()}
-
-
-def _query(stack: Stack, pk: str) -> Iterator[dict[str, Any]]:
-    pages = (
-        stack.client("dynamodb")
-        .get_paginator("query")
-        .paginate(
-            TableName=stack.outputs["ClaimTableName"],
-            KeyConditionExpression="pk = :pk",
-            ExpressionAttributeValues={":pk": {"S": pk}},
-        )
-    )
-    for page in pages:
-        for item in page["Items"]:
-            yield plain(item)

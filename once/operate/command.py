@@ -1,8 +1,10 @@
-"""What all commands share: whose stack is meant, how an answer is shown, how a failure ends."""
+"""Gives all commands their stack, the form of their answer and the end of a failure."""
 
 import inspect
 import json
-from collections.abc import Callable, Iterable
+import shlex
+import sys
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Concatenate, ParamSpec
 
@@ -14,10 +16,10 @@ from typer.core import TyperCommand
 from once.errors import OnceError
 from once.operate.model import Answer
 from once.operate.refusals import plain
-from once.operate.stack import EMBEDDED, Stack
+from once.operate.stack import LOCAL, Stack
 from once.screen import put, screen, showable
 
-ATTENTION = 3  # it was done, and what was found wants somebody's attention
+ATTENTION = 3  # done, but something needs attention
 INTERRUPTED = 130  # as shells have it
 
 _SHARED = {
@@ -26,12 +28,12 @@ _SHARED = {
         typer.Option(
             "--stack",
             metavar="NAME",
-            help=f"A deployed stack, or `{EMBEDDED}`. Default: the embedded one that is up in this "
+            help=f"A deployed stack, or `{LOCAL}`. Default: the local one that is up in this "
             "folder, else the one that samconfig.toml names.",
         ),
     ],
     "region": Annotated[str | None, typer.Option("--region", help="AWS region of the stack.")],
-    "profile": Annotated[str | None, typer.Option("--profile", help="AWS profile to call with.")],
+    "profile": Annotated[str | None, typer.Option("--profile", help="AWS profile to use.")],
     "as_json": Annotated[bool, typer.Option("--json", help="Answer in JSON, for scripts.")],
 }
 
@@ -49,15 +51,17 @@ class _Command(TyperCommand):
 
 @dataclass
 class Operation:
-    """One call of a command: on which stack, and how it answers."""
+    """One run of a command: on which stack, and how it answers."""
 
     stack: Stack
     as_json: bool
+    options: str = ""
+    """The options that named the stack, for commands that the answer suggests."""
     console: Console = field(default_factory=screen)
     errors: Console = field(default_factory=lambda: screen(stderr=True))
 
     def answer(self, answer: Answer, view: Iterable[RenderableType]) -> None:
-        """JSON goes out whole; the view is for people. Both say whose answer it is."""
+        """Writes JSON whole, or the view for people. Both name the stack."""
         answer.stack = str(self.stack)
         if self.as_json:
             typer.echo(json.dumps(answer.model_dump(mode="json", by_alias=True), indent=2))
@@ -66,12 +70,12 @@ class Operation:
         self.say(view)
 
     def say(self, view: Iterable[RenderableType]) -> None:
-        """For people; after `answer` it goes on with it."""
+        """Writes for people; after `answer` it goes on with it."""
         for part in view:
             put(self.console, part)
 
     def confirm(self, question: str, yes: bool, facts: Iterable[str] = ()) -> None:
-        """Ends the command unless somebody agrees, who is shown the facts before the question."""
+        """Shows the facts and asks; ends the command unless the answer is yes."""
         if yes:
             return
         put(self.errors, f"[dim]{self.stack}[/]")
@@ -80,24 +84,39 @@ class Operation:
         try:
             typer.confirm(showable(question), abort=True, err=True)
         except typer.Abort:
+            if not sys.stdin.isatty():
+                typer.echo(err=True)  # no typed answer has ended the line of the question
             raise OnceError("Nothing was changed. In a script, agree with --yes.") from None
 
 
 def command(
-    app: typer.Typer, name: str, example: str
+    app: typer.Typer, name: str, example: str, without: Collection[str] = ()
 ) -> Callable[[Callable[Concatenate[Operation, P], None]], None]:
     """Registers a function of an Operation, with the options that all commands share; one that
-    names what it answers has `--json`."""
+    names what it answers has `--json`. The parameters `without` are no options."""
 
     def register(function: Callable[Concatenate[Operation, P], None]) -> None:
         def run(stack: str | None, region: str | None, profile: str | None, **given: Any) -> None:
-            embedded = stack == EMBEDDED
+            as_json = given.pop("as_json", False)
+            named = {"--stack": stack, "--region": region, "--profile": profile}
+            options = "".join(
+                f" {name} {shlex.quote(value)}" for name, value in named.items() if value
+            )
+            is_local = stack == LOCAL
             try:
                 found = Stack.find(stack, region, profile)
-                embedded = found.embedded
-                function(Operation(found, given.pop("as_json", False)), **given)  # type: ignore[call-arg]
-            except (BotoCoreError, ClientError) as error:
-                raise plain(error, embedded) from error
+                is_local = found.is_local
+                # Its parameters are those that typer reads from the signature.
+                function(Operation(found, as_json, options), **given)  # type: ignore[call-arg]
+            except (OnceError, BotoCoreError, ClientError) as error:
+                said = error if isinstance(error, OnceError) else plain(error, is_local)
+                if said is not error and not is_local and stack is None:
+                    # After `once down` the same command would reach for AWS.
+                    said = OnceError(f"No local stack is up in this folder, and on AWS: {said}")
+                if not as_json:
+                    raise said from error
+                typer.echo(json.dumps({"error": str(said), "exitCode": said.exit_code}, indent=2))
+                raise typer.Exit(said.exit_code) from None
 
         _, *own = inspect.signature(function).parameters.values()
         shared = [
@@ -110,7 +129,11 @@ def command(
             for option, annotation in _SHARED.items()
             if option != "as_json" or "answers" in vars(function)
         ]
-        own = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+        own = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for parameter in own
+            if parameter.name not in without
+        ]
         run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
         run.__doc__ = function.__doc__
         vars(run).update(vars(function))

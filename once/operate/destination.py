@@ -1,4 +1,4 @@
-"""`once received` and `once destination`: what the destination of an embedded stack was asked, and
+"""`once received` and `once destination`: what the destination of the local stack got, and
 breaking it while the stack is up."""
 
 import json
@@ -15,7 +15,7 @@ from rich.table import Table
 
 from once.answers import answers
 from once.errors import OnceError
-from once.genesys.server import ALWAYS, RECEIVED
+from once.genesys.server import ALWAYS, KEY_HEADER, RECEIVED
 from once.operate import phrases as words
 from once.operate.command import Operation, command
 from once.operate.model import Answer, Model
@@ -46,13 +46,13 @@ class Call(Model):
 
 
 class ReceivedCalls(Answer):
-    """What the destination was asked."""
+    """The requests that the destination received."""
 
     calls: list[Call]
 
 
 class State(Answer):
-    """How the destination behaves from now on."""
+    """The behaviour of the destination from now on."""
 
     destination: str
 
@@ -64,7 +64,7 @@ def register(app: typer.Typer) -> None:
 
 @answers(ReceivedCalls)
 def received(at: Operation) -> None:
-    """Show what the destination of an embedded stack was asked, and how it answered."""
+    """Show what the destination of the local stack got, and how it answered."""
     entries = json.loads(_ask(at.stack, "GET", RECEIVED))
     calls = [
         Call.model_validate({**entry, **entry["facts"]}) for entry in entries if entry["facts"]
@@ -84,7 +84,7 @@ def destination(
         ),
     ] = None,
 ) -> None:
-    """Break the destination of an embedded stack, or put it right again; or say how it is."""
+    """Break the destination of the local stack, or repair it; or show how it is."""
     if state is not None:
         if state.isdecimal() and not 200 <= int(state) <= 599:
             raise OnceError(f"{state} is no status that ends a request: 200 to 599.")
@@ -109,12 +109,17 @@ def _sentence(state: str, script: str | None) -> str:
 def _ask(stack: Stack, method: str, path: str, content: Any = None, *, refused: str = "") -> bytes:
     if stack.up is None:
         raise OnceError(
-            "Only an embedded stack has a destination that belongs to it. Start one with: once up"
+            "Only the local stack has a destination of its own. Start one with: once up"
         )
     pool = urllib3.PoolManager(retries=False, timeout=_SECONDS)
     body = json.dumps(content).encode() if method == "PUT" else None
     try:
-        answer = pool.request(method, stack.up.genesys + path, body=body)
+        answer = pool.request(
+            method,
+            stack.up.genesys + path,
+            body=body,
+            headers={KEY_HEADER: stack.up.genesys_key},
+        )
     except urllib3.exceptions.HTTPError as error:
         raise OnceError(f"The destination at {stack.up.genesys} does not answer.") from error
     if answer.status != HTTPStatus.OK:
@@ -124,7 +129,7 @@ def _ask(stack: Stack, method: str, path: str, content: Any = None, *, refused: 
 
 def _view(calls: list[Call]) -> Iterator[RenderableType]:
     if not calls:
-        yield "It was asked nothing yet."
+        yield "It has received no request yet."
         return
     table = Table("time", "answer", "", "what", "key", box=None)
     for call in calls[-_LISTED:]:
@@ -133,15 +138,16 @@ def _view(calls: list[Call]) -> Iterator[RenderableType]:
         parts = (family, "" if family.endswith(state) else state, call.subject_id)
         name = " ".join(part for part in parts if part)
         table.add_row(
-            words.clock(call.at_ms),
+            words.format_clock(call.at_ms),
             "none" if call.status is None else str(call.status),
             acted,
             escape(name),
-            escape((call.idempotency_key or "")[:8]),
+            escape(words.shorten_ids(call.idempotency_key or "")),
         )
     yield table
     if len(calls) > _LISTED:
         yield f"The last {_LISTED} of {len(calls):,}; --json has all."
     acts = sum(call.acted and not call.repeated for call in calls)
     again = sum(call.repeated for call in calls)
-    yield f"Asked {len(calls):,} times, acted on {words.events(acts)}; asked to act again: {again}."
+    requests = words.count_requests(len(calls))
+    yield f"{requests}; acted on {words.count_events(acts)}, requested again: {again}."

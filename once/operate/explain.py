@@ -1,62 +1,74 @@
 """`once explain`: all that was decided about a conversation, user, queue or message, and why."""
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Annotated
 
 import typer
-from enrichment.keys import opaque
+from once_enrichment.keys import opaque
 from pydantic import Field
 from rich.markup import escape
 
 from once.answers import answers
-from once.errors import OnceError
-from once.operate import claims, executions, log
+from once.errors import NotFoundError
+from once.keys import IdempotencyKey, Key, Owner, Subject
+from once.operate import log
 from once.operate import phrases as words
-from once.operate.asked import sentence
-from once.operate.causes import message_of
+from once.operate.claims import read_subject
 from once.operate.command import Operation, command
-from once.operate.deliveries import ended, lines
 from once.operate.model import Answer, Model
-from once.operate.queues import depth
+from once.operate.pace import read_breaker
+from once.operate.queues import read_depth
+from once.operate.short_ids import complete, is_short
 from once.operate.stack import Stack
-from once.operate.story import Event, Message, first_seen, sent_without_window, tell
-from once.outcomes import Outcome
+from once.operate.status import read_status
+from once.operate.story import Event, Message, summarise, tell
+from once.operate.times import parse_since
+from once.operate.verdict import say_return
+from once.outcomes import SETTLED, Outcome
 from once.records import OutcomeRecord
 from once.screen import Row
 
-_SUBJECT_TYPES = ("conversation", "user", "queue")
+DEFAULT_SINCE = "14d"
+_SUBJECT_KINDS = ("conversation", "user", "queue")
 _ORGANISATION = re.compile(r"aws\.partner/genesys\.com[^/]*/[^/]+/([^/]+)/")
-_IDEMPOTENCY_KEY = re.compile(r"[0-9a-f]{64}(\.[0-9]+)?")
+# With these findings, no event on the queue is known yet.
+_STOPPED = ("PIPE_STOPPED", "MACHINE_INACTIVE", "NOTHING_RECORDED")
 _DAY_MS = 86_400_000
 _SHOWN = 200
+_LINKED = 20  # executions that one search of the machine's log is asked for
 _MARKS = {
     Outcome.PROCESSED: "[green]✓[/]",
     Outcome.DUPLICATE: "[dim]=[/]",
     Outcome.STALE: "[dim]<[/]",
+    Outcome.IGNORED: "[dim]-[/]",
     Outcome.PARKED: "[red]![/]",
     Outcome.RETRY: "[yellow]…[/]",
+    None: " ",
 }
-_INDENT = " " * 16
+_INDENT = " " * 6
 
 
-class Subject(Model):
-    """What happened to one subject, in time order."""
+class SubjectStory(Model):
+    """The events of one subject, in time order."""
 
     pk: str | None = Field(description="Null for messages that hold no event.")
+    summary: str
     events: list[Event]
 
 
 class Explanation(Answer):
-    """What was decided about one thing, and why."""
+    """The decisions about one thing, with their reasons."""
 
     id: str
-    days: int
-    subjects: list[Subject]
-    executions: dict[str, str] = Field(description="Links to the executions named in the events.")
-    only_observes: bool = Field(description="Whether the stack calls nobody, as it is now.")
+    since_ms: int = Field(description="How far back it was searched, epoch milliseconds.")
+    subjects: list[SubjectStory]
+    executions: dict[str, str] = Field(description="Links to executions, by their ids.")
+    only_observes: bool = Field(description="Nothing is sent, as the stack is now.")
     waiting: int = Field(description="Messages on the queue, of this and of others.")
-    complete: bool = Field(description="False where the log held more than one search can answer.")
+    complete: bool = Field(description="False if the log held more than one search returns.")
 
 
 def register(app: typer.Typer) -> None:
@@ -70,213 +82,355 @@ def explain(
         str,
         typer.Argument(
             metavar="ID",
-            help="A conversation, user, queue or message, a whole key, or an Idempotency-Key.",
+            help="A conversation, user, Genesys queue or message, a key, or an Idempotency-Key; "
+            "of an id the first 8 digits are enough.",
         ),
     ],
-    days: Annotated[int, typer.Option(min=1, help="How far back to search the outcome log.")] = 14,
-    unfolded: Annotated[
-        bool, typer.Option("--all", help="Show each delivery, equal ones too.")
+    since: Annotated[
+        str,
+        typer.Option(metavar="TIME", help="How far back: 90m, 2h, 14d, or 2026-05-04T08:00 (UTC)."),
+    ] = DEFAULT_SINCE,
+    family: Annotated[
+        str | None, typer.Option(help="Only families that begin with this text.")
+    ] = None,
+    problems: Annotated[
+        bool, typer.Option("--problems", help="Only events that are parked, unsettled or in doubt.")
+    ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show each delivery, also equal ones.")
     ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Show whole ids, keys (for once forget), executions.")
     ] = False,
 ) -> None:
-    """Tell what was decided about a conversation, user, queue or message, and because of what."""
+    """Show what was decided about a conversation, user, Genesys queue or message, and why."""
     if not thing.strip("/ "):
-        raise OnceError("Which one? Give the id of a conversation, user, queue or message.")
-    explanation = of(at.stack, thing, days)
-    if not explanation.subjects:
-        waiting = explanation.waiting
-        queued = f"Is it among the {words.events(waiting)} on the queue (once status)? Else l"
-        raise OnceError(
-            f"Nothing is known of {thing}: neither a claim nor a record of the last {days} days.\n"
-            f"{queued if waiting else 'L'}ook further back with --days."
-        )
-    at.answer(explanation, _view(explanation, unfolded, verbose))
+        raise NotFoundError("Which one? Give the id of a conversation, user, queue or message.")
+    found = read_explanation(at.stack, thing, parse_since(since, log.now_ms()))
+    if not found.subjects:
+        raise NotFoundError(say_unknown(at, found))
+    for one in found.subjects:
+        one.events = [
+            event
+            for event in one.events
+            if (family is None or (event.family or "").startswith(family))
+            and (not problems or event.is_problem)
+        ]
+    if verbose or at.as_json:
+        found.executions = find_links(at.stack, found)
+    at.answer(found, _view(found, every, verbose))
 
 
-def of(stack: Stack, thing: str, days: int) -> Explanation:
-    explanation = _as_written(stack, thing, days)
-    if not explanation.subjects and opaque(thing) != thing:
-        # The key of an event of somebody's own hides what may be about a person.
-        explanation = _as_written(stack, opaque(thing), days)
-    return explanation
+def say_unknown(at: Operation, found: Explanation) -> str:
+    """Says that nothing is known of it, and why that may be so."""
+    since = words.format_second(found.since_ms)
+    said = [f"Nothing is known of {found.id}: neither a claim nor a record since {since} UTC."]
+    if found.waiting:
+        findings = read_status(at.stack, log.now_ms(), at.options).findings
+        stopped = [one for one in findings if one.code in _STOPPED]
+        queued = f"among the {words.count_events(found.waiting)} on the queue"
+        said.append(f"It may be {queued}." if stopped else f"Is it {queued} (once status)?")
+        for one in stopped:
+            said += [f"{one.sentence} → {one.remedy}", *(f"  {typed}" for typed in one.commands)]
+    return "\n".join([*said, "Look further back with --since 30d."])
 
 
-def _as_written(stack: Stack, thing: str, days: int) -> Explanation:
-    now_ms = log.now_ms()
-    since_ms = now_ms - days * _DAY_MS
-    text = "/".join(thing.split("/")[:3])
-    found = log.search(stack, text, since_ms)
-    complete = len(found) < log.MOST
-    found = [record for record in found if _is_about(record, text)]
-    if not found and _IDEMPOTENCY_KEY.fullmatch(text):
-        found, complete = _called_under(stack, text, since_ms)
-    subjects = []
-    for pk in _subjects(stack, text, found):
-        records = found
-        if not pk.endswith(text):
-            records = log.search(stack, pk, since_ms)
-            complete = complete and len(records) < log.MOST
-        rows, _ = claims.of_subject(stack, pk)
-        events = tell((r for r in records if r.pk == pk), rows, now_ms)
-        if _IDEMPOTENCY_KEY.fullmatch(text) and not pk.endswith(text):
-            events = [event for event in events if _was_called_under(event, text)]
-        elif not pk.endswith(text):
-            published = {r.message_id for r in found if r.event_id == text}
-            events = _with_what_they_met(events, {text, *published})
+def read_explanation(stack: Stack, thing: str, since_ms: int) -> Explanation:
+    found = _read_as_written(stack, thing, since_ms)
+    if not found.subjects and opaque(thing) != thing:
+        # The key of an event of one's own hides an id that may be about a person.
+        found = _read_as_written(stack, opaque(thing), since_ms)
+        found.id = thing
+    if not found.subjects and is_short(thing):
+        whole = _find_whole_id(stack, thing, since_ms)
+        found = _read_as_written(stack, whole, since_ms) if whole else found
+    return found
+
+
+def _find_whole_id(stack: Stack, beginning: str, since_ms: int) -> str | None:
+    """Finds the id of which only the beginning is shown."""
+    records = log.search(stack, beginning, since_ms=since_ms).records
+    return complete(beginning, {one for record in records for one in _ids(record)})
+
+
+def _read_as_written(stack: Stack, thing: str, since_ms: int) -> Explanation:
+    key = Key.parse(thing)
+    text = str(key.subject) if key else thing
+    sent = IdempotencyKey.parse(text)
+    found = log.search(stack, text, since_ms=since_ms)
+    records = [record for record in found.records if text in _ids(record)]
+    complete = found.complete
+    if not records and sent:
+        found = log.search_records(stack, '"requests": ?[1-9]', "RETRY|PARKED", since_ms=since_ms)
+        records = [one for one in found.records if _has_key(one.key, sent)]
+        complete = found.complete
+    stories: list[tuple[str | None, list[Event]]] = []
+    for subject in _find_subjects(stack, text, records):
+        own, is_whole = records, subject.id == text or str(subject) == text
+        if not is_whole:
+            found = log.search(stack, str(subject), since_ms=since_ms)
+            own, complete = found.records, complete and found.complete
+        claims, _ = read_subject(stack, subject)
+        of_subject = [record for record in own if record.pk == str(subject)]
+        events = tell(of_subject, claims, log.now_ms(), say_wait(stack, of_subject))
+        if not is_whole and sent:
+            events = [event for event in events if _was_sent(event, sent)]
+        elif not is_whole:
+            published = {record.message_id for record in records if record.event_id == text}
+            events = _keep_with_what_they_met(events, {text, *published})
         if events:
-            subjects.append(Subject(pk=pk, events=events))
-    homeless = tell((record for record in found if record.pk is None), [], now_ms)
-    if homeless:
-        subjects.append(Subject(pk=None, events=homeless))
-    runs = {e.execution for s in subjects for e in s.events if e.execution}
-    runs |= {m.execution for s in subjects for e in s.events for m in e.messages if m.execution}
+            stories.append((str(subject), events))
+    if unkeyed := tell((record for record in records if record.pk is None), [], log.now_ms()):
+        stories.append((None, unkeyed))
     return Explanation(
         id=thing,
-        days=days,
-        subjects=subjects,
-        executions=executions.links(stack, runs, since_ms),
+        since_ms=since_ms,
+        subjects=[
+            SubjectStory(pk=pk, summary=summarise(events), events=events) for pk, events in stories
+        ],
+        executions={},
         only_observes=stack.only_observes,
-        waiting=depth(stack, "EventQueueUrl").total,
+        waiting=read_depth(stack, "EventQueueUrl").total,
         complete=complete,
     )
 
 
-def _is_about(record: OutcomeRecord, text: str) -> bool:
-    """The search finds text anywhere; this one finds ids."""
-    return text in {
+def say_wait(stack: Stack, records: list[OutcomeRecord]) -> str:
+    """Says why events wait for the breaker now; empty if none does."""
+    now_ms = log.now_ms()
+    if any(one.reason == "BREAKER_OPEN" and one.due_at_ms > now_ms for one in records):
+        return read_breaker(stack, now_ms).say_wait(now_ms)
+    return ""
+
+
+def _ids(record: OutcomeRecord) -> set[str]:
+    """Returns what a record is about; a search finds text anywhere in it."""
+    named = (
         record.pk,
-        (record.pk or "").rpartition("/")[2],
+        Subject.parse(record.pk).id if record.pk else None,
         record.message_id,
-        record.copy_of,
+        record.earlier,
         record.envelope_id,
         record.event_id,
         record.idempotency_key,
-        message_of(record.because),
-    }
+    )
+    return set(filter(None, named))
 
 
-def _called_under(stack: Stack, key: str, since_ms: int) -> tuple[list[OutcomeRecord], bool]:
-    """Of calls that are not known to have acted no key is recorded, and the destination's own log
-    may know nothing else."""
-    group = stack.outputs["OutcomeLogGroupName"]
-    lines = log.insights(stack, group, since_ms, '"calls": ?[1-9]', "RETRY|PARKED")
-    records = (OutcomeRecord.read(line, at_ms) for at_ms, line in lines)
-    bare = key.partition(".")[0]
-    found = [
-        record
-        for record in records
-        if record is not None and record.sk
-        if sent_without_window(f"{record.pk}/{record.sk}") == bare
-    ]
-    return found, len(lines) < log.MOST
+def _has_key(key: Key | None, sent: IdempotencyKey) -> bool:
+    """The Idempotency-Key of a request is recorded only if it succeeded, and it may be all that
+    the destination's own log has."""
+    return key is not None and key.idempotency_key.digest == sent.digest
 
 
-def _was_called_under(event: Event, key: str) -> bool:
-    if event.idempotency_keys or event.key is None:
-        return key in event.idempotency_keys
-    return sent_without_window(event.key) == key.partition(".")[0]
+def _was_sent(event: Event, sent: IdempotencyKey) -> bool:
+    if event.idempotency_keys:
+        return str(sent) in event.idempotency_keys
+    return _has_key(event.parsed_key, sent)
 
 
-def _subjects(stack: Stack, text: str, found: list[OutcomeRecord]) -> list[str]:
-    known = sorted({record.pk for record in found if record.pk})
-    if known:
-        return known
-    if "/" in text:
-        return [text]
+def _find_subjects(stack: Stack, text: str, records: Iterable[OutcomeRecord]) -> list[Subject]:
+    if known := sorted({record.pk for record in records if record.pk}):
+        return [Subject.parse(pk) for pk in known]
+    if text.count("/") >= 2:
+        return [Subject.parse(text)]
     # The log has forgotten it; the claims may not have.
-    recent = log.recent(stack, '{ $.pk = "*" }', log.now_ms() - _DAY_MS, most=100)
+    group, since_ms = stack.outputs["OutcomeLogGroupName"], log.now_ms() - _DAY_MS
+    recent = log.filter_lines(stack, group, since_ms, '{ $.pk = "*" }', most=100)
+    pks = [json.loads(line.text).get("pk") for line in recent]
     organisations = {"-", *_ORGANISATION.findall(stack.outputs["EventBusName"] + "/")}
-    organisations |= {record.pk.partition("/")[0] for record in recent if record.pk}
-    return [f"{o}/{kind}/{text}" for o in sorted(organisations) for kind in _SUBJECT_TYPES]
+    organisations |= {Subject.parse(pk).organisation for pk in pks if pk}
+    return [Subject(o, kind, text) for o in sorted(organisations) for kind in _SUBJECT_KINDS]
 
 
-def _with_what_they_met(events: list[Event], wanted: set[str]) -> list[Event]:
-    """The events of these messages, and those because of which they were skipped."""
+def _keep_with_what_they_met(events: list[Event], wanted: set[str]) -> list[Event]:
+    """Keeps the events of these messages, and those because of which they were skipped."""
 
     def holds(event: Event, ids: set[str]) -> bool:
-        return any(ids & _ids(message) for message in event.messages)
+        return any(ids & {one.message_id, one.final.envelope_id} for one in event.messages)
 
     own = [event for event in events if holds(event, wanted)]
     met = {m.because_of for event in own for m in event.messages if m.because_of}
     return [e for e in events if e in own or any(m.message_id in met for m in e.messages)]
 
 
-def _ids(message: Message) -> set[str | None]:
-    return {message.message_id, message.envelope_id}
+def find_links(stack: Stack, found: Explanation) -> dict[str, str]:
+    """Links to executions in the Step Functions console, by the last segment of their ids.
+
+    A claim keeps no more of an id; only the machine's log has the whole, at LogLevel ALL.
+    """
+    events = [event for one in found.subjects for event in one.events]
+    runs = {Owner.parse(event.owner).execution for event in events if event.owner}
+    runs |= {record.run for event in events for record in event.records if record.run}
+    if stack.is_local or not runs or stack.parameters.get("LogLevel", "ALL") != "ALL":
+        return {}
+    pattern = "|".join(sorted(runs)[-_LINKED:])
+    group, since_ms = stack.outputs["ExecutionLogGroupName"], found.since_ms
+    links = {}
+    for line in log.search_lines(stack, group, "ExecutionStarted", pattern, since_ms=since_ms):
+        arn = json.loads(line.text)["execution_arn"]
+        links[arn.rpartition(":")[2]] = (
+            f"https://{stack.region}.console.aws.amazon.com/states/home?region={stack.region}"
+            f"#/express-executions/details/{arn}?startDate={line.at_ms}"
+        )
+    return links
 
 
-def _view(explanation: Explanation, unfolded: bool, verbose: bool) -> Iterator[str]:
-    for subject in explanation.subjects:
-        yield ""
-        yield _title(subject)
-        day = ""
-        shown = subject.events[-_SHOWN:]
-        if len(shown) < len(subject.events):
-            yield f"[dim]the last {_SHOWN} of {len(subject.events)} events; --json has all[/]"
-        for event in shown:
-            for at_ms, head, text in _event(event, unfolded):
-                if (of := words.moment(at_ms)[:10]) != day:
-                    day = of
-                    yield f"{head[: len(head) - len(head.lstrip())]}[dim]{day} (UTC)[/]"
-                yield Row.of(head, text if verbose else words.short(text))
-            if verbose:
-                yield from _ids_of(event, explanation.executions)
+def _view(found: Explanation, every: bool, verbose: bool) -> Iterator[str]:
+    for one in found.subjects:
+        yield from _view_subject(one, found.executions, every, verbose)
     if not verbose:
         yield "[dim]Keys, executions and whole ids: --verbose[/]"
-    if explanation.waiting:
-        yield f"[dim]On the queue in all: {words.events(explanation.waiting)}[/]"
-    if explanation.only_observes:
+    if found.waiting:
+        yield f"[dim]On the queue in all: {words.count_events(found.waiting)}[/]"
+    if found.only_observes:
         yield words.OBSERVED
-    if not explanation.complete:
-        yield "[yellow]The log holds more than one search answers: look at fewer --days.[/]"
+    if not found.complete:
+        yield "[yellow]The log holds more than one search returns: use a later --since.[/]"
 
 
-def _title(subject: Subject) -> str:
-    if subject.pk is None:
+def _view_subject(
+    one: SubjectStory, executions: Mapping[str, str], every: bool, verbose: bool
+) -> Iterator[str]:
+    yield ""
+    yield _say_title(one)
+    yield f"[dim]{escape(one.summary)}[/]"
+    shown = one.events[-_SHOWN:]
+    if len(shown) < len(one.events):
+        yield f"[dim]the last {_SHOWN} of {len(one.events)} events; --json has all[/]"
+    day = ""
+    for event in shown:
+        if (today := words.format_time(_time_of(event))[:10]) != day:
+            day = today
+            yield f"[dim]happened on {day} (UTC)[/]"
+        for head, text in _view_event(event, every):
+            yield Row.of(head, text if verbose else words.shorten_ids(text))
+        if verbose:
+            yield from _view_ids(event, executions)
+
+
+def _say_title(one: SubjectStory) -> str:
+    if one.pk is None:
         return "[bold]messages that hold no event[/]"
-    organisation, kind, name = subject.pk.split("/", 2)
-    of = f" [dim]of organisation {escape(organisation)}[/]" if organisation != "-" else ""
-    return Row.of(f"[bold]{escape(kind)}[/] ", f"[bold]{escape(name)}[/]{of}")
+    subject = Subject.parse(one.pk)
+    of = ""
+    if subject.organisation != "-":
+        of = f" [dim]of organisation {escape(subject.organisation)}[/]"
+    return Row.of(f"[bold]{escape(subject.kind)}[/] ", f"[bold]{escape(subject.id)}[/]{of}")
 
 
-def _event(event: Event, unfolded: bool) -> Iterator[tuple[int, str, str]]:
-    """Its lines in the order of their time, which each has: the beginning, and what follows."""
-    mark = _MARKS[event.outcome] if event.outcome else " "
-    if event.dropped_at_ms is not None:
-        mark = "[dim]-[/]"
-    said = escape(event.verdict)
-    if event.in_doubt:
-        mark, said = "[yellow]✓[/]", f"[yellow]{said}[/]"
-    at_ms = event.occurred_at_ms or first_seen(event)
-    yield at_ms, f"{words.clock(at_ms)} {mark}  ", f"[bold]{escape(event.text)}[/] — {said}"
-    keys = len(event.idempotency_keys) > 1
+def _time_of(event: Event) -> int:
+    return event.occurred_at_ms or event.first_recorded_at_ms
+
+
+def _view_event(event: Event, every: bool) -> Iterator[tuple[str, str]]:
+    """An event's line, and below it a line for each delivery: its beginning, and what follows."""
+    mark = _MARKS[event.outcome] if event.dropped_at_ms is None else "[dim]-[/]"
+    verdict = escape(event.verdict)
+    if event.is_in_doubt:
+        mark, verdict = "[yellow]✓[/]", f"[yellow]{verdict}[/]"
+    at_ms = _time_of(event)
+    head = f"{words.format_clock(at_ms)} {mark}  "
+    yield head, f"[bold]{escape(event.text)}[/] — {verdict}"
     below = sorted(
         (line_ms, f"{message.message_id} {text}")
         for message in event.messages
-        for line_ms, text in lines(message.deliveries, unfolded, _settled_as(message, keys))
+        for line_ms, text in view_deliveries(message, every)
     )
     for line_ms, text in below:
-        yield line_ms, f"  {words.clock(line_ms)}  ", escape(text)
-    if event.asked is not None:
-        last_ms = below[-1][0] if below else at_ms
-        yield last_ms, " " * len(f"  {words.clock(last_ms)}  "), escape(sentence(event.asked))
+        same_day = words.format_time(line_ms)[:10] == words.format_time(at_ms)[:10]
+        when = words.format_clock(line_ms) if same_day else words.format_second(line_ms)
+        yield f"{_INDENT}[dim]{when}[/] ", escape(text)
+    if event.meaning:
+        yield _INDENT, escape(_say_requests(event))
+    if event.note:
+        yield _INDENT, f"[yellow]note:[/] {escape(event.note)}"
+    if event.replay_name:
+        yield _INDENT, escape(f"replayed from the archive: {event.replay_name}")
 
 
-def _ids_of(event: Event, links: dict[str, str]) -> Iterator[str]:
+def _say_requests(event: Event) -> str:
+    said = f"the destination got {words.count_requests(event.requests, event.has_known_requests)}"
+    if len(event.idempotency_keys) == 1:
+        said += f" under Idempotency-Key {event.idempotency_keys[0]}"
+    elif event.idempotency_keys:
+        said += f" under {len(event.idempotency_keys)} Idempotency-Keys"
+    return f"{said}: {event.meaning}"
+
+
+def view_deliveries(message: Message, every: bool) -> Iterator[tuple[int, str]]:
+    """A line for each delivery with its time; equal returns to the queue are one line."""
+    newest = message.deliveries[-1]
+    for together in _group_deliveries(message.deliveries, every):
+        first, last = together[0], together[-1]
+        if last is message.final and last.outcome in SETTLED:
+            yield last.recorded_at_ms, _say_end(message)
+            continue
+        said = str(last.outcome) if last.outcome in SETTLED else "returned"
+        if len(together) > 1:
+            until = words.format_second(last.recorded_at_ms)
+            said += f" {words.count_times(len(together))} until {until}"
+        said += _say_sent(together)
+        if last.why:
+            said += f": {last.why}"
+        if last is newest and last.outcome is Outcome.RETRY:
+            said += f"; {say_return(last)}"
+        yield first.recorded_at_ms, said
+
+
+def _group_deliveries(
+    deliveries: Sequence[OutcomeRecord], every: bool
+) -> Iterator[list[OutcomeRecord]]:
+    """Groups equal returns to the queue, those for the breaker with the failures around them."""
+
+    def kind(record: OutcomeRecord) -> object:
+        if every or record.outcome in SETTLED:
+            return id(record)
+        # A cause may hold a correlation id, which differs each time.
+        return record.reason, record.status
+
+    groups = [list(group) for _, group in groupby(deliveries, key=kind)]
+    while groups:
+        together = groups.pop(0)
+        while (
+            len(groups) > 1
+            and groups[0][0].reason == "BREAKER_OPEN"
+            and kind(groups[1][0]) == kind(together[0])
+        ):
+            together += groups.pop(0) + groups.pop(0)
+        yield together
+
+
+def _say_end(message: Message) -> str:
+    """The line of the delivery that settled a message, with the message that it met."""
+    final = message.final
+    said = f"{final.outcome}{_say_sent([final])}"
+    if final.outcome is Outcome.PROCESSED and final.status:
+        said += f" answered {final.status}"
+    if final.duration_ms is not None:
+        said += f" after {final.duration_ms} ms"
+    if final.idempotency_key and final.reason == "ACTED":
+        said += f", Idempotency-Key {final.idempotency_key}"
+    if message.text:
+        said += f": {message.text}"
+    met = message.because_of
+    return f"{said} ← {met}" if met not in (None, message.message_id) and met not in said else said
+
+
+def _say_sent(deliveries: Iterable[OutcomeRecord]) -> str:
+    sent = [one for one in deliveries if one.sent_requests]
+    requests = sum(one.sent_requests for one in sent)
+    if not requests:
+        return ""
+    counted = words.count_requests(requests, all(one.has_known_requests for one in sent))
+    return f", {counted}" + (", the last" if requests > 1 else "")
+
+
+def _view_ids(event: Event, links: Mapping[str, str]) -> Iterator[str]:
     if event.key:
         yield f"{_INDENT}[dim]{escape(event.key)}[/]"
     for key in event.idempotency_keys:
         yield f"{_INDENT}[dim]Idempotency-Key {escape(key)}[/]"
-    if event.execution:
-        yield f"{_INDENT}[dim]execution {links.get(event.execution, event.execution)}[/]"
-
-
-def _settled_as(message: Message, with_key: bool) -> str:
-    """How the line of its end reads, with the message because of which it did not act."""
-    end = next((d for d in message.deliveries if d.outcome is not Outcome.RETRY), None)
-    text = ended(end, message.text, with_key) if end else message.text
-    if message.because_of in (None, message.message_id) or message.because_of in text:
-        return text
-    return f"{text} ← {message.because_of}"
+    if event.owner:
+        run = Owner.parse(event.owner).execution
+        yield f"{_INDENT}[dim]execution {links.get(run, run)}[/]"

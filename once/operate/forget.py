@@ -1,6 +1,7 @@
-"""`once forget`: opens a claim, so that the next copy of its event acts again."""
+"""`once forget`: opens a claim, so that the next copy of its event is acted on again."""
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -8,10 +9,19 @@ from botocore.exceptions import ClientError
 from rich.markup import escape
 
 from once.answers import answers
-from once.errors import OnceError
-from once.operate import claims, log
+from once.errors import NotFoundError, OnceError
+from once.keys import Key
+from once.operate import log
 from once.operate import phrases as words
-from once.operate.claims import LATEST, Claim, Latest, Status
+from once.operate.claims import (
+    LATEST,
+    Claim,
+    Latest,
+    Status,
+    expire_at,
+    read_subject,
+    row_key,
+)
 from once.operate.command import Operation, Yes, command
 from once.operate.model import Answer
 from once.operate.stack import Stack
@@ -31,49 +41,45 @@ def register(app: typer.Typer) -> None:
 @answers(Forgotten)
 def forget(
     at: Operation,
-    key: Annotated[
-        str, typer.Argument(metavar="KEY", help="As `once explain --verbose` shows it.")
-    ],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="A key from `once explain --verbose`.")],
     yes: Yes = False,
 ) -> None:
     """Let the next copy of an event act again, as a new occurrence with a new Idempotency-Key."""
     now_ms = log.now_ms()
     claim, latest = _find(at.stack, key)
-    if claim.held(now_ms):
-        seconds = (claim.lease_until - now_ms) // 1000 + 1
+    if claim.is_held(now_ms):
         raise OnceError(
-            f"Somebody is acting on it right now: {claim.owner}.\n"
-            f"Look again with once explain. If that died, its claim is free in {seconds} s."
+            f"It is in progress right now: {claim.owner}.\nSee: once explain. If the owner died, "
+            f"its claim is free in {claim.free_in_seconds(now_ms)} s."
         )
     newer = [row for row in latest if _blocks(row, claim)]
-    at.confirm("Forget it, so that its next copy acts again?", yes, _facts(claim, newer))
+    at.confirm("Forget it, so that its next copy is acted on?", yes, _say_facts(claim, newer))
     _forget(at.stack, claim, newer, now_ms)
     at.answer(
-        Forgotten(key=claim.key, rewound=[row.sk for row in newer]),
-        ["Forgotten: its next copy acts again. Copies come by a replay, or by once send."],
+        Forgotten(key=str(claim.key), rewound=[row.sk for row in newer]),
+        ["Forgotten: its next copy is acted on. Copies come by a replay, or by once send."],
     )
 
 
-def _find(stack: Stack, key: str) -> tuple[Claim, list[Latest]]:
-    parts = key.split("/", 3)
-    if len(parts) < 4 or not parts[3]:
+def _find(stack: Stack, text: str) -> tuple[Claim, Sequence[Latest]]:
+    key = Key.parse(text)
+    if key is None:
         raise OnceError(
-            f"{key} is not a key: it has organisation, subject type, subject and what follows, "
-            "parted by /.\nCopy it from: once explain ID --verbose"
+            f"{text} is not a key: it has organisation, subject type, subject and what follows, "
+            "separated by /.\nCopy it from: once explain ID --verbose"
         )
-    pk, sk = "/".join(parts[:3]), parts[3]
-    rows, latest = claims.of_subject(stack, pk)
-    claim = next((row for row in rows if row.sk == sk), None)
+    rows, latest = read_subject(stack, key.subject)
+    claim = next((row for row in rows if row.key == key), None)
     if claim is None:
-        raise OnceError(
-            f"There is no claim {key}: nothing of it is remembered, so its next copy acts anyway.\n"
-            f"See what is known with: once explain {parts[2]} --verbose"
+        raise NotFoundError(
+            f"There is no claim {key}, so its next copy is acted on anyway.\n"
+            f"See what is known with: once explain {shlex.quote(key.subject.id)} --verbose"
         )
     return claim, latest
 
 
 def _blocks(row: Latest, claim: Claim) -> bool:
-    """Whether a replay would be judged older than what this row has seen pass."""
+    """Returns true if a replay would be judged older than the newest state of this row."""
     family, _, latest_by = row.sk.removeprefix(LATEST).partition("/")
     # A claim does not say of what it is the latest, but all that this is made of is in its key.
     known = claim.sk.replace("=", "/").split("/")
@@ -85,24 +91,23 @@ def _blocks(row: Latest, claim: Claim) -> bool:
     )
 
 
-def _facts(claim: Claim, newer: list[Latest]) -> Iterator[str]:
-    yield escape(
-        f"{claim.topic} of {words.moment(claim.event_time)} UTC, {claim.outcome or claim.status}."
-    )
+def _say_facts(claim: Claim, newer: Sequence[Latest]) -> Iterator[str]:
+    when = words.format_time(claim.event_time)
+    yield escape(f"{claim.topic} of {when} UTC, {claim.outcome or claim.status}.")
     if newer:
-        moments = ", ".join(words.moment(row.event_time) for row in newer)
+        times = ", ".join(words.format_time(row.event_time) for row in newer)
         yield (
-            f"A newer state has passed ({moments} UTC). The replay will act all the same, and "
-            "until then late events from in between are no longer told from new ones."
+            f"A newer state has passed ({times} UTC). The replay is acted on nevertheless. Until "
+            "then, late events from between the two count as new."
         )
 
 
-def _forget(stack: Stack, claim: Claim, newer: list[Latest], now_ms: int) -> None:
-    """All of it or nothing: a newest time moved back under a claim that stands would let what is
-    stale act."""
-    expires = claims.expires(stack, now_ms)
+def _forget(stack: Stack, claim: Claim, newer: Sequence[Latest], now_ms: int) -> None:
+    """Writes all of it or nothing: a newest time moved back under a claim that stands would let
+    a stale event act."""
+    expires = expire_at(stack, now_ms)
     table = stack.outputs["ClaimTableName"]
-    changes = [_opened(claim, now_ms, expires), *(_rewound(row, claim, expires) for row in newer)]
+    changes = [_open(claim, now_ms, expires), *(_rewind(row, claim, expires) for row in newer)]
     try:
         stack.client("dynamodb").transact_write_items(
             TransactItems=[{"Update": {"TableName": table, **change}} for change in changes]
@@ -111,16 +116,17 @@ def _forget(stack: Stack, claim: Claim, newer: list[Latest], now_ms: int) -> Non
         if error.response["Error"]["Code"] != "TransactionCanceledException":
             raise
         raise OnceError(
-            "It changed while you were asked, so nothing was forgotten. Look: once explain"
+            "The claim changed meanwhile, so nothing was forgotten. See: once explain"
         ) from error
 
 
-def _opened(claim: Claim, now_ms: int, expires: dict[str, str]) -> dict[str, Any]:
-    """As a released claim, so that whoever takes it over carries the new occurrence on."""
+def _open(claim: Claim, now_ms: int, expires: dict[str, str]) -> dict[str, Any]:
+    """Opens it as a released claim, so that its next owner carries the new occurrence on."""
     return {
-        "Key": {"pk": {"S": claim.pk}, "sk": {"S": claim.sk}},
+        "Key": row_key(claim.key),
         "UpdateExpression": (
-            "SET #status = :failed, occurrence = :occurrence, expires_at = :expires"
+            "SET #status = :failed, occurrence = :occurrence, tries = :zero, failed_at = :zero, "
+            "expires_at = :expires"
         ),
         "ConditionExpression": "#owner = :owner AND #status = :seen",
         "ExpressionAttributeNames": {"#status": "status", "#owner": "owner"},
@@ -128,6 +134,7 @@ def _opened(claim: Claim, now_ms: int, expires: dict[str, str]) -> dict[str, Any
             ":failed": {"S": Status.FAILED},
             # Below zero it is told from all that events bring with them.
             ":occurrence": {"N": str(-now_ms)},
+            ":zero": {"N": "0"},
             ":expires": expires,
             ":owner": {"S": claim.owner},
             ":seen": {"S": claim.status},
@@ -135,7 +142,7 @@ def _opened(claim: Claim, now_ms: int, expires: dict[str, str]) -> dict[str, Any
     }
 
 
-def _rewound(row: Latest, claim: Claim, expires: dict[str, str]) -> dict[str, Any]:
+def _rewind(row: Latest, claim: Claim, expires: dict[str, str]) -> dict[str, Any]:
     return {
         "Key": {"pk": {"S": row.pk}, "sk": {"S": row.sk}},
         "UpdateExpression": "SET event_time = :time, expires_at = :expires",

@@ -2,87 +2,100 @@
 
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from once.errors import OnceError
+from once.operate.model import Model
 from once.operate.stack import Stack
 from once.records import OutcomeRecord
 
-MOST = 10_000  # what Logs Insights answers at most
+MOST = 10_000  # what Logs Insights returns at most
 _POLL_SECONDS = 0.3
 _SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
+
+
+class Line(Model):
+    """One line of a log."""
+
+    at_ms: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """Records, oldest first; of more than one search returns, the newest."""
+
+    records: list[OutcomeRecord]
+    complete: bool
 
 
 def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def search(stack: Stack, text: str, since_ms: int) -> list[OutcomeRecord]:
-    """The records since then that hold this text, oldest first; of too many the newest."""
-    return read(stack, [text], since_ms)
-
-
-def read(
-    stack: Stack, texts: Iterable[str], since_ms: int, until_ms: int | None = None
-) -> list[OutcomeRecord]:
-    """The same of records that hold any of these texts, and until a time."""
-    group = stack.outputs["OutcomeLogGroupName"]
+def search(stack: Stack, *texts: str, since_ms: int, until_ms: int | None = None) -> Found:
+    """Searches for the records that hold any of these texts."""
     pattern = "|".join(_SPECIAL.sub(r"\\\g<0>", text) for text in texts)
-    lines = insights(stack, group, since_ms, pattern, until_ms=until_ms)
-    records = (OutcomeRecord.read(line, at_ms) for at_ms, line in lines)
-    return [record for record in records if record is not None]
+    return search_records(stack, pattern, since_ms=since_ms, until_ms=until_ms)
 
 
-def insights(
-    stack: Stack, group: str, since_ms: int, *patterns: str, until_ms: int | None = None
-) -> list[tuple[int, str]]:
-    """Lines of a log group that match all, with when they were logged, oldest first."""
+def search_records(
+    stack: Stack, *patterns: str, since_ms: int, until_ms: int | None = None
+) -> Found:
+    """Searches for the records that match all these patterns."""
+    group = stack.outputs["OutcomeLogGroupName"]
+    lines = search_lines(stack, group, *patterns, since_ms=since_ms, until_ms=until_ms)
+    records = (OutcomeRecord.parse(line.text, line.at_ms) for line in lines)
+    return Found([one for one in records if one is not None], len(lines) < MOST)
+
+
+def search_lines(
+    stack: Stack, group: str, *patterns: str, since_ms: int, until_ms: int | None = None
+) -> list[Line]:
+    """Searches a log group for the lines that match all these patterns, oldest first."""
     filters = [f"filter @message like /{pattern.replace('/', '[/]')}/" for pattern in patterns]
-    query = " | ".join(
-        ["fields @timestamp, @message", *filters, "sort @timestamp desc", f"limit {MOST}"]
-    )
-    found = rows(stack, group, query, since_ms, until_ms)
-    return [(epoch_ms(row["@timestamp"]), row["@message"]) for row in reversed(found)]
+    stages = ["fields @timestamp, @message", *filters, "sort @timestamp desc", f"limit {MOST}"]
+    found = query(stack, group, " | ".join(stages), since_ms, until_ms)
+    return [
+        Line(at_ms=epoch_ms(row["@timestamp"]), text=row["@message"]) for row in reversed(found)
+    ]
 
 
-def rows(
-    stack: Stack, group: str, query: str, since_ms: int, until_ms: int | None = None
+def query(
+    stack: Stack, group: str, text: str, since_ms: int, until_ms: int | None = None
 ) -> list[dict[str, str]]:
-    """What Logs Insights answers, by the names of the fields."""
+    """Asks Logs Insights; each row has its values by the names of the fields."""
     logs = stack.client("logs")
     query_id = logs.start_query(
         logGroupName=group,
         startTime=since_ms // 1000,
         endTime=(until_ms or now_ms()) // 1000 + 1,
-        queryString=query,
+        queryString=text,
     )["queryId"]
-    while (answer := logs.get_query_results(queryId=query_id))["status"] in (
-        "Scheduled",
-        "Running",
-    ):
+    while (found := logs.get_query_results(queryId=query_id))["status"] in ("Scheduled", "Running"):
         time.sleep(_POLL_SECONDS)
-    if answer["status"] != "Complete":
-        raise OnceError(f"The search of {group} ended as {answer['status']}: look at fewer days.")
-    return [{cell["field"]: cell["value"] for cell in row} for row in answer["results"]]
+    if found["status"] != "Complete":
+        raise OnceError(f"The search of {group} ended as {found['status']}: use a later --since.")
+    return [{cell["field"]: cell["value"] for cell in row} for row in found["results"]]
 
 
-def recent(stack: Stack, pattern: str, since_ms: int, most: int = MOST) -> Iterator[OutcomeRecord]:
-    """Records since then, oldest first; `pattern` spares reading what the caller drops anyway."""
-    found = stack.client("logs").get_paginator("filter_log_events")
-    answers = found.paginate(
-        logGroupName=stack.outputs["OutcomeLogGroupName"],
-        startTime=since_ms,
-        filterPattern=pattern,
-        PaginationConfig={"MaxItems": most},
-    )
-    for page in answers:
+def filter_lines(
+    stack: Stack, group: str, since_ms: int, pattern: str = "", most: int | None = None
+) -> Iterator[Line]:
+    """Reads the lines since then, oldest first; the emulator ignores `pattern`."""
+    pages = stack.client("logs").get_paginator("filter_log_events")
+    limited = {} if most is None else {"PaginationConfig": {"MaxItems": most}}
+    for page in pages.paginate(
+        logGroupName=group, startTime=since_ms, filterPattern=pattern, **limited
+    ):
         for event in page["events"]:
-            record = OutcomeRecord.read(event["message"], event["timestamp"])
-            if record is not None:
-                yield record
+            yield Line(at_ms=event["timestamp"], text=event["message"].rstrip())
 
 
 def epoch_ms(timestamp: str) -> int:
-    """Epoch milliseconds of a time as Logs Insights writes it."""
+    """Reads a time as Logs Insights writes it; a computed one may be 1.7E12."""
+    if re.fullmatch(r"[0-9.]+(E[0-9]+)?", timestamp):
+        return round(float(timestamp))
     return round(datetime.fromisoformat(timestamp).replace(tzinfo=UTC).timestamp() * 1000)

@@ -1,4 +1,4 @@
-"""What every answer of a command has in common: its names in JSON."""
+"""The base of every answer of a command: it has its names in JSON."""
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel

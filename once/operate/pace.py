@@ -1,104 +1,138 @@
-"""How many calls may be made now: the breaker's row, and the limit, as a person reads them."""
+"""Reads how many requests may be sent now: the breaker's row and the limit."""
 
 import math
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from pacing import breaker_row
+from once_pacing import breaker_row
 from pydantic import Field
 
+from once.errors import OnceError
 from once.operate import phrases as words
 from once.operate.model import Model
 from once.operate.stack import Stack
 
 
 class Limit(Model):
-    """MaxActionsPerMinute, and how long what waits will take."""
+    """The limit of the stack, and how long what waits will take."""
 
     per_minute: int
+    parameter: str = Field(description="What MaxActionsPerMinute says: a number, or auto.")
     waiting: int
 
     @property
     def minutes(self) -> str:
-        """How long what waits takes."""
         minutes = max(1, math.ceil(self.waiting / self.per_minute))
         return f"about {minutes} minute{'s' * (minutes > 1)}"
 
     @property
     def text(self) -> str:
+        limited = f"limited to {self.per_minute:,} per minute"
+        if self.parameter == "auto":
+            limited += " (MaxActionsPerMinute=auto, as Genesys Cloud allows per token)"
         if not self.waiting:
-            return f"limited to {self.per_minute:,} a minute, nothing waiting"
-        return (
-            f"limited to {self.per_minute:,} a minute, {self.waiting:,} waiting, drained in "
-            f"{self.minutes}"
-        )
+            return f"{limited}, nothing waits"
+        return f"{limited}, {self.waiting:,} wait, {self.minutes}"
 
 
 class State(StrEnum):
-    """CLOSED: calls flow. OPEN: nobody calls. HALF_OPEN: the next batch calls once."""
+    """CLOSED: requests are sent. OPEN: none is. HALF_OPEN: the next batch sends one."""
 
     CLOSED = "CLOSED"
     OPEN = "OPEN"
     HALF_OPEN = "HALF_OPEN"
 
 
+class Pause(Model):
+    """Requests that an operator has paused."""
+
+    reason: str
+    by: str | None = Field(description="Who paused them; null if the row does not say.")
+    since_ms: int | None
+    until_ms: int
+
+    def text(self, now_ms: int) -> str:
+        by = f" by {self.by}" if self.by else ""
+        since = f" since {words.format_second(self.since_ms)} UTC" if self.since_ms else ""
+        until = f"until {words.format_second(self.until_ms)} UTC"
+        return (
+            f"requests are paused{by}{since}: {self.reason}; {until}, in "
+            f"{_count_down(self.until_ms - now_ms)}"
+        )
+
+
 class Breaker(Model):
     """The breaker before the destination, as it is now."""
 
     state: State
-    held: str | None = Field(
-        default=None, description="Why a person holds all calls, while one does."
-    )
-    hold_ended: bool = Field(
-        default=False, description="HALF_OPEN only since a person's hold has ended."
-    )
+    pause: Pause | None = Field(default=None, description="Null unless an operator paused.")
+    pause_ended: bool = Field(default=False, description="HALF_OPEN only since a pause ended.")
     rate_limited: bool = Field(
         default=False, description="Not CLOSED only since the destination answered 429."
     )
     failed: int = Field(
-        default=0, description="Events whose first call failed since one was answered."
+        default=0, description="Events whose first request failed since one succeeded."
     )
-    since_ms: int | None = Field(default=None, description="When the first of these calls began.")
-    until_ms: int | None = Field(default=None, description="While OPEN: nobody calls before.")
+    since_ms: int | None = Field(default=None, description="When the first of these began.")
+    until_ms: int | None = Field(default=None, description="While OPEN: no request before then.")
+
+    def say_wait(self, now_ms: int) -> str:
+        """Says why an event that was returned for the breaker waits now."""
+        if self.state is State.CLOSED and not self.failed:
+            return "requests are sent again"
+        return self.text(now_ms)
 
     def text(self, now_ms: int) -> str:
+        if self.pause is not None:
+            return self.pause.text(now_ms)
         until = ""
         if self.until_ms is not None:
-            until = f"{words.clock(self.until_ms)[:8]} UTC, in {_countdown(self.until_ms - now_ms)}"
-        since = f"{words.moment(self.since_ms)[:19]} UTC" if self.since_ms is not None else ""
-        if self.held is not None:
-            return f"calls are held until {until}: {self.held}"
-        if self.state is State.OPEN and self.rate_limited:
-            return f"breaker OPEN: the destination answered 429; the next call at {until}"
-        if self.state is State.OPEN:
-            return f"breaker OPEN: no call was answered since {since}; one probes at {until}"
-        if self.hold_ended:
-            return "breaker HALF_OPEN: the hold has ended; the next event probes"
-        if self.state is State.HALF_OPEN and self.rate_limited:
-            return "breaker HALF_OPEN: the destination answered 429; the next event probes"
-        if self.state is State.HALF_OPEN:
-            return f"breaker HALF_OPEN: no call was answered since {since}; the next event probes"
-        if self.failed:
+            at = words.format_clock(self.until_ms)[:8]
+            until = f"{at} UTC, in {_count_down(self.until_ms - now_ms)}"
+        since = f"{words.format_second(self.since_ms)} UTC" if self.since_ms is not None else ""
+        if self.state is State.CLOSED:
+            if not self.failed:
+                return "breaker CLOSED: requests are sent"
+            failed = words.count_events(self.failed)
             return (
-                f"breaker CLOSED, calls flow, but {words.events(self.failed)} failed since {since} "
-                "and nobody was answered"
+                f"breaker CLOSED: requests are sent, but {failed} failed and no request succeeded "
+                f"since {since}"
             )
-        return "breaker CLOSED: calls flow"
+        why = f"no request succeeded since {since}"
+        if self.rate_limited:
+            why = "the destination answered 429"
+        elif self.pause_ended:
+            why = "a pause has ended"
+        ahead = f"the next request is at {until}" if until else "the next event probes"
+        return f"breaker {self.state}: {why}; {ahead}"
 
 
-def limit(stack: Stack, waiting: int) -> Limit | None:
-    per_minute = int(stack.parameters.get("MaxActionsPerMinute", "0"))
-    return Limit(per_minute=per_minute, waiting=waiting) if per_minute else None
+def read_pipe(stack: Stack) -> str:
+    pipe = stack.client("pipes").describe_pipe(Name=stack.outputs["PipeName"])
+    return str(pipe["CurrentState"])
 
 
-def breaker(stack: Stack, now_ms: int) -> Breaker:
+def refuse_stopped_pipe(stack: Stack) -> None:
+    if (state := read_pipe(stack)) != "RUNNING":
+        raise OnceError(f"The pipe is {state}. Start it first: once resume")
+
+
+def read_limit(stack: Stack, waiting: int) -> Limit | None:
+    per_minute = int(stack.outputs["MaxActionsPerMinute"])
+    if not per_minute:
+        return None
+    parameter = stack.parameters["MaxActionsPerMinute"]
+    return Limit(per_minute=per_minute, parameter=parameter, waiting=waiting)
+
+
+def read_breaker(stack: Stack, now_ms: int) -> Breaker:
     request = breaker_row.read(stack.outputs["ClaimTableName"])
-    return read(stack.client("dynamodb").get_item(**request).get("Item"), now_ms)
+    return parse_breaker(stack.client("dynamodb").get_item(**request).get("Item"), now_ms)
 
 
-def read(row: Mapping[str, Any] | None, now_ms: int) -> Breaker:
-    """The breaker's row as DynamoDB answers it; a healthy stack has none."""
+def parse_breaker(row: Mapping[str, Any] | None, now_ms: int) -> Breaker:
+    """Reads the breaker's row as DynamoDB returns it; a healthy stack has none."""
     if row is None:
         return Breaker(state=State.CLOSED)
 
@@ -109,21 +143,35 @@ def read(row: Mapping[str, Any] | None, now_ms: int) -> Breaker:
     state = State.CLOSED
     if until_ms:
         state = State.OPEN if now_ms < until_ms else State.HALF_OPEN
+    failed = len(row["failed"]["SS"]) if "failed" in row else 0
+    # An outage that is over counts no more than a 429 or a pause that began later. A probe after a
+    # 429 is written as in an outage, but the breaker opens only after so many failures.
     is_open = state is State.OPEN
-    # An outage that is over counts no more than a 429 or a hold that began later.
-    paused = number("open_until") <= now_ms if is_open else not number("open_until")
-    is_held = "held" in row and now_ms < number("not_before")
+    not_an_outage = number("open_until") <= now_ms if is_open else not number("open_until")
+    pause = None
+    if "held" in row and now_ms < number("not_before"):
+        pause = Pause(
+            reason=row["held"]["S"],
+            by=row["held_by"]["S"] if "held_by" in row else None,
+            since_ms=number("held_at") or None,
+            until_ms=number("not_before"),
+        )
     return Breaker(
         state=state,
-        held=row["held"]["S"] if is_held else None,
-        hold_ended=state is State.HALF_OPEN and paused and "held" in row,
-        rate_limited=state is not State.CLOSED and paused and "held" not in row,
-        failed=len(row["failed"]["SS"]) if "failed" in row else 0,
+        pause=pause,
+        pause_ended=state is State.HALF_OPEN and not_an_outage and "held" in row,
+        rate_limited=state is not State.CLOSED
+        and "held" not in row
+        and (not_an_outage or ("not_before" in row and failed < breaker_row.MOST_FAILED)),
+        failed=failed,
         since_ms=number("since") or None,
         until_ms=until_ms if is_open else None,
     )
 
 
-def _countdown(milliseconds: int) -> str:
+def _count_down(milliseconds: int) -> str:
     seconds = max(0, math.ceil(milliseconds / 1000))
-    return f"{seconds} s" if seconds < 120 else words.age(milliseconds)
+    hours, minutes = divmod(math.ceil(seconds / 60), 60)
+    if seconds < 120:
+        return f"{seconds} s"
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

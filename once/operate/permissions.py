@@ -7,6 +7,7 @@ import typer
 from pydantic import Field
 
 from once.answers import answers
+from once.operate import logs
 from once.operate.command import Operation, command
 from once.operate.model import Answer
 from once.operate.stack import Stack
@@ -37,6 +38,7 @@ OPERATE: dict[str, tuple[str, ...]] = {
     "dead ends": ("sqs:ChangeMessageVisibility", "sqs:DeleteMessage"),
     "table": ("dynamodb:DeleteItem", "dynamodb:UpdateItem"),
     "overflow": ("s3:GetObject",),
+    "enrichment": ("lambda:InvokeFunction",),
     "pipe": ("pipes:StartPipe",),
     "archive": (
         "events:DescribeArchive",
@@ -50,7 +52,7 @@ _KEY_USE = {"read": ("kms:Decrypt",), "operate": ("kms:Decrypt", "kms:GenerateDa
 
 
 class Policy(Answer):
-    """What somebody who types the commands must be allowed."""
+    """The permissions that the commands need."""
 
     policy: dict[str, Any] = Field(description="As IAM takes it.")
 
@@ -63,11 +65,11 @@ def register(app: typer.Typer) -> None:
 def permissions(
     at: Operation,
     operate: Annotated[
-        bool, typer.Option("--operate", help="For all commands; else for those that only look.")
+        bool, typer.Option("--operate", help="For all commands, not only for the read-only ones.")
     ] = False,
 ) -> None:
     """Print the IAM policy that the commands need: all, or those that only look."""
-    policy = of(at.stack, operate)
+    policy = build_policy(at.stack, operate)
     if at.as_json:
         at.answer(Policy(policy=policy), [])
     else:
@@ -75,8 +77,8 @@ def permissions(
         typer.echo(json.dumps(policy, indent=2))
 
 
-def of(stack: Stack, operate: bool) -> dict[str, Any]:
-    places = _places(stack)
+def build_policy(stack: Stack, operate: bool) -> dict[str, Any]:
+    places = _list_places(stack)
     tables = [READ, OPERATE] if operate else [READ]
     statements = [
         {"Effect": "Allow", "Action": list(actions), "Resource": places[place]}
@@ -95,7 +97,7 @@ def of(stack: Stack, operate: bool) -> dict[str, Any]:
     return {"Version": "2012-10-17", "Statement": statements}
 
 
-def _places(stack: Stack) -> dict[str, list[str]]:
+def _list_places(stack: Stack) -> dict[str, list[str]]:
     partition = stack.outputs["StateMachineArn"].split(":")[1]
     bus, rule = stack.outputs["EventBusName"], stack.outputs["EventRuleName"]
 
@@ -106,7 +108,7 @@ def _places(stack: Stack) -> dict[str, list[str]]:
     archive = stack.outputs.get("EventArchiveArn")
 
     def queue(output: str) -> str:
-        return arn("sqs", stack.outputs[output].rpartition("/")[2])
+        return arn("sqs", stack.queue_name(output))
 
     dead_ends = [queue(f"{name}Url") for name in ("ParkingQueue", "EventDeadLetters")]
     dead_ends.append(queue("RuleDeadLettersUrl"))
@@ -121,13 +123,13 @@ def _places(stack: Stack) -> dict[str, list[str]]:
             arn("logs", f"log-group:{group}{end}")
             for group in (
                 stack.outputs["OutcomeLogGroupName"],
-                f"/aws/vendedlogs/states/{stack.name}",
-                f"/aws/vendedlogs/states/{stack.name}-infrequent",
+                *(stack.outputs[output] for output in logs.OUTPUTS.values()),
             )
             for end in ("", ":*")
         ],
         "pipe": [arn("pipes", f"pipe/{stack.outputs['PipeName']}")],
         "machine": [stack.outputs["StateMachineArn"]],
+        "enrichment": [arn("lambda", f"function:{stack.outputs['EnrichmentFunctionName']}")],
         "overflow": [arn("s3", f"{stack.outputs['OverflowBucketName']}/*", ":")],
         "rule": [arn("events", f"rule/{rule}" if bus == "default" else f"rule/{bus}/{rule}")],
         "source": [f"arn:{partition}:events:{stack.region}::event-source/{_PARTNER}*"],

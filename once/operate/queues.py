@@ -20,10 +20,10 @@ _PER_SECOND = 20.0
 
 
 class Depth(Model):
-    """How many messages a queue holds, roughly, as SQS says."""
+    """The number of messages in a queue, roughly, as SQS says."""
 
     visible: int
-    in_flight: int = Field(description="Being worked on, or waiting for the next try.")
+    in_flight: int = Field(description="In progress, or waiting for the next try.")
     delayed: int
 
     @property
@@ -32,18 +32,18 @@ class Depth(Model):
 
 
 @dataclass
-class Letter:
+class QueuedMessage:
     """One message of a dead end."""
 
     message_id: str
     body: str
-    sent_ms: int
+    sent_at_ms: int
     attributes: dict[str, str]
     receipt: str = field(repr=False)
 
 
-def depth(stack: Stack, output: str) -> Depth:
-    """Of the queue that this output names."""
+def read_depth(stack: Stack, output: str) -> Depth:
+    """Reads the depth of the queue that this output names."""
     names = {
         "visible": "ApproximateNumberOfMessages",
         "in_flight": "ApproximateNumberOfMessagesNotVisible",
@@ -64,29 +64,29 @@ class Reading:
         self._output = output
         self._sqs = stack.client("sqs")
         self._url = stack.outputs[output]
-        self._held: dict[str, Letter] = {}
+        self._taken: dict[str, QueuedMessage] = {}
         # None may come back before the last one was seen.
-        self._hide_seconds = _HIDE_SECONDS + round(depth(stack, output).total / per_second)
+        self._hide_seconds = _HIDE_SECONDS + round(read_depth(stack, output).total / per_second)
         self._until = time.monotonic() + _HIDE_SECONDS + _POLL_SECONDS
 
     def __enter__(self) -> "Reading":
         return self
 
     def __exit__(self, *_: object) -> None:
-        """What was not deleted is there for others again at once, if we may say so."""
-        held = list(self._held.values())
-        for start in range(0, len(held), _BATCH):
+        """Makes visible again at once what was not deleted, if permissions allow."""
+        taken = list(self._taken.values())
+        for start in range(0, len(taken), _BATCH):
             entries = [
-                {"Id": str(number), "ReceiptHandle": letter.receipt, "VisibilityTimeout": 0}
-                for number, letter in enumerate(held[start : start + _BATCH])
+                {"Id": str(number), "ReceiptHandle": message.receipt, "VisibilityTimeout": 0}
+                for number, message in enumerate(taken[start : start + _BATCH])
             ]
             try:
                 self._sqs.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
             except ClientError:
-                return  # with rights to look alone, it returns by itself a little later
+                return  # with read-only permissions they return by themselves a little later
 
-    def batches(self) -> Iterator[list[Letter]]:
-        """Until every message was seen once, those too that somebody else just looked at."""
+    def batches(self) -> Iterator[list[QueuedMessage]]:
+        """Yields every message once, those too that another reader has just hidden."""
         while True:
             answer = self._sqs.receive_message(
                 QueueUrl=self._url,
@@ -96,29 +96,28 @@ class Reading:
                 MessageSystemAttributeNames=["SentTimestamp"],
                 MessageAttributeNames=["All"],
             )
-            letters = [_letter(message) for message in answer.get("Messages", [])]
-            fresh = [letter for letter in letters if letter.message_id not in self._held]
-            self._held |= {letter.message_id: letter for letter in letters}
+            messages = [_parse(message) for message in answer.get("Messages", [])]
+            fresh = [one for one in messages if one.message_id not in self._taken]
+            self._taken |= {one.message_id: one for one in messages}
             if fresh:
                 yield fresh
-            elif not letters and not self._others_hold_some():
+            elif not messages and not self._others_hide_some():
                 return
 
-    def delete(self, letter: Letter) -> None:
-        held = self._held.pop(letter.message_id)
-        self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=held.receipt)
+    def delete(self, message: QueuedMessage) -> None:
+        taken = self._taken.pop(message.message_id)
+        self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=taken.receipt)
 
-    def _others_hold_some(self) -> bool:
-        return time.monotonic() < self._until and depth(self._stack, self._output).total > len(
-            self._held
-        )
+    def _others_hide_some(self) -> bool:
+        there = read_depth(self._stack, self._output).total
+        return time.monotonic() < self._until and there > len(self._taken)
 
 
-def _letter(message: dict[str, Any]) -> Letter:
-    return Letter(
+def _parse(message: dict[str, Any]) -> QueuedMessage:
+    return QueuedMessage(
         message_id=message["MessageId"],
         body=message["Body"],
-        sent_ms=int(message["Attributes"]["SentTimestamp"]),
+        sent_at_ms=int(message["Attributes"]["SentTimestamp"]),
         attributes={
             name: attribute.get("StringValue", "")
             for name, attribute in message.get("MessageAttributes", {}).items()

@@ -1,4 +1,4 @@
-"""What AWS, or the way to it, refused: in one message that says what to do next."""
+"""Says what AWS, or the connection to it, refused, and what to do next."""
 
 from botocore import exceptions as aws
 
@@ -24,30 +24,30 @@ _LOG_IN = "Log in (for SSO: aws sso login), or name another profile with --profi
 
 def is_about_credentials(error: aws.ClientError) -> bool:
     """Nothing more can be asked with these."""
-    return _code(error) in _UNKNOWN_CREDENTIALS | _OLD_CREDENTIALS
+    return _read_code(error) in _UNKNOWN_CREDENTIALS | _OLD_CREDENTIALS
 
 
 def is_about_rights(error: aws.ClientError) -> bool:
-    return _code(error) in _NO_RIGHT
+    return _read_code(error) in _NO_RIGHT
 
 
-def plain(error: aws.BotoCoreError | aws.ClientError, embedded: bool) -> OnceError:
+def plain(error: aws.BotoCoreError | aws.ClientError, is_local: bool) -> OnceError:
     """`error` as the person at the terminal needs it."""
     if isinstance(error, aws.ClientError):
-        return OnceError(_refused(error))
-    if embedded:
+        return OnceError(_say_refused(error))
+    if is_local:
         return OnceError(
-            f"The embedded stack does not answer: {error}\nStart it again with: once down, once up"
+            f"The local stack does not answer: {error}\nStart it again with: once down, once up"
         )
-    return OnceError(_unreached(error))
+    return OnceError(_say_unreached(error))
 
 
-def _code(error: aws.ClientError) -> str:
+def _read_code(error: aws.ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
-def _refused(error: aws.ClientError) -> str:
-    code = _code(error)
+def _say_refused(error: aws.ClientError) -> str:
+    code = _read_code(error)
     said = error.response.get("Error", {}).get("Message", str(error))
     if code in _UNKNOWN_CREDENTIALS:
         return f"AWS does not know these credentials ({code}).\n{_LOG_IN}"
@@ -66,7 +66,7 @@ def _refused(error: aws.ClientError) -> str:
     return f"AWS refused {error.operation_name}: {said} ({code})."
 
 
-def _unreached(error: aws.BotoCoreError) -> str:
+def _say_unreached(error: aws.BotoCoreError) -> str:
     match error:
         case aws.NoRegionError():
             return (

@@ -21,7 +21,9 @@ from once.operate import phrases as words
 from once.operate.command import ATTENTION, INTERRUPTED, Operation, Yes, command
 from once.operate.model import Answer
 from once.operate.stack import Stack
-from once.plan.cost import MILLION, prices
+from once.operate.times import parse_time
+from once.plan.cost import MILLION
+from once.plan.traffic import prices
 
 _OUTPUT = "EventArchiveArn"
 _POLL_SECONDS = 2.0
@@ -71,7 +73,7 @@ class Slice:
         return self.about_events * float(prices()["eventbridge"]["replay_per_million"]) / MILLION
 
     def __str__(self) -> str:
-        return f"{_minute(self.from_ms)} to {_minute(self.to_ms)} UTC"
+        return f"{_format_minute(self.from_ms)} to {_format_minute(self.to_ms)} UTC"
 
 
 def register(app: typer.Typer) -> None:
@@ -89,17 +91,18 @@ def replay(
 ) -> None:
     """Send a slice of the archive to the rule once more; what has acted does not act again."""
     events = at.stack.client("events")
-    wanted = _slice(at.stack, _read(begin, "--from"), _read(end, "--to"), log.now_ms())
-    rule = _rule(at.stack)
-    at.confirm(f"Replay {wanted}?", yes, _facts(at.stack, wanted))
-    name = (
-        f"{at.stack.name[:_NAME_CHARACTERS]}-{_at(wanted.now_ms):%Y%m%dT%H%M%S}-{uuid4().hex[:4]}"
+    wanted = _find_slice(
+        at.stack, parse_time(begin, "--from"), parse_time(end, "--to"), log.now_ms()
     )
+    rule = _find_rule(at.stack)
+    at.confirm(f"Replay {wanted}?", yes, _say_facts(at.stack, wanted))
+    started = f"{_from_ms(wanted.now_ms):%Y%m%dT%H%M%S}"
+    name = f"{at.stack.name[:_NAME_CHARACTERS]}-{started}-{uuid4().hex[:4]}"
     events.start_replay(
         ReplayName=name,
         EventSourceArn=wanted.archive["ArchiveArn"],
-        EventStartTime=_at(wanted.from_ms),
-        EventEndTime=_at(wanted.to_ms),
+        EventStartTime=_from_ms(wanted.from_ms),
+        EventEndTime=_from_ms(wanted.to_ms),
         Destination={"Arn": wanted.archive["EventSourceArn"], "FilterArns": [rule]},
     )
     try:
@@ -113,7 +116,7 @@ def replay(
         state_reason=found.get("StateReason"),
         from_ms=wanted.from_ms,
         to_ms=wanted.to_ms,
-        sent_until_ms=_ms(last) if last else None,
+        sent_until_ms=_to_ms(last) if last else None,
         about_events=wanted.about_events,
         about_dollars=wanted.about_dollars,
     )
@@ -122,22 +125,11 @@ def replay(
         raise typer.Exit(ATTENTION if replayed.state == "FAILED" else INTERRUPTED)
 
 
-def _read(text: str, option: str) -> int:
-    try:
-        at = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise OnceError(
-            f"{option} {text} is no time: write it like 2026-05-04T08:00, which is in UTC, or with "
-            "an offset, 2026-05-04T10:00+02:00."
-        ) from None
-    return _ms(at if at.tzinfo else at.replace(tzinfo=UTC))
-
-
-def _slice(stack: Stack, from_ms: int, to_ms: int, now_ms: int) -> Slice:
+def _find_slice(stack: Stack, from_ms: int, to_ms: int, now_ms: int) -> Slice:
     if not from_ms < to_ms <= now_ms:
         raise OnceError(
-            f"There is nothing between {_minute(from_ms)} and {_minute(to_ms)} UTC: --from comes "
-            f"before --to, and --to not after now, {_minute(now_ms)}."
+            f"There is nothing between {_format_minute(from_ms)} and {_format_minute(to_ms)} UTC: "
+            f"--from comes before --to, and --to not after now, {_format_minute(now_ms)}."
         )
     arn = stack.outputs.get(_OUTPUT)
     if arn is None:
@@ -146,16 +138,16 @@ def _slice(stack: Stack, from_ms: int, to_ms: int, now_ms: int) -> Slice:
             "then on can be replayed.\nWhat is in a file can be sent by: once send"
         )
     archive = stack.client("events").describe_archive(ArchiveName=arn.rpartition("/")[2])
-    began_ms = max(_ms(archive["CreationTime"]), now_ms - archive["RetentionDays"] * _DAY_MS)
+    began_ms = max(_to_ms(archive["CreationTime"]), now_ms - archive["RetentionDays"] * _DAY_MS)
     if to_ms <= began_ms:
         raise OnceError(
-            f"The archive has nothing before {_minute(began_ms)} UTC: it keeps "
+            f"The archive has nothing before {_format_minute(began_ms)} UTC: it keeps "
             f"{archive['RetentionDays']} days (ArchiveDays), from when it was made."
         )
     return Slice(from_ms, to_ms, began_ms, now_ms, archive)
 
 
-def _rule(stack: Stack) -> str:
+def _find_rule(stack: Stack) -> str:
     """The ARN of the rule, which other rules of the bus are kept out by."""
     name, bus = stack.outputs["EventRuleName"], stack.outputs["EventBusName"]
     rule = stack.client("events").describe_rule(Name=name, EventBusName=bus)
@@ -167,15 +159,16 @@ def _rule(stack: Stack) -> str:
     return str(rule["Arn"])
 
 
-def _facts(stack: Stack, wanted: Slice) -> Iterator[str]:
+def _say_facts(stack: Stack, wanted: Slice) -> Iterator[str]:
+    events = words.count_events(wanted.archive["EventCount"])
     megabytes = wanted.archive["SizeBytes"] / 1e6
     yield (
-        f"The archive holds {words.events(wanted.archive['EventCount'])}, {megabytes:,.1f} MB, "
-        f"from {_minute(wanted.began_ms)} UTC on, by a count that may be a day old."
+        f"The archive holds {events}, {megabytes:,.1f} MB, "
+        f"from {_format_minute(wanted.began_ms)} UTC on, by a count that may be a day old."
     )
     yield (
-        f"If they came evenly, this is about {wanted.about_events:,} of them. EventBridge takes "
-        f"${wanted.about_dollars:,.2f} for so many, and the stack what any event costs (once cost)."
+        f"If they arrived evenly, this time has about {wanted.about_events:,} events. EventBridge "
+        f"charges ${wanted.about_dollars:,.2f}, and the stack as for any event (once cost)."
     )
     yield (
         "What has acted is skipped; what has not acts now. What shall act again is forgotten "
@@ -186,14 +179,14 @@ def _facts(stack: Stack, wanted: Slice) -> Iterator[str]:
     if wanted.from_ms < forgotten_ms:
         yield (
             f"[yellow]What is older than ClaimDays ({claim_days}) has no claim any more and acts "
-            f"again: all before {_minute(forgotten_ms)} UTC.[/]"
+            f"again: all before {_format_minute(forgotten_ms)} UTC.[/]"
         )
     if wanted.to_ms > wanted.now_ms - _LATE_MS:
         yield "Events of the last ten minutes may not have reached the archive yet."
 
 
 def _follow(events: Any, name: str, wanted: Slice, console: Console) -> Mapping[str, Any]:
-    """Until it is over."""
+    """Waits until it is over."""
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("replaying", total=wanted.to_ms - wanted.from_ms)
         while True:
@@ -202,7 +195,7 @@ def _follow(events: Any, name: str, wanted: Slice, console: Console) -> Mapping[
                 return found
             reached = found.get("EventLastReplayedTime")
             if reached is not None:
-                progress.update(bar, completed=_ms(reached) - wanted.from_ms)
+                progress.update(bar, completed=_to_ms(reached) - wanted.from_ms)
             time.sleep(_POLL_SECONDS)
 
 
@@ -224,10 +217,10 @@ def _cancel(events: Any, name: str) -> Mapping[str, Any]:
 def _view(replayed: Replayed, slice_: str) -> Iterator[str]:
     sent = "nothing was sent"
     if replayed.sent_until_ms is not None:
-        sent = f"all until {_second(replayed.sent_until_ms)} UTC was sent"
+        sent = f"all until {words.format_second(replayed.sent_until_ms)} UTC was sent"
     if replayed.state == "COMPLETED":
         yield f"Replayed {slice_}; it is in the queue now."
-        yield "What became of it: once status"
+        yield "To follow it: once status"
     elif replayed.state == "FAILED":
         reason = f": {escape(replayed.state_reason)}" if replayed.state_reason else ""
         yield f"[red]The replay failed{reason}.[/] As far as EventBridge says, {sent}."
@@ -237,17 +230,13 @@ def _view(replayed: Replayed, slice_: str) -> Iterator[str]:
         yield "The same command once more skips what has acted meanwhile."
 
 
-def _ms(at: datetime) -> int:
+def _to_ms(at: datetime) -> int:
     return round(at.timestamp() * 1000)
 
 
-def _at(ms: int) -> datetime:
+def _from_ms(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
-def _minute(ms: int) -> str:
-    return words.moment(ms)[:16]
-
-
-def _second(ms: int) -> str:
-    return words.moment(ms)[:19]
+def _format_minute(ms: int) -> str:
+    return words.format_time(ms)[:16]

@@ -1,8 +1,7 @@
 """`once send`: puts the events of a file into a stack's queue, and waits if asked to."""
 
-import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 from pydantic import Field
 
 from once.answers import answers
+from once.errors import OnceError
 from once.lines import Line, read_lines
 from once.operate import log
 from once.operate import phrases as words
@@ -17,113 +17,149 @@ from once.operate.command import ATTENTION, Operation, Yes, command
 from once.operate.model import Answer
 from once.operate.stack import Stack
 from once.outcomes import Outcome
-from once.records import OutcomeLog, OutcomeRecord, settled
-from once.sending import Sender
+from once.project import EXAMPLE, HOW_TO_GET_EVENTS
+from once.reasons import describe
+from once.records import OutcomeLog
+from once.sending import chain_by_claim, send_in_chains, send_to_queue
+from once.waiter import Waiter
 
-_POLL_SECONDS = 1.0
+_POLL_SECONDS, _LOCAL_POLL_SECONDS = 1.0, 0.1
 
 
 class Sent(Answer):
-    """How much went into the queue, and with --wait what became of it."""
+    """The number of events that were sent, and with --wait their ends."""
 
     sent: int
-    not_json: int
+    no_event: int = Field(description="Texts without an event: they are parked.")
     outcomes: dict[Outcome, int] | None = Field(default=None, description="Only with --wait.")
     unsettled: dict[str, int] | None = Field(
         default=None, description="Only with --wait: by the last reason, what is not settled yet."
     )
 
 
-class _Messages:
-    """The ids under which lines went."""
-
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-
-    def sent_to_queue(self, line: Line, message_id: str) -> None:  # noqa: ARG002
-        self.ids.append(message_id)
-
-    def sent_to_bus(self, line: Line, envelope_id: str) -> None:  # noqa: ARG002
-        raise AssertionError("nothing is sent by the bus")
-
-
 def register(app: typer.Typer) -> None:
-    command(app, "send", "once send once/examples/story.jsonl --wait")(send)
+    command(app, "send", "once send events.jsonl --wait")(send)
 
 
 @answers(Sent)
 def send(
     at: Operation,
     events: Annotated[
-        Path,
-        typer.Argument(metavar="EVENTS", help="One event a line, in any known shape, or JSON."),
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="EVENTS",
+            help="A file of events in any known form. Default, on a local stack: the example "
+            "story, with --step.",
+            show_default=False,
+        ),
+    ] = None,
+    step: Annotated[
+        bool,
+        typer.Option(
+            "--step",
+            help="Send a copy or newer state only when the one before it is settled, and --wait.",
+        ),
+    ] = False,
     wait: Annotated[
         bool,
-        typer.Option("--wait", help="Until all are settled; ends with 3 if they are not in time."),
+        typer.Option(
+            "--wait", help="Wait until all are settled; exit code 3 if they are not in time."
+        ),
     ] = False,
-    timeout: Annotated[float, typer.Option(min=0, help="Seconds that --wait waits.")] = 300,
+    timeout: Annotated[float, typer.Option(min=0, help="How many seconds --wait waits.")] = 300,
     yes: Yes = False,
 ) -> None:
     """Put the events of a file into the queue, as the rule would deliver them."""
-    lines = read_lines(events)
-    not_json = sum(not line.is_json() for line in lines)
-    if not at.stack.embedded or not_json > len(lines) / 2:
+    if events is None and not at.stack.is_local:
+        raise OnceError(f"The example is for a local stack. {HOW_TO_GET_EVENTS}")
+    lines, is_stepped = read_lines(events or EXAMPLE), step or events is None
+    no_event = sum(line.problem is not None for line in lines)
+    if not at.stack.is_local or no_event > len(lines) / 2:
         at.confirm(
-            f"Send {words.events(len(lines))} there?", yes, _facts(at.stack, len(lines), not_json)
+            f"Send {words.count_events(len(lines))} there?",
+            yes,
+            _say_facts(at.stack, len(lines), no_event),
         )
-    started_ms = log.now_ms()
-    messages = _Messages()
-    Sender(at.stack.client("sqs"), None, at.stack.outputs, messages).to_queue(lines)
-    sent = Sent(sent=len(messages.ids), not_json=not_json)
-    if wait:
+    stack = at.stack
+    records = OutcomeLog(stack.client("logs"), stack.outputs["OutcomeLogGroupName"], log.now_ms())
+    poll_seconds = _LOCAL_POLL_SECONDS if stack.is_local else _POLL_SECONDS
+    sending = _Sending(stack, Waiter(records, poll_seconds), timeout)
+    sent = Sent(sent=0, no_event=no_event)
+    with at.errors.status("sending …"):
+        if is_stepped:
+            send_in_chains(chain_by_claim(lines), sending.send, sending.wait_for_one)
+        else:
+            sending.send(lines)
+    sent.sent = len(sending.ids)
+    if wait or is_stepped:
         with at.errors.status("waiting until all are settled …"):
-            _await(at.stack, sent, messages.ids, started_ms, timeout)
-    at.answer(sent, _view(sent, timeout))
+            sending.wait_for_all(sent)
+        if unsent := len(lines) - sent.sent:
+            sent.unsettled = {**(sent.unsettled or {}), "NOT_SENT": unsent}
+    at.answer(sent, _view(sent, timeout, is_stepped))
     if sent.unsettled:
         raise typer.Exit(ATTENTION)
 
 
-def _facts(stack: Stack, lines: int, not_json: int) -> Iterator[str]:
-    if not stack.embedded:
+def _say_facts(stack: Stack, lines: int, no_event: int) -> Iterator[str]:
+    if not stack.is_local:
         yield "They act as if they came from Genesys."
-    if not_json:
-        yield f"Not JSON, so they will be parked: {not_json} of {lines}. Is it the right file?"
+    if no_event:
+        yield f"{no_event} of {lines} are no events and will be parked. Is it the right file?"
 
 
-def _await(stack: Stack, sent: Sent, ids: list[str], since_ms: int, timeout: float) -> None:
-    until = time.monotonic() + timeout
-    outcomes = OutcomeLog(stack.client("logs"), stack.outputs["OutcomeLogGroupName"], since_ms)
-    records: dict[str, list[OutcomeRecord]] = {}
-    while True:
-        for record in outcomes.new():
-            records.setdefault(record.message_id, []).append(record)
-        ends = {message_id: settled(message_id, records) for message_id in ids}
-        left = until - time.monotonic()
-        if None not in ends.values() or left <= 0:
-            break
-        time.sleep(min(_POLL_SECONDS, left))
-    sent.outcomes = dict(Counter(end.outcome for end in ends.values() if end))
-    sent.unsettled = dict(
-        Counter(_last_reason(records.get(one, ())) for one, end in ends.items() if end is None)
-    )
+class _Sending:
+    """Sends lines, and waits for what becomes of them, for `seconds` in all."""
+
+    def __init__(self, stack: Stack, waiter: Waiter, seconds: float) -> None:
+        self.ids: dict[int, str] = {}
+        """The messages by the numbers of their lines."""
+        self._stack, self._waiter, self._seconds_left = stack, waiter, seconds
+
+    def send(self, lines: Sequence[Line]) -> None:
+        for one in send_to_queue(self._stack.client, self._stack.outputs, lines):
+            self.ids[one.line.number] = one.id
+
+    def wait_for_one(self, parts: Sequence[Sequence[Line]]) -> list[bool]:
+        """Returns which parts are settled: at least one, if the time is not over."""
+        ended: list[bool] = []
+
+        def is_enough() -> bool:
+            ended[:] = [
+                all(self._waiter.end_of(self.ids[line.number]) for line in part) for part in parts
+            ]
+            return any(ended)
+
+        self._wait(is_enough)
+        return ended
+
+    def wait_for_all(self, sent: Sent) -> None:
+        ids = self.ids.values()
+        self._wait(lambda: all(map(self._waiter.end_of, ids)))
+        ends = {message_id: self._waiter.end_of(message_id) for message_id in ids}
+        sent.outcomes = dict(Counter(end.outcome for end in ends.values() if end))
+        unsettled = [self._waiter.last_of(one) for one, end in ends.items() if end is None]
+        sent.unsettled = dict(
+            Counter((one.reason or "RETRY") if one else "NOTHING_RECORDED" for one in unsettled)
+        )
+
+    def _wait(self, is_enough: Callable[[], bool]) -> None:
+        started = self._waiter.clock()
+        self._waiter.wait(is_enough, self._seconds_left)
+        self._seconds_left -= self._waiter.clock() - started
 
 
-def _last_reason(records: Sequence[OutcomeRecord]) -> str:
-    return records[-1].reason or "RETRY" if records else "NOTHING_RECORDED"
-
-
-def _view(sent: Sent, timeout: float) -> Iterator[str]:
+def _view(sent: Sent, timeout: float, is_stepped: bool) -> Iterator[str]:
     if sent.outcomes is None:
-        yield f"{words.events(sent.sent)} sent. See what becomes of them with: once status"
+        yield f"{words.count_events(sent.sent)} sent. To follow them: once status"
     else:
         counts = ", ".join(f"{sent.outcomes[o]:,} {o}" for o in Outcome if o in sent.outcomes)
-        yield f"{words.events(sent.sent)} sent: {counts or 'none is settled'}."
-        if Outcome.STALE in sent.outcomes:
-            yield "Sent at once, states overtake each other; once run --step FILE keeps the order."
+        yield f"{words.count_events(sent.sent)} sent: {counts or 'none is settled'}."
+        if Outcome.STALE in sent.outcomes and not is_stepped:
+            yield "States that are sent together overtake each other; --step keeps the order."
     for reason, count in (sent.unsettled or {}).items():
-        yield f"Not settled within {timeout:g} s: {words.events(count)}, {words.reason(reason)}."
+        yield f"Not settled within {timeout:g} s: {words.count_events(count)}, {describe(reason)}."
     if sent.unsettled:
         yield "See why with: once status"
-    if sent.not_json:
-        yield f"Not JSON, so they will be parked: {sent.not_json}."
+    if sent.no_event:
+        yield f"Lines without an event, which are parked: {sent.no_event}."

@@ -1,7 +1,8 @@
-"""`once status`: how calls flow, what waits until when, what is stuck, and what helps."""
+"""`once status`: how requests flow, what waits until when, what is stuck, and what helps."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -13,19 +14,26 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from once.answers import answers
-from once.operate import arrivals, log, pace, waiting
+from once.operate import log
 from once.operate import phrases as words
-from once.operate.arrivals import Arrivals
+from once.operate.arrivals import Arrivals, judge, read_hours, view_arrivals
 from once.operate.command import ATTENTION, Operation, command
+from once.operate.findings import Finding, find
+from once.operate.logs import Part
 from once.operate.model import Answer, Model
-from once.operate.pace import Breaker, Limit, State
-from once.operate.queues import Depth, depth
+from once.operate.pace import Breaker, Limit, State, read_breaker, read_limit
+from once.operate.queues import Depth, read_depth
 from once.operate.stack import Stack
-from once.operate.story import tell
-from once.operate.waiting import Failing, Waits, named
+from once.operate.waiting import (
+    Failing,
+    Unsettled,
+    Waits,
+    group_by_reason,
+    group_failing,
+    read_unsettled,
+)
 from once.outcomes import SETTLED, Outcome
-from once.records import OutcomeRecord
-from once.screen import Row
+from once.screen import Row, Whole
 
 QUEUES = {
     "queue": "EventQueueUrl",
@@ -33,13 +41,10 @@ QUEUES = {
     "dead letters": "EventDeadLettersUrl",
     "dead letters of the rule": "RuleDeadLettersUrl",
 }
-_HOUR_MS = 3_600_000
-_DAY_MS = 24 * _HOUR_MS
 _MINUTE_MS = 60_000
-_LONG_SECONDS = 86_400  # as the alarm events-waiting-long has it
+_HOUR_MS = 60 * _MINUTE_MS
+_DAY_MS = 24 * _HOUR_MS
 _NAMESPACE = "GenesysOnce"
-# More than these that fail at once are one fault of the destination, not one of each.
-_FEW_KINDS = 2
 
 
 class Queue(Depth):
@@ -47,81 +52,73 @@ class Queue(Depth):
 
     name: str
     oldest_seconds: int | None = Field(
-        description="Since when the oldest of what waits for its next try is on the queue; null "
-        "for dead ends, where nothing waits, and where CloudWatch has no number. SQS itself tells "
-        "no age of what was received three times."
+        description="The age of the oldest event that waits for its next try; null for dead ends, "
+        "and if CloudWatch has no number. SQS itself tells no age of what was received three times."
     )
 
 
-class Finding(Model):
-    """Something that somebody has to do, and what."""
+class Unrecorded(Model):
+    """Messages that were taken from the queue while no outcome was recorded."""
 
-    what: str
-    helps: str
+    messages: int = Field(description="How often a message was taken; some more than once.")
+    since_ms: int
+    failing: str | None = Field(
+        description="The part that fails meanwhile, by its name for `once logs`."
+    )
 
 
-class Again(Model):
-    """Events for which the destination was asked more than once."""
+class Alarm(Model):
+    """An alarm that fires."""
 
-    events: int = Field(description="How many.")
-    example: str = Field(description="The key of one of them.")
+    name: str = Field(description="Without the name of the stack.")
+    since_ms: int
+    description: str
 
 
 class Status(Answer):
-    """How calls flow, what waits, what is stuck and what helps."""
+    """The breaker, what waits, what is stuck and what helps."""
 
     queues: list[Queue]
-    last_arrival_ms: int | None = Field(
-        description="Null where nothing arrived for a day; on an embedded stack, for an hour, and "
-        "there it is when the newest message was first recorded."
-    )
+    last_arrival_ms: int | None = Field(description="Null if nothing arrived for a day.")
     arrivals: list[Arrivals] = Field(
-        description="By source and family, what was settled in the last 14 days, on an embedded "
-        "stack in the last hour, and what waits."
+        description="By source and family, what was settled in the last 14 days, and what waits."
     )
     outcomes: dict[Outcome, int] = Field(
-        description="Deliveries that settled a message in the last hour, on an embedded stack "
-        "messages; what waits is in `waiting`."
+        description="Deliveries that settled a message in the last hour; `waiting` has the rest."
+    )
+    unrecorded: Unrecorded | None = Field(
+        description="Messages taken since the last record; null if there are none."
     )
     complete: bool = Field(
-        description="False where the log holds more than one search answers: then at least so many "
+        description="False if the log holds more than one search returns: then at least so many "
         "events wait and fail."
     )
-    hidden: int = Field(
-        description="Messages of the queue that wait for their return time; copies wait, too."
-    )
-    waiting: list[Waits] = Field(description="What was handed back and is not settled.")
-    failing: list[Failing] = Field(description="Of these, the kinds of event whose calls fail.")
-    asked_again: Again | None = Field(
-        description="Events whose destination was called more than once in the last hour and may "
-        "have acted each time; null where there is none, and on AWS, where that is not read."
-    )
+    hidden: int = Field(description="Messages that wait for their return time, copies included.")
+    waiting: list[Waits] = Field(description="What was returned to the queue and is not settled.")
+    failing: list[Failing] = Field(description="Of these, the families whose requests fail.")
     pipe: str
     pipe_reason: str | None
+    pipe_since_ms: int | None = Field(description="When the pipe was last changed.")
     machine: str
-    embedded: bool
-    only_observes: bool = Field(description="Whether nobody is called.")
+    only_observes: bool = Field(description="Nothing is sent.")
     breaker: Breaker
     limit: Limit | None
-    alarms: list[str]
+    alarms: list[Alarm]
     findings: list[Finding]
 
 
-_RUNBOOK = "docs/runbook.md#"
-# What a person can do about what waits; the rest passes by itself.
-_HELPS = {
-    "SETUP_FAULT": f"{_RUNBOOK}setup-fault; put right, the queue brings the events again",
-    "THROTTLED": f"{_RUNBOOK}calls-are-throttled",
-    "PACING_FAILED": f"{_RUNBOOK}pacing-unanswered",
-    "ROUND_FAILED": f"{_RUNBOOK}machine-failing",
-    "CLAIM_UNANSWERED": f"{_RUNBOOK}mostly-handed-back",
-    "CLAIM_UNREADABLE": f"{_RUNBOOK}mostly-handed-back",
-    "ORDER_UNKNOWN": f"{_RUNBOOK}mostly-handed-back",
-    "PARKING_FAILED": f"{_RUNBOOK}mostly-handed-back",
-    "OVERFLOW_FAILED": f"{_RUNBOOK}mostly-handed-back",
-    "OVERFLOW_NOT_CONFIGURED": f"{_RUNBOOK}mostly-handed-back",
-    "BATCH_TOO_LARGE": f"{_RUNBOOK}mostly-handed-back",
-}
+@dataclass(frozen=True)
+class Metric:
+    """One metric of CloudWatch."""
+
+    namespace: str
+    name: str
+    dimensions: Mapping[str, str]
+    statistic: str = "Sum"
+
+
+Series = dict[int, float]
+"""The values of a metric by the minute in which they begin, epoch milliseconds."""
 
 
 def register(app: typer.Typer) -> None:
@@ -132,375 +129,264 @@ def register(app: typer.Typer) -> None:
 def status(
     at: Operation,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Show each kind of event with its last arrival.")
+        bool, typer.Option("--verbose", help="Show each family with its last arrival.")
     ] = False,
 ) -> None:
-    """Say how calls flow, what waits until when, what is stuck, and which command helps."""
+    """Show the breaker, what waits until when, what is stuck and how to fix it."""
     now_ms = log.now_ms()
-    found = of(at.stack, now_ms)
+    found = read_status(at.stack, now_ms, at.options)
     at.answer(found, _view(found, now_ms, verbose))
     if found.findings:
         raise typer.Exit(ATTENTION)
 
 
-def of(stack: Stack, now_ms: int) -> Status:
+def read_status(stack: Stack, now_ms: int, options: str = "") -> Status:
     queues = [
-        Queue(name=name, oldest_seconds=None, **depth(stack, output).model_dump())
+        Queue(name=name, oldest_seconds=None, **read_depth(stack, output).model_dump())
         for name, output in QUEUES.items()
     ]
-    breaker = pace.breaker(stack, now_ms)
-    queued = queues[0].total
-    if stack.embedded:
-        # It makes no metrics of what is logged or sent, and counts nothing: one search for both.
-        since_ms = now_ms - _HOUR_MS
-        hour = log.search(stack, '"messageId"', since_ms)
-        known = hour if len(hour) < log.MOST else None
-        waits, complete = waiting.read(stack, now_ms, queued, known)
-        complete = complete and known is not None
-        counted, came = _in_records(hour, waits, since_ms), arrivals.of_records(hour, waits)
-    else:
-        hour = []
-        waits, complete = waiting.read(stack, now_ms, queued)
-        queues[0].oldest_seconds = _oldest_seconds(stack, waits, now_ms)
-        counted, came = _in_metrics(stack, now_ms), arrivals.read(stack, now_ms, waits)
+    breaker = read_breaker(stack, now_ms)
+    stack.client("logs")  # boto3 makes no clients in two threads at the same time
+    # Each search of the log takes AWS a second or more.
+    with ThreadPoolExecutor(1) as pool:
+        hours = pool.submit(read_hours, stack, now_ms)
+        unsettled = read_unsettled(stack, now_ms, queues[0].total)
+    series = _read_series(stack, now_ms)
+    queues[0].oldest_seconds = _find_oldest(unsettled, series["waiting"], now_ms)
     pipe = stack.client("pipes").describe_pipe(Name=stack.outputs["PipeName"])
     machine = stack.client("stepfunctions").describe_state_machine(
         stateMachineArn=stack.outputs["StateMachineArn"]
     )
-    alarms = stack.client("cloudwatch").describe_alarms(
-        AlarmNamePrefix=f"{stack.name}-", StateValue="ALARM"
-    )["MetricAlarms"]
     found = Status(
         queues=queues,
-        last_arrival_ms=counted.last_arrival_ms,
-        arrivals=came,
-        outcomes=counted.outcomes,
-        complete=complete,
-        hidden=sum(waiting.returns_at_ms(one) > now_ms for one in waits),
-        waiting=waiting.by_reason(waits, breaker),
-        failing=waiting.failing(waits, hour),
-        asked_again=_asked_again(hour, now_ms),
+        last_arrival_ms=max(
+            (at_ms for at_ms, sent in series["sent"].items() if sent), default=None
+        ),
+        arrivals=judge(hours.result(), unsettled.records),
+        outcomes={
+            one: round(sum(n for at, n in series[one].items() if at >= now_ms - _HOUR_MS))
+            for one in Outcome
+            if one in SETTLED
+        },
+        unrecorded=_find_unrecorded(unsettled, series, now_ms),
+        complete=unsettled.complete,
+        hidden=unsettled.count_hidden(now_ms),
+        waiting=group_by_reason(unsettled, breaker, now_ms),
+        failing=group_failing(unsettled),
         pipe=pipe["CurrentState"],
         pipe_reason=pipe.get("StateReason") or None,
+        pipe_since_ms=_epoch_ms(pipe.get("LastModifiedTime")),
         machine=machine["status"],
-        embedded=stack.embedded,
         only_observes=stack.only_observes,
         breaker=breaker,
-        limit=pace.limit(stack, queues[0].total),
-        alarms=sorted(alarm["AlarmName"].removeprefix(f"{stack.name}-") for alarm in alarms),
+        limit=read_limit(stack, queues[0].total),
+        alarms=_read_alarms(stack),
         findings=[],
     )
-    found.findings = list(_findings(found, now_ms))
+    found.findings = find(found, now_ms, options, _show_concurrency(stack, options))
     return found
 
 
-def _oldest_seconds(stack: Stack, waits: Sequence[OutcomeRecord], now_ms: int) -> int | None:
-    """A batch counts the age of the oldest that it hands back, and each record is of a batch. That
-    may be another's, settled by now: none waits for longer than since it happened."""
-    if not waits:
-        return None
-    since_ms = _minute_ms(min(one.recorded_at_ms for one in waits))
-    metric = (_NAMESPACE, "SECONDS_WAITING", {"Stack": stack.name}, "Maximum")
-    counted = dict(_metrics(stack, {"waiting": metric}, since_ms, now_ms, 60)["waiting"])
+def _show_concurrency(stack: Stack, options: str) -> str:
+    """Names the command that shows how many requests Lambda may run; the AWS CLI does not reach a
+    local stack."""
+    if stack.is_local:
+        return ""
+    function = stack.parameters.get("ActionFunctionArn") or stack.outputs["DataActionFunctionName"]
+    typed = shlex.split(options)
+    given = dict(zip(typed[::2], typed[1::2], strict=True))
+    profile = ["--profile", given["--profile"]] if "--profile" in given else []
+    asked = ["--function-name", function, "--region", stack.region, *profile]
+    return shlex.join(["aws", "lambda", "get-function-concurrency", *asked])
+
+
+def _epoch_ms(at: datetime | None) -> int | None:
+    return round(at.timestamp() * 1000) if at else None
+
+
+def _read_series(stack: Stack, now_ms: int) -> dict[str, Series]:
+    """Reads the metrics of the last day, by the minute."""
+    queue, stacked = {"QueueName": stack.queue_name("EventQueueUrl")}, {"Stack": stack.name}
+    metrics: dict[str, Metric] = {
+        "sent": Metric("AWS/SQS", "NumberOfMessagesSent", queue),
+        "received": Metric("AWS/SQS", "NumberOfMessagesReceived", queue),
+        "waiting": Metric(_NAMESPACE, "SECONDS_WAITING", stacked, "Maximum"),
+        **{one: Metric(_NAMESPACE, one.value, stacked) for one in Outcome if one in SETTLED},
+        # Any other function that fails leaves a record.
+        Part.ENRICHMENT: Metric(
+            "AWS/Lambda", "Errors", {"FunctionName": stack.outputs["EnrichmentFunctionName"]}
+        ),
+        Part.MACHINE: Metric(
+            "AWS/States", "ExecutionsFailed", {"StateMachineArn": stack.outputs["StateMachineArn"]}
+        ),
+    }
+    queries: list[dict[str, Any]] = [
+        {
+            "Id": f"m{number}",
+            "MetricStat": {
+                "Metric": {
+                    "Namespace": metric.namespace,
+                    "MetricName": metric.name,
+                    "Dimensions": [{"Name": n, "Value": v} for n, v in metric.dimensions.items()],
+                },
+                "Period": 60,
+                "Stat": metric.statistic,
+            },
+        }
+        for number, metric in enumerate(metrics.values())
+    ]
+    found: dict[str, Series] = {name: {} for name in metrics}
+    pages = stack.client("cloudwatch").get_paginator("get_metric_data")
+    for page in pages.paginate(
+        MetricDataQueries=queries,
+        StartTime=datetime.fromtimestamp((now_ms - _DAY_MS) / 1000, UTC),
+        EndTime=datetime.fromtimestamp(now_ms / 1000, UTC),
+    ):
+        for name, result in zip(metrics, page["MetricDataResults"], strict=True):
+            for at, value in zip(result["Timestamps"], result["Values"], strict=True):
+                found[name][round(at.timestamp() * 1000)] = value
+    return found
+
+
+def _find_oldest(unsettled: Unsettled, seconds: Series, now_ms: int) -> int | None:
+    """Finds the age of the oldest event that waits, in seconds.
+
+    Each batch counts the age of the oldest event that it returns, and each record is of a batch.
+    That event may be another's, settled by now: none has waited for longer than since it happened.
+    """
     ages = (
         min(
-            counted[minute_ms] + (now_ms - one.recorded_at_ms) / 1000,
+            seconds[minute_ms] + (now_ms - one.recorded_at_ms) / 1000,
             (now_ms - (one.occurred_at_ms or 0)) / 1000,
         )
-        for one in waits
-        if (minute_ms := _minute_ms(one.recorded_at_ms)) in counted
+        for one in unsettled.records
+        if (minute_ms := one.recorded_at_ms // _MINUTE_MS * _MINUTE_MS) in seconds
     )
     return round(max(ages, default=0)) or None
 
 
-def _minute_ms(at_ms: int) -> int:
-    return at_ms - at_ms % _MINUTE_MS
-
-
-@dataclass
-class _Counted:
-    outcomes: dict[Outcome, int]
-    last_arrival_ms: int | None
-
-
-def _in_metrics(stack: Stack, now_ms: int) -> _Counted:
-    wanted = {
-        outcome.lower(): (_NAMESPACE, outcome.value, {"Stack": stack.name}, "Sum")
-        for outcome in Outcome
-        if outcome in SETTLED
-    }
-    found = _metrics(stack, wanted, now_ms - _HOUR_MS, now_ms, 60)
-    name = stack.outputs["EventQueueUrl"].rpartition("/")[2]
-    sent = ("AWS/SQS", "NumberOfMessagesSent", {"QueueName": name}, "Sum")
-    arrivals = _metrics(stack, {"sent": sent}, now_ms - _DAY_MS, now_ms, 60)["sent"]
-    return _Counted(
-        {
-            outcome: round(sum(value for _, value in found[outcome.lower()]))
-            for outcome in Outcome
-            if outcome in SETTLED
-        },
-        max((at_ms for at_ms, value in arrivals if value), default=None),
+def _find_unrecorded(
+    unsettled: Unsettled, series: Mapping[str, Series], now_ms: int
+) -> Unrecorded | None:
+    """Finds what was taken since the last record, in the last hour."""
+    recorded = [one.recorded_at_ms for one in unsettled.records]
+    recorded += [at_ms for one in SETTLED for at_ms in series[one]]
+    recorded += series["waiting"]
+    since_ms = max([now_ms - _HOUR_MS, *(at_ms + _MINUTE_MS for at_ms in recorded)])
+    taken = {at: count for at, count in series["received"].items() if at >= since_ms and count}
+    if not taken:
+        return None
+    first_ms = min(taken)
+    failing = (
+        part.value
+        for part in (Part.ENRICHMENT, Part.MACHINE)
+        if any(at >= first_ms and errors for at, errors in series[part].items())
+    )
+    return Unrecorded(
+        messages=round(sum(taken.values())), since_ms=first_ms, failing=next(failing, None)
     )
 
 
-def _in_records(
-    hour: Sequence[OutcomeRecord], waits: Sequence[OutcomeRecord], since_ms: int
-) -> _Counted:
-    ends: dict[str, Outcome] = {}
-    first_ms: dict[str, int] = {}
-    for record in hour:
-        first_ms.setdefault(record.message_id, record.recorded_at_ms)
-        if record.outcome in SETTLED:
-            ends.setdefault(record.message_id, record.outcome)
-    counted = Counter(ends.values())
-    for old in waits:
-        first_ms.setdefault(old.message_id, old.recorded_at_ms)
-    return _Counted(
-        {outcome: counted[outcome] for outcome in Outcome if outcome in SETTLED},
-        max((at_ms for at_ms in first_ms.values() if at_ms >= since_ms), default=None),
-    )
-
-
-def _asked_again(hour: Sequence[OutcomeRecord], now_ms: int) -> Again | None:
-    again = [
-        event.key
-        for event in tell(hour, [], now_ms)
-        if event.key and event.asked and event.asked.may_have_acted > 1
+def _read_alarms(stack: Stack) -> list[Alarm]:
+    found = stack.client("cloudwatch").describe_alarms(
+        AlarmNamePrefix=f"{stack.name}-", StateValue="ALARM"
+    )["MetricAlarms"]
+    alarms = [
+        Alarm(
+            name=one["AlarmName"].removeprefix(f"{stack.name}-"),
+            since_ms=round(one["StateUpdatedTimestamp"].timestamp() * 1000),
+            description=one.get("AlarmDescription", "").partition(" See ")[0],
+        )
+        for one in found
     ]
-    return Again(events=len(again), example=again[-1]) if again else None
-
-
-def _metrics(
-    stack: Stack,
-    wanted: dict[str, tuple[str, str, dict[str, str], str]],
-    since_ms: int,
-    until_ms: int,
-    period: int,
-) -> dict[str, list[tuple[int, float]]]:
-    """The values of each metric with their time, the newest first."""
-    queries: list[dict[str, Any]] = [
-        {
-            "Id": name,
-            "MetricStat": {
-                "Metric": {
-                    "Namespace": namespace,
-                    "MetricName": metric,
-                    "Dimensions": [{"Name": n, "Value": v} for n, v in dimensions.items()],
-                },
-                "Period": period,
-                "Stat": statistic,
-            },
-        }
-        for name, (namespace, metric, dimensions, statistic) in wanted.items()
-    ]
-    answer = stack.client("cloudwatch").get_metric_data(
-        MetricDataQueries=queries,
-        StartTime=datetime.fromtimestamp(since_ms / 1000, UTC),
-        EndTime=datetime.fromtimestamp(until_ms / 1000, UTC),
-        ScanBy="TimestampDescending",
-    )
-    return {
-        result["Id"]: [
-            (round(at.timestamp() * 1000), value)
-            for at, value in zip(result["Timestamps"], result["Values"], strict=True)
-        ]
-        for result in answer["MetricDataResults"]
-    }
-
-
-def _findings(found: Status, now_ms: int) -> Iterator[Finding]:
-    queue, parked, dead, undelivered = found.queues
-    if found.breaker.held is not None:
-        yield Finding(what=_sentence(found.breaker.text(now_ms)), helps="once resume")
-    if found.pipe != "RUNNING":
-        why = f": {found.pipe_reason}" if found.pipe_reason else ""
-        yield Finding(what=f"The pipe is {found.pipe}{why}", helps="once resume")
-    if found.machine != "ACTIVE":
-        yield Finding(what=f"The state machine is {found.machine}", helps="deploy again")
-    if parked.total:
-        what = (
-            f"Parked, since unreadable, refused for good or given up: {words.events(parked.total)}"
-        )
-        yield Finding(what=what, helps=f"once parked list, {_RUNBOOK}events-parked")
-    if dead.total:
-        what = f"Their batch failed each time: {words.events(dead.total)}"
-        yield Finding(what=what, helps=f"once dead-letters list, {_RUNBOOK}dead-letters")
-    if undelivered.total:
-        what = f"Not delivered by the rule: {words.events(undelivered.total)}"
-        helps = f"once dead-letters list --from rule, {_RUNBOOK}rule-dead-letters"
-        yield Finding(what=what, helps=helps)
-    yield from _failures(found, now_ms)
-    for waits in found.waiting:
-        if waits.reason in _HELPS:
-            yield Finding(
-                what=f"{words.events(waits.events, found.complete)} handed back: {waits.said}",
-                helps=f"{named(waits.example)}, {_HELPS[waits.reason]}",
-            )
-    if (queue.oldest_seconds or 0) > _LONG_SECONDS:
-        age = words.age((queue.oldest_seconds or 0) * 1000)
-        yield Finding(
-            what=f"The oldest that waits is on the queue for {age}; after 10 days it is parked",
-            helps=f"{_RUNBOOK}events-waiting-long",
-        )
-    for silence in arrivals.silences(found.arrivals, now_ms):
-        helps = f"once check --look, {_RUNBOOK}events-silent"
-        yield Finding(what=f"Stopped? {silence}", helps=helps)
-    for alarm in found.alarms:
-        yield Finding(what=f"Alarm {alarm}", helps=f"{_RUNBOOK}{alarm}")
-
-
-def _failures(found: Status, now_ms: int) -> Iterator[Finding]:
-    """Calls that fail: of everybody, or of one kind while others act."""
-    breaker = found.breaker
-    # Where nothing waits any more, its row only waits for the next event to be answered.
-    if breaker.held is not None or not (found.queues[0].total or found.failing):
-        return
-    if breaker.state is not State.CLOSED:
-        what = _sentence(breaker.text(now_ms))
-        one = _one_that_waits(found)
-        if breaker.rate_limited:
-            yield Finding(what=what, helps=f"{one}{_RUNBOOK}the-destination-answers-429")
-            return
-        said = f": {found.failing[0].said}" if found.failing else ""
-        yield Finding(
-            what=what + said,
-            helps=f"{one}{_RUNBOOK}breaker-open; events wait and spend no try. To repair it in "
-            "peace: once hold",
-        )
-        return
-    if breaker.failed and not found.failing:
-        yield Finding(what=_sentence(breaker.text(now_ms)), helps=f"{_RUNBOOK}data-action-failing")
-    kinds = found.failing
-    first_tries = all(kind.most_tries < 2 for kind in kinds)
-    if breaker.since_ms is not None and first_tries and len(kinds) > _FEW_KINDS:
-        events = words.events(sum(kind.events for kind in kinds), found.complete)
-        since = f"nobody was answered since {words.moment(breaker.since_ms)[:19]} UTC"
-        yield Finding(
-            what=f"{events} of {len(kinds)} families fail: {kinds[0].said}; {since}, so it may be "
-            "an outage",
-            helps=f"{named(kinds[0].example)}, {_RUNBOOK}data-action-failing",
-        )
-        return
-    for kind in kinds:
-        yield Finding(
-            what=f"{kind.text(found.complete)}; {_others(found, kind)}",
-            helps=f"{named(kind.example)}, {_RUNBOOK}data-action-failing",
-        )
-
-
-def _one_that_waits(found: Status) -> str:
-    """The command about an event that fails, else about one that waits for the destination."""
-    paused = (one for one in found.waiting if one.reason in ("RATE_LIMITED", "BREAKER_OPEN"))
-    examples = [*(one.example for one in found.failing), *(one.example for one in paused)]
-    example = next(iter(examples), None)
-    return f"{named(example)}, " if example else ""
-
-
-def _others(found: Status, kind: Failing) -> str:
-    """The breaker's row is there from a failure until somebody is answered."""
-    since_ms = found.breaker.since_ms
-    if since_ms is None:
-        if found.outcomes[Outcome.PROCESSED]:
-            return "others act"
-        return "nothing else acted in the last hour, so it may be an outage"
-    # Whoever else was called would be among them, or would have been answered.
-    alone = len(found.failing) == 1 and found.breaker.failed <= kind.events
-    called = "called" if alone else "answered"
-    since = f"nothing else was {called} since {words.moment(since_ms)[:19]} UTC"
-    if kind.most_tries < 2:
-        if alone and kind.given_up == kind.events:
-            return f"{since}, so whether others fail too is not known"
-        return f"{since}, so it may be an outage" + (", or these alone" if alone else "")
-    # A second try counts only where somebody was answered after the first.
-    return f"others were answered before, {since}"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return sorted(alarms, key=lambda one: one.name)
 
 
 def _view(found: Status, now_ms: int, verbose: bool = False) -> Iterator[RenderableType]:
-    flow = escape(_sentence(found.breaker.text(now_ms)))
+    flow = escape(words.capitalise(found.breaker.text(now_ms)))
     yield flow if found.breaker.state is State.CLOSED else f"[yellow]{flow}[/]"
     if found.limit:
-        yield _sentence(found.limit.text)
+        yield words.capitalise(found.limit.text)
     if found.only_observes:
         yield words.OBSERVED
-    yield _places(found)
-    yield from _waits(found, now_ms)
-    if found.asked_again is not None:
-        again = found.asked_again
-        yield Row.of(
-            "asked again: ",
-            escape(
-                f"for {words.events(again.events)} of the last hour the destination was asked more "
-                f"than once → {named(again.example)}; all that was asked: once received"
-            ),
-        )
+    yield _view_queues(found)
+    yield from _view_waiting(found, now_ms)
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in found.outcomes.items() if count)
-    # CloudWatch counts a message that is delivered again after its end once more.
-    what = "messages" if found.embedded else "deliveries"
-    yield f"{what} settled in the last hour: {counts or 'none'}"
+    yield f"deliveries settled in the last hour: {counts or 'none'}"
     if found.last_arrival_ms is None:
-        yield f"no event arrived in the last {'hour' if found.embedded else 'day'}"
+        yield "no event arrived in the last day"
     else:
-        known = ", as its first record says" if found.embedded else ""
-        yield f"the last event arrived {words.age(now_ms - found.last_arrival_ms)} ago{known}"
+        yield f"the last event arrived {words.format_age(now_ms - found.last_arrival_ms)} ago"
     if found.arrivals:
-        yield "by source, when one was last settled, or happened if it waits:"
-    for line in arrivals.lines(found.arrivals, now_ms, verbose):
+        yield "last event by source (settled, or occurred if waiting):"
+    for line in view_arrivals(found.arrivals, now_ms, verbose):
         yield escape(line)
     yield f"pipe {found.pipe}, state machine {found.machine}"
     if not found.findings:
-        yield f"[green]Nothing is stuck.[/]{_why_so_many(found)}"
+        yield f"[green]Nothing is stuck.[/]{_say_backlog(found, now_ms)}"
     for finding in found.findings:
-        what = escape(words.short(finding.what))
-        yield Row.of("[red]![/] ", f"{what} → [bold]{escape(finding.helps)}[/]")
+        sentence = escape(words.shorten_ids(finding.sentence))
+        yield Row.of("[red]![/] ", f"{sentence} → {escape(finding.remedy)}")
+        yield f"  {finding.page}"
+        # Each on a line of its own, to be pasted; an example is one event of many, and last.
+        commands = sorted(finding.commands, key=_is_example)
+        for command_ in commands:
+            if _is_example(command_):
+                yield "  for example one of these events:"
+            yield Whole(f"  [bold]{escape(command_)}[/]")
 
 
-def _why_so_many(found: Status) -> str:
-    """What waits for the limit looks like trouble, and is none."""
+def _is_example(command_: str) -> bool:
+    return command_.startswith("once explain ")
+
+
+def _say_backlog(found: Status, now_ms: int) -> str:
+    """Says when waiting events return: a backlog looks like trouble, and is none."""
+    if not found.waiting:
+        return ""
     limited = next((one for one in found.waiting if one.reason == "LIMITED"), None)
     if limited is None or found.limit is None:
-        return ""
-    events = words.events(limited.events, found.complete)
+        count = sum(one.events for one in found.waiting)
+        last_ms = max(one.last_returns_at_ms for one in found.waiting)
+        when = f"by {words.format_clock(last_ms)[:8]} UTC" if last_ms > now_ms else "now"
+        returns = "returns by itself" if count == 1 else "return by themselves"
+        return f" {words.count_events(count, found.complete)} {returns}, {when}."
+    events = words.count_events(limited.events, found.complete)
     wait = "waits" if limited.events == 1 else "wait"
     return (
         f" {events} {wait} for the limit (MaxActionsPerMinute={found.limit.per_minute}): "
-        f"{found.limit.minutes} if nothing more comes, and nobody need do anything. "
-        f"{_RUNBOOK}events-wait-for-the-limit"
+        f"{found.limit.minutes} if nothing more comes. "
+        "docs/runbook.md#events-wait-for-the-limit"
     )
 
 
-def _places(found: Status) -> Table:
-    """How much is where. In a dead end whoever looks hides some of it, so only its sum counts."""
-    columns = (
-        Column(name, justify="right") for name in ("messages", "worked on", "wait", "oldest")
-    )
-    table = Table("", *columns, box=None)
+def _view_queues(found: Status) -> Table:
+    """Counts messages by queue. Readers of a dead end hide some, so only its sum counts."""
+    names = ("messages", "in progress", "wait", "oldest")
+    table = Table("", *(Column(name, justify="right") for name in names), box=None)
     queue, *dead_ends = found.queues
     hidden = min(found.hidden, queue.in_flight)
-    oldest = "" if queue.oldest_seconds is None else words.age(queue.oldest_seconds * 1000)
-    worked_on = f"{queue.in_flight - hidden:,}" if found.complete else ""
+    oldest = "" if queue.oldest_seconds is None else words.format_age(queue.oldest_seconds * 1000)
+    in_progress = f"{queue.in_flight - hidden:,}" if found.complete else ""
     waits = f"{hidden:,}" if found.complete else f"at least {hidden:,}"
-    table.add_row(queue.name, f"{queue.total:,}", worked_on, waits, oldest)
+    table.add_row(queue.name, f"{queue.total:,}", in_progress, waits, oldest)
     for dead_end in dead_ends:
         table.add_row(dead_end.name, f"{dead_end.total:,}")
     return table
 
 
-def _waits(found: Status, now_ms: int) -> Iterator[str]:
-    """Aligned by hand: a table would break sentences where the terminal ends."""
-    rows = [
+def _view_waiting(found: Status, now_ms: int) -> Iterator[str]:
+    """Aligned by hand: a table would break sentences at the terminal's end."""
+    rows: Sequence[tuple[str, str, str, str]] = [
         (
-            words.events(one.events, found.complete),
+            words.count_events(one.events, found.complete),
             f"for {one.awaits}",
-            f"next try {one.returns(now_ms)}",
-            f"{one.reason}: {one.said}",
+            f"next try {one.text(now_ms)}",
+            f"{one.reason}: {one.sentence}",
         )
         for one in found.waiting
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:3]
     for row in rows:
         aligned = "  ".join(cell.ljust(width) for cell, width in zip(row[:3], widths, strict=True))
-        yield Row.of(f"waits: {aligned}  ", escape(words.short(row[3])))
+        yield Row.of(f"waits: {aligned}  ", escape(words.shorten_ids(row[3])))

@@ -1,7 +1,7 @@
 """`once capacity`: which quota binds first at a rate of events, and what happens from a cold start.
 
-Quotas are AWS's documented defaults (quotas.toml); requests and units an event are measured
-(bench/results/cost.json). Nothing here was tried on an account.
+Quotas are AWS's documented defaults (quotas.toml); requests and units per event are measured
+(bench/results/cost.json). None of it was tried on an account.
 """
 
 import math
@@ -17,17 +17,22 @@ from rich.console import Console
 from rich.table import Table
 
 from once.errors import OnceError
-from once.plan.cost import (
-    ENRICHMENT_MB,
+from once.plan.traffic import (
+    BATCH_SIZE,
     MONTH_SECONDS,
+    ActionOption,
+    CopiesOption,
     Measured,
     Prices,
+    Target,
+    TargetOption,
     Traffic,
     Volume,
+    WindowOption,
     acting_seconds,
+    enriching_seconds,
     flow_of,
-    function_seconds,
-    is_slow,
+    pipe_of,
     prices,
 )
 
@@ -45,206 +50,171 @@ def quotas() -> Quotas:
 
 @dataclass(frozen=True)
 class Load:
-    """What one received event a second asks for, in batches as they come at a rate."""
+    """The load of one received event per second, in the batches that a rate makes."""
 
     batch: float
-    pipe_seconds: float  # of a batch, from its enrichment to its report
-    full_pipe_seconds: float  # of a full one
-    batch_size: int
+    full_batch_seconds: float  # from its enrichment to its report
     batches: float
-    calls: float
-    calls_at_once: float
+    requests: float
+    requests_at_once: float
     functions_at_once: float
     writes: float
 
     @classmethod
     def of(cls, traffic: Traffic, measured: Measured, price: Prices) -> "Load":
         assumed = price["assumed"]
-        comes = flow_of(traffic, measured, price)
-        volume = Volume.of(replace(traffic, events=1), measured, comes)
-        full = flow_of(replace(traffic, backlog=True), measured, price)
-        enriching = function_seconds(measured.enrichment_of(comes.batch), ENRICHMENT_MB, assumed)
-        acting = acting_seconds(traffic, measured, assumed)
-        calls = volume.of_all("actionCalls")
+        comes = flow_of(traffic, price)
+        full = flow_of(replace(traffic, backlog=True), price)
+        volume = Volume(replace(traffic, events=1), measured, comes)
+        requests = volume.sum("actionCalls")
+        acting_s = requests * acting_seconds(traffic, measured, assumed)
+        enriching_s = volume.batches * enriching_seconds(comes.batch, measured, assumed)
+        pipe = pipe_of(traffic, measured, price)
         return cls(
             batch=comes.batch,
-            pipe_seconds=comes.batch_s,
-            full_pipe_seconds=full.batch_s,
-            batch_size=traffic.batch_size,
+            full_batch_seconds=pipe.times(full, traffic.copies).batch_s,
             batches=volume.batches,
-            calls=calls,
-            calls_at_once=calls * traffic.action_ms / 1000,
-            functions_at_once=calls * acting + volume.batches * enriching,
-            writes=volume.of_all("writeUnits") + (calls if is_slow(traffic) else 0),
+            requests=requests,
+            requests_at_once=requests * traffic.action_ms / 1000,
+            functions_at_once=acting_s + enriching_s,
+            writes=volume.sum("writeUnits") + (requests if traffic.is_slow else 0),
         )
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What a quota allows, in received events a second."""
+    """A quota, and what one received event per second asks of it."""
 
     name: str
-    quota: str
-    events_per_second: float
     ask: str
+    allowed: float
+    per_event: float
+    unit: str = "/s"
+
+    @property
+    def quota(self) -> str:
+        return f"{self.allowed:,.0f}{self.unit}"
+
+    @property
+    def events_per_second(self) -> float:
+        return self.allowed / (60 if self.unit == "/min" else 1) / self.per_event
 
 
 def limits(
-    load: Load, quota: Quotas, region: str, destination: float | None, limited: bool
+    load: Load,
+    quota: Quotas,
+    region: str,
+    destination: float | None,
+    limited: bool,
+    target: Target = Target.genesys,
 ) -> list[Limit]:
-    """Lowest first. `destination` is how many calls a minute it takes; None: Genesys's defaults."""
-    pipes, lambdas = quota["pipe_batches"], quota["lambda_concurrency"]
-    genesys, table = quota["genesys"], quota["dynamodb_table_writes"]
-    partition, logs = quota["dynamodb_partition"], quota["put_log_events"]
-    bridge = quota["eventbridge_invocations"]
+    """Returns the lowest first. `destination` is requests per minute; None: the target's own."""
+    found: list[Limit] = []
+
+    def add(name: str, source: str, per_event: float, key: str = "", unit: str = "/s") -> None:
+        of = quota[source]
+        allowed = of[key] if key else of.get(region, of["default"])
+        found.append(Limit(name, of["ask"], allowed, per_event, unit))
+
+    add("EventBridge to the queue", "eventbridge_invocations", 1)
+    pipes = quota["pipe_batches"]
     at_once = min(pipes["of_one_queue"], pipes.get(region, pipes["default"]))
-    invocations = bridge.get(region, bridge["default"])
-    found = [
-        Limit("EventBridge to the queue", f"{invocations:,}/s", invocations, bridge["ask"]),
-        Limit(
-            "pipe, batches at once",
-            f"{at_once:,}",
-            at_once * load.batch_size / load.full_pipe_seconds,
-            pipes["ask"],
-        ),
-        Limit(
-            "functions at once",
-            f"{lambdas['default']:,}",
-            lambdas["default"] / load.functions_at_once,
-            lambdas["ask"],
-        ),
-        Limit(
-            "table, write units",
-            f"{table['default']:,}/s",
-            table["default"] / load.writes,
-            table["ask"],
-        ),
-        Limit(
-            "breaker's row, read units",
-            f"{partition['reads']:,}/s",
-            partition["reads"] / (0.5 * load.batches),
-            partition["ask"],
-        ),
-        Limit(
-            "outcome log, calls",
-            f"{logs['default']:,}/s",
-            logs["default"] / load.batches,
-            logs["ask"],
-        ),
-    ]
-    if limited:
-        # A batch takes its tokens, and one with copies gives theirs back.
-        found.append(
-            Limit(
-                "token row, write units",
-                f"{partition['writes']:,}/s",
-                partition["writes"] / (2 * load.batches),
-                partition["ask"],
-            )
-        )
+    full = load.full_batch_seconds / BATCH_SIZE
+    found.append(Limit("pipe, concurrent batches", pipes["ask"], at_once, full, ""))
+    add("concurrent functions", "lambda_concurrency", load.functions_at_once, unit="")
+    add("table, write units", "dynamodb_table_writes", load.writes)
+    add("breaker's row, read units", "dynamodb_partition", 0.5 * load.batches, "reads")
+    add("outcome log, requests", "put_log_events", load.batches)
+    if limited:  # a batch takes its tokens, and one with copies returns theirs
+        add("token row, write units", "dynamodb_partition", 2 * load.batches, "writes")
     if destination is not None:
-        ask = "the owner of the destination; until then set MaxActionsPerMinute to it"
-        found.append(
-            Limit("destination", f"{destination:,.0f}/min", destination / 60 / load.calls, ask)
-        )
-    else:
-        for name, key in (
-            ("Genesys Cloud, calls of a token", "requests_per_minute"),
-            ("Genesys Cloud, data actions", "executions_per_minute"),
-        ):
-            per_second = genesys[key] / 60 / load.calls
-            found.append(Limit(name, f"{genesys[key]:,}/min", per_second, genesys["ask"]))
-        found.append(
-            Limit(
-                "Genesys Cloud, at once",
-                f"{genesys['concurrent_executions']}",
-                genesys["concurrent_executions"] / load.calls_at_once,
-                genesys["ask"],
-            )
-        )
+        ask = quota["genesys"]["ask"]
+        found.append(Limit("destination", ask, destination, load.requests, "/min"))
+    elif target is Target.eventbridge:
+        add("EventBridge to the target bus", "put_events", load.requests)
+    elif target is Target.genesys:
+        per_token, executed = "requests_per_minute", "executions_per_minute"
+        add("Genesys Cloud, requests per token", "genesys", load.requests, per_token, "/min")
+        add("Genesys Cloud, data actions", "genesys", load.requests, executed, "/min")
+        concurrent = "concurrent_executions"
+        add("Genesys Cloud, concurrent requests", "genesys", load.requests_at_once, concurrent, "")
     return sorted(found, key=lambda limit: limit.events_per_second)
 
 
 @dataclass(frozen=True)
 class Course:
-    """How a constant rate is taken from a cold start on."""
+    """The course of the queue at a constant rate after a cold start."""
 
     most_waiting: float
     longest_wait_seconds: float
-    caught_up_after_seconds: int | None  # None: never, within the hour that is simulated
-    held_back_by: str
+    caught_up_after_seconds: int | None  # None: never, within the simulated hour
+    slowest: str
 
 
 def simulate(rate: float, load: Load, found: list[Limit], quota: Quotas) -> Course:
-    """Second by second: the pipe begins with five batches and adds 300 a minute, functions and the
-    table grow as documented, everything else is as fast as its quota from the beginning.
+    """Goes second by second: the pipe begins with five batches and adds 300 per minute, functions
+    and the table grow as documented; everything else is as fast as its quota from the beginning.
     """
     pipes, lambdas = quota["pipe_batches"], quota["lambda_concurrency"]
-    table = quota["dynamodb_table_writes"]
-    by_name = {limit.name: limit.events_per_second for limit in found}
+    fixed = {limit.name: limit.events_per_second for limit in found}
     waiting = most = longest = 0.0
     caught_up: int | None = None
-    held_back_by, held_back = "", 0.0
-    peak_writes = table["new_table"] / 2
+    slowest = ""
+    peak_writes = quota["dynamodb_table_writes"]["new_table"] / 2
     for second in range(SIMULATED_SECONDS):
         at_once = pipes["first"] + pipes["more_per_minute"] * second / 60
         environments = lambdas["more_per_second"] * (second + 1)
-        now = by_name | {
-            "pipe, starting up": at_once * load.batch_size / load.full_pipe_seconds,
+        now = fixed | {
+            "pipe, starting up": at_once * BATCH_SIZE / load.full_batch_seconds,
             "functions, starting up": environments / load.functions_at_once,
             "table, growing": 2 * peak_writes / load.writes,
         }
-        slowest = min(now, key=lambda name: now[name])
-        served = min(waiting + rate, now[slowest])
+        bound = min(now, key=lambda name: now[name])
+        served = min(waiting + rate, now[bound])
         waiting += rate - served
         peak_writes = max(peak_writes, served * load.writes)
-        if waiting > most:
-            most = waiting
-        wait = waiting / now[slowest]
-        if wait > longest:
-            longest = wait
+        longest = max(longest, waiting / now[bound])
+        if waiting > max(1, most):
+            slowest = bound
         if waiting > 1:
             caught_up = None
-            if waiting > held_back:
-                held_back, held_back_by = waiting, slowest
         elif caught_up is None:
             caught_up = second
-    return Course(most, longest, caught_up, held_back_by)
+        most = max(most, waiting)
+    return Course(most, longest, caught_up, slowest)
 
 
 def fitting_concurrency(rate: float, load: Load) -> int:
-    """A MaxConcurrentActions that only a destination that hangs reaches.
+    """Returns a MaxConcurrentActions that only a destination that hangs reaches.
 
-    Calls come by chance: from 16 at once on, twice the mean is four deviations above it.
+    Requests come by chance: from 16 at once on, twice the mean is four deviations above it.
     """
-    return max(_LEAST_CONCURRENCY, math.ceil(2 * rate * load.calls_at_once))
+    return max(_LEAST_CONCURRENCY, math.ceil(2 * rate * load.requests_at_once))
 
 
-def handed_back_per_second(quota: Quotas) -> float:
-    """How many events may go back to the queue before it stops giving out others."""
+def returned_per_second(quota: Quotas) -> float:
+    """Returns how many events may return to the queue before it stops giving out others."""
     return float(quota["sqs_in_flight"]["default"]) / VISIBILITY_SECONDS
 
 
 def capacity(
-    rate: Annotated[float, typer.Option(min=0.1, help="Received events a second.")],
+    rate: Annotated[float, typer.Option(min=0.1, help="Received events per second.")],
     region: Annotated[str, typer.Option(help="The AWS region; quotas differ.")] = "eu-central-1",
-    copies: Annotated[float, typer.Option(min=0, max=0.99, help="The share of copies.")] = 0.2,
-    batch_size: Annotated[int, typer.Option(min=1, max=10, help="As the stack's BatchSize.")] = 10,
-    window: Annotated[
-        int, typer.Option("--window", min=0, max=30, help="As the stack's BatchWindowSeconds.")
-    ] = 0,
-    action_ms: Annotated[
-        float, typer.Option(min=1, help="How long the destination takes to answer.")
-    ] = 200,
+    copies: CopiesOption = 0.2,
+    window: WindowOption = 0,
+    action_ms: ActionOption = 200,
     destination_per_minute: Annotated[
         float | None,
-        typer.Option(min=1, help="Calls it takes. Default: Genesys Cloud's own limits."),
+        typer.Option(
+            min=1, help="Requests that the destination accepts. Default: the limits of the target."
+        ),
     ] = None,
+    target: TargetOption = Target.genesys,
     limited: Annotated[
         bool, typer.Option("--limited", help="With a MaxActionsPerMinute set.")
     ] = False,
 ) -> None:
-    """Print which quota binds first at a rate, what to ask for, and how a cold start goes."""
+    """Print which AWS quota a rate reaches first, what to ask AWS, and how a cold start goes."""
     session = boto3.Session()
     partitions = session.get_available_partitions()
     if not any(region in session.get_available_regions("sqs", name) for name in partitions):
@@ -253,52 +223,49 @@ def capacity(
         events=rate * MONTH_SECONDS,
         per_second=rate,
         copies=copies,
-        batch_size=batch_size,
         window_s=window,
         limited=limited,
+        target=target,
         action_ms=action_ms,
     )
     load = Load.of(traffic, Measured.read(), prices())
     quota = quotas()
-    found = limits(load, quota, region, destination_per_minute, limited)
-    table = Table(box=None, pad_edge=False)
-    for heading in ("quota", "default", "events a second", ""):
-        table.add_column(heading, justify="right" if heading in ("default",) else "left")
+    found = limits(load, quota, region, destination_per_minute, limited, target)
+    table = Table("quota", "default", "events per second", "", box=None, pad_edge=False)
     for limit in found:
         enough = limit.events_per_second >= rate
         allowed = math.floor(limit.events_per_second)
         table.add_row(limit.name, limit.quota, f"{allowed:,}", "" if enough else "too low")
     Console().print(table)
-    _tell(rate, load, found, quota)
-
-
-def _tell(rate: float, load: Load, found: list[Limit], quota: Quotas) -> None:
     short = [limit for limit in found if limit.events_per_second < rate]
     if short:
-        typer.echo(f"\nFirst binds: {short[0].name}. For {rate:,.0f} events a second ask for more:")
+        typer.echo(f"\nThe first limit: {short[0].name}. For {rate:,.0f} events per second raise:")
         for limit in short:
             factor = rate / limit.events_per_second
-            typer.echo(f"- {limit.name}, {factor:,.1f} times the default.\n  {limit.ask}")
+            typer.echo(f"- {limit.name}, to {factor:,.1f} times the default.\n  Ask: {limit.ask}")
     else:
-        typer.echo(f"\nNo quota is below {rate:,.0f} events a second.")
+        typer.echo(f"\nNo quota is below {rate:,.0f} events per second.")
     course = simulate(rate, load, found, quota)
     typer.echo(
-        f"\nFrom a cold start {course.most_waiting:,.0f} events wait at most, "
-        f"{course.longest_wait_seconds:,.0f} s long"
-        + (f", because of: {course.held_back_by}." if course.held_back_by else ".")
+        f"\nFrom a cold start at most {course.most_waiting:,.0f} events wait, for up to "
+        f"{course.longest_wait_seconds:,.0f} s"
+        + (f", because of: {course.slowest}." if course.slowest else ".")
     )
     if course.caught_up_after_seconds is None:
-        typer.echo("The queue does not catch up within an hour. It keeps 14 days.")
+        typer.echo("The queue does not catch up within an hour. It keeps events for 14 days.")
     elif course.caught_up_after_seconds:
         typer.echo(f"The queue has caught up after {course.caught_up_after_seconds:,} s.")
+    # An environment of the function has one request at a time, and logs in by itself.
+    logins = ", each with a token of its own" if target is Target.genesys else ""
     typer.echo(
-        f"{rate * load.calls_at_once:,.1f} calls run at once, in batches of {load.batch:.1f}. "
-        f"MaxConcurrentActions={fitting_concurrency(rate, load)} leaves them alone, and\nbounds "
-        "what a destination that hangs can hold before the breaker opens."
+        f"{rate * load.requests_at_once:,.1f} requests run at the same time, in batches of "
+        f"{load.batch:.1f}{logins}.\n"
+        f"MaxConcurrentActions={fitting_concurrency(rate, load)} does not slow them down. It "
+        "bounds how many functions a hanging\ndestination occupies before the breaker opens."
     )
     typer.echo(
-        f"At most {handed_back_per_second(quota):,.0f} events a second may be handed back to the "
-        "queue: they stay in flight until they are tried again.\n"
+        f"At most {returned_per_second(quota):,.0f} events per second may return to the queue: "
+        "they stay in flight until their next attempt.\n"
         f"Quotas as of {quota['read_on']} (once/plan/quotas.toml); none of this was tried on an "
         "account."
     )

@@ -1,13 +1,10 @@
-"""What `once run --report` writes: one entry per line sent, one per act at the destination."""
-
-from typing import Literal
+"""Models the file of `once run --report`: an entry per line sent and per act at the destination."""
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from once.outcomes import SETTLED, Outcome
-
-Via = Literal["queue", "bus"]
+from once.sending import Via
 
 
 class _Model(BaseModel):
@@ -24,7 +21,7 @@ class Key(_Model):
 
 
 class LineReport(_Model):
-    """What became of one line of the file."""
+    """The outcome of one line of the file."""
 
     line: int = Field(ge=1, description="Number of the line in the file, from 1.")
     outcome: Outcome
@@ -39,44 +36,12 @@ class LineReport(_Model):
 
 
 class ActionReport(_Model):
-    """What the destination saw of one Idempotency-Key."""
+    """The requests that the destination got under one Idempotency-Key."""
 
     idempotency_key: str = Field(description="As it was sent, the same on every attempt.")
     line: int | None = Field(ge=1, description="The line of the copy that won the claim.")
     calls: int = Field(ge=1, description="Requests received, failed ones included.")
     effects: int = Field(ge=0, description="Times it acted; a repeated key acts once.")
-
-
-class RepeatedAct(_Model):
-    """A destination that was asked again after it had acted."""
-
-    idempotency_key: str
-    line: int | None
-    acts: int = Field(ge=2)
-    because: list[str] = Field(
-        description="The faults that hid the act from us. Without one it is a mistake of ours.",
-        examples=[["destination.answer_lost"]],
-    )
-
-
-class Ended(_Model):
-    """A line that is tried no more, and never acted for all we know."""
-
-    line: int
-    reason: str | None = Field(description="Why the last attempt that we know of failed.")
-    met: dict[str, int] = Field(description="The faults that met its event.")
-
-
-class FaultsReport(_Model):
-    """What went wrong on purpose, and what became of it."""
-
-    seed: int
-    happened: dict[str, int] = Field(examples=[{"execution.killed": 9, "table.throttled": 31}])
-    repeated_acts: list[RepeatedAct]
-    dead_letters: list[Ended] = Field(
-        description="Their batches failed as often as the queue allows."
-    )
-    given_up: list[Ended] = Field(description="They failed as many tries as an event has.")
 
 
 class Report(_Model):
@@ -91,16 +56,11 @@ class Report(_Model):
     )
     events: list[LineReport]
     actions: list[ActionReport]
-    dead_letters: int = Field(
-        ge=0, description="Lines that ended in a dead letter queue; their outcome stays RETRY."
-    )
     seconds: float = Field(ge=0, description="From the first line sent to the last one settled.")
-    faults: FaultsReport | None = Field(None, description="Only of a run with --faults.")
 
     @property
     def settled(self) -> bool:
         return set(self.outcomes) <= SETTLED
 
     def to_json(self) -> str:
-        without = {"faults"} if self.faults is None else None
-        return self.model_dump_json(by_alias=True, indent=2, exclude=without) + "\n"
+        return self.model_dump_json(by_alias=True, indent=2) + "\n"

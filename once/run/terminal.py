@@ -1,4 +1,4 @@
-"""What a run shows at the terminal: its steps while they last, and at the end what happened."""
+"""Shows a run at the terminal: its steps, and the result at the end."""
 
 import time
 from collections import Counter
@@ -14,8 +14,9 @@ from rich.table import Table
 from once.genesys.server import GenesysServer, Received
 from once.operate import phrases as words
 from once.outcomes import MEANING, Outcome
-from once.project import EXAMPLE
-from once.run.report import FaultsReport, LineReport, Report
+from once.project import say_how_to_type_once
+from once.reasons import describe
+from once.run.report import LineReport, Report
 from once.run.tracker import Standing
 
 _LISTED_LINES = 100
@@ -25,19 +26,8 @@ _SHORT = {
     Outcome.PROCESSED: "acted, each once",
     Outcome.DUPLICATE: "skipped as copies",
     Outcome.STALE: "skipped as out of date",
+    Outcome.IGNORED: "ignored by the routes",
     Outcome.PARKED: "parked for a person",
-}
-# Of those that only a run tells, or that `once explain` tells by their cause.
-_REASONS = {
-    "SAME_KEY": "a copy of what had acted",
-    "SAME_EVENT_ID": "the publisher gave it the id of what had acted",
-    "COLLAPSED": "a copy of another message in its batch",
-    "SETTLED_BEFORE": "its verdict from an earlier delivery",
-    "NEWER_STATE": "a newer state had already passed",
-    "NEWER_OCCURRENCE": "a newer occurrence had already passed",
-    "NO_RULE_TOOK_IT": "no rule took it from the bus: see DetailTypes and SourcePrefix",
-    "NOT_SENT": "the one before it, of the same subject, was not settled",
-    "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME": "it left the queue and nothing says what became of it",
 }
 
 
@@ -71,8 +61,8 @@ class Terminal:
 
     def progress(self, standing: Standing, total: int) -> None:
         waiting = ""
-        if standing.handed_back:
-            waiting = f", {standing.handed_back} handed back to the queue for a later attempt"
+        if standing.returned:
+            waiting = f", {standing.returned} returned to the queue for a later attempt"
         still = ""
         if standing.still_seconds >= _STILL_SECONDS:
             still = f", none for {standing.still_seconds:.0f} s"
@@ -85,19 +75,17 @@ class Terminal:
         if set(report.outcomes) != {Outcome.PROCESSED} and len(report.events) <= _LISTED_LINES:
             self._console.print(_skipped(report))
         self._console.print(_received(report, destination))
-        if report.faults is not None:
-            self._console.print(_faults(report.faults))
         self._console.print(_verdict(report), style="bold green" if report.settled else "bold red")
 
     def next_steps(self) -> None:
-        """For whoever has tried the example, and nothing else yet."""
-        self._console.print(
-            f"What came in, line by line: {EXAMPLE}\n"
-            "Your own events: once run FILE. A stack that stays up: once up. All commands: once",
-            style="dim",
-            highlight=False,
-            soft_wrap=True,
-        )
+        """Shows what to type next to those who have tried only the example yet."""
+        if line := say_how_to_type_once():
+            self._say_dim(f"To type once in this shell: {line}")
+        self._say_dim("What came in, line by line: once example")
+        self._say_dim("Your own events: once run FILE. With your own server: once dev. All: once")
+
+    def _say_dim(self, text: str) -> None:
+        self._console.print(text, style="dim", highlight=False, soft_wrap=True, markup=False)
 
     def _done(self) -> None:
         if self._doing is not None:
@@ -109,7 +97,8 @@ class Terminal:
 
 def _outcomes(report: Report) -> Table:
     table = Table(
-        title=f"{words.events(report.received)} in {report.seconds:.1f} s", title_justify="left"
+        title=f"{words.count_events(report.received)} in {report.seconds:.1f} s",
+        title_justify="left",
     )
     table.add_column("Outcome")
     table.add_column("Events", justify="right")
@@ -132,11 +121,7 @@ def _skipped(report: Report) -> Table:
 
 
 def _why(event: LineReport) -> str:
-    reason = words.reason(event.reason) or "no reason on record"
-    if event.reason == "COLLAPSED" and event.outcome != Outcome.DUPLICATE:
-        reason = "shares the verdict of its copy"
-    elif event.reason in _REASONS:
-        reason = _REASONS[event.reason]
+    reason = describe(event.reason) or "no reason is recorded"
     if event.because_of_line is None:
         return escape(reason)
     return escape(f"{reason}: line {event.because_of_line}")
@@ -150,21 +135,8 @@ def _received(report: Report, destination: GenesysServer) -> Table:
     for answer, count in sorted(Counter(map(_answer, requests)).items()):
         table.add_row(answer, str(count))
     table.add_section()
-    table.add_row("events that acted", str(sum(action.effects for action in report.actions)))
-    table.add_row("of them asked more than once", str(_repeated(report)))
-    return table
-
-
-def _faults(faults: FaultsReport) -> Table:
-    table = Table(title=f"What went wrong on purpose (seed {faults.seed})", title_justify="left")
-    table.add_column("Fault")
-    table.add_column("Times", justify="right")
-    for fault, times in faults.happened.items():
-        table.add_row(fault, str(times))
-    table.add_section()
-    unexplained = [act for act in faults.repeated_acts if not act.because]
-    table.add_row("asked to act again, for its answer was lost", str(len(faults.repeated_acts)))
-    table.add_row("the same, and nothing explains it", str(len(unexplained)))
+    table.add_row("events acted on", str(sum(action.effects for action in report.actions)))
+    table.add_row("of these, after several requests", str(_repeated(report)))
     return table
 
 
@@ -182,14 +154,11 @@ def _repeated(report: Report) -> int:
 def _verdict(report: Report) -> str:
     if not report.settled:
         count = report.outcomes[Outcome.RETRY]
-        where = f", {report.dead_letters} of them in a dead letter queue" * bool(
-            report.dead_letters
-        )
-        said = f"{count} of {report.received} events were not settled{where}."
+        said = f"{count} of {report.received} events were not settled."
         if any(event.reason == "CALL_FAILED" for event in report.events):
             said += (
-                " An event that always fails is given up only after others were answered: "
-                "send more lines, or give it up at once with --set MaxTries=1."
+                " An event that always fails is given up only if other requests succeed: "
+                "send more lines, or use --set MaxTries=1."
             )
         return said
     counted = [

@@ -1,4 +1,4 @@
-"""An embedded stack that stays up: `once up`, `once down`."""
+"""A local stack that stays up: `once up`, `once down`."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated
 
 import typer
@@ -17,6 +18,14 @@ from once.screen import say, screen
 
 _END_SECONDS = 60
 _LOG = running.FOLDER / "up.log"
+_FILE = "file://"
+
+SET = typer.Option(
+    "--set",
+    metavar="PARAMETER=VALUE",
+    help="Set a parameter of template.yaml. file://PATH reads a secret value from a file, since "
+    "other users of this machine can read arguments.",
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -25,10 +34,7 @@ def register(app: typer.Typer) -> None:
 
 
 def up(
-    parameters: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PARAMETER=VALUE", help="Set a parameter of template.yaml."),
-    ] = None,
+    parameters: Annotated[list[str] | None, SET] = None,
     destination: Annotated[
         Path | None,
         typer.Option(
@@ -44,12 +50,12 @@ def up(
         ),
     ] = None,
 ) -> None:
-    """Start an embedded stack that stays up, until `once down`."""
+    """Start a local stack that stays up, until `once down`."""
     _start(parameters_of(parameters), destination, _template_in(project) if project else None)
 
 
 def _template_in(project: Path) -> Path:
-    """Of a clone, of what `once template` wrote, or of an unpacked wheel."""
+    """Finds the template of a clone, of `once template`, or of an unpacked wheel."""
     folders = (project, project / "once" / "_project")
     templates = [found for folder in folders if (found := folder / "template.yaml").is_file()]
     if not templates:
@@ -61,10 +67,10 @@ def _template_in(project: Path) -> Path:
 
 
 def down() -> None:
-    """End the embedded stack that is up in this folder, and all that is in it."""
+    """End the local stack that is up in this folder, and all that is in it."""
     found = running.find()
     if found is None:
-        say("No embedded stack is up in this folder.")
+        say("No local stack is up in this folder.")
         return
     os.kill(found.pid, signal.SIGTERM)
     until = time.monotonic() + _END_SECONDS
@@ -72,36 +78,44 @@ def down() -> None:
         if time.monotonic() > until:
             raise OnceError(f"The process {found.pid} does not end. See {_LOG}.")
         time.sleep(0.05)
-    say(f"The embedded stack at {found.endpoint} is down.")
+    say(f"The local stack at {found.endpoint} is down.")
 
 
 def parameters_of(given: list[str] | None) -> dict[str, str]:
-    """What --set says, of any command that deploys the template."""
+    """Reads what --set says, for each command that deploys the template."""
     chosen = {}
     for one in given or []:
         name, equals, value = one.partition("=")
         if not equals or not name:
             raise typer.BadParameter(f"{one!r} is not Parameter=Value")
-        chosen[name] = value
+        chosen[name] = _read(value.removeprefix(_FILE)) if value.startswith(_FILE) else value
     return chosen
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text().rstrip("\n")
+    except OSError as error:
+        raise OnceError(f"Cannot read {path}: {error.strerror}.") from error
 
 
 def _start(parameters: dict[str, str], destination: Path | None, template: Path | None) -> None:
     already = running.find()
     if already is not None:
-        raise OnceError(
-            f"An embedded stack is up already, at {already.endpoint}. End it with: once down"
-        )
-    running.FOLDER.mkdir(exist_ok=True)
+        raise OnceError(f"A local stack is up already, at {already.endpoint}. To end it: once down")
+    running.private_folder()
     plan = {
         "parameters": parameters,
         "destination": str(destination.absolute()) if destination else None,
         "template": str(template) if template else None,
     }
-    with _LOG.open("wb") as log:
-        process = subprocess.Popen(  # noqa: S603 - the command is built here from our own parts
-            [sys.executable, "-P", "-m", "once.run.up_process", json.dumps(plan)],
-            stdin=subprocess.DEVNULL,
+    # The plan is no argument: other users can read those, and a parameter may be secret.
+    with running.open_private(_LOG, "wb") as log, TemporaryFile("w+") as stdin:
+        json.dump(plan, stdin)
+        stdin.seek(0)
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "once.run.up_process"],
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=log,
             start_new_session=True,
@@ -114,14 +128,14 @@ def _start(parameters: dict[str, str], destination: Path | None, template: Path 
         raise
     found = running.find()
     if found is None:
-        raise OnceError(f"The embedded stack ended as soon as it was up. See {_LOG}.")
+        raise OnceError(f"The local stack ended as soon as it was up. See {_LOG}.")
     say(f"Up at {found.endpoint}; its destination is {destination_in_use}.")
-    say("Every command works on it now, in this folder. See it at work: once console")
-    say("End it with: once down")
+    say("In this folder every command uses it now. To watch it: once console")
+    say("To end it: once down")
 
 
 def _follow(process: subprocess.Popen[bytes]) -> str:
-    """Until it is up; whom it calls then."""
+    """Waits until the stack is up; returns its destination."""
     with screen().status("") as status:
         for line in process.stdout or ():
             said = json.loads(line)
@@ -130,4 +144,4 @@ def _follow(process: subprocess.Popen[bytes]) -> str:
             if "up" in said:
                 return str(said["up"])
             status.update(f"{said['step']} …")
-    raise OnceError(f"The embedded stack did not come up. See {_LOG}.")
+    raise OnceError(f"The local stack did not come up. See {_LOG}.")

@@ -17,7 +17,7 @@ _FIELDS = {
     "Task": _ANY | _ONWARD | _CAUGHT | {"Resource", "Arguments", "TimeoutSeconds"},
     "Choice": _ANY | {"Choices", "Default", "Assign", "Output"},
     "Wait": _ANY | _ONWARD | {"Seconds"},
-    "Map": _ANY | _ONWARD | _CAUGHT | {"Items", "ItemProcessor", "MaxConcurrency"},
+    "Map": _ANY | _ONWARD | _CAUGHT | {"Items", "ItemSelector", "ItemProcessor", "MaxConcurrency"},
     "Succeed": _ANY | {"Output"},
     "Fail": _ANY | {"Error", "Cause"},
 }
@@ -44,6 +44,8 @@ CONTEXT = {
     "Execution": {"Id", "Input", "Name", "StartTime"},
     "State": {"EnteredTime", "Name", "RetryCount"},
 }
+# Known here to an ItemSelector only.
+_ITEM = {"Map": {"Item"}}
 _CONTEXT_PATH = re.compile(r"\$states\.context(?:\.(\w+))?(?:\.(\w+))?")
 
 
@@ -153,7 +155,8 @@ def _check_expressions(name: str, state: Mapping[str, Json]) -> None:
             if "$states.errorOutput" in text and field != "Catch":
                 raise DefinitionError(f"{name}, {field}: only a Catch has $states.errorOutput")
             for section, part in _CONTEXT_PATH.findall(text):
-                if section and part not in {"", *CONTEXT.get(section, ())}:
+                known = CONTEXT | (_ITEM if field == "ItemSelector" else {})
+                if section and part not in {"", *known.get(section, ())}:
                     path = f"$states.context.{section}.{part}"
                     raise DefinitionError(f"{name}, {field}: {path} is not known here")
 

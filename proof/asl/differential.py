@@ -110,8 +110,8 @@ class _Sample(_Recorder):
 
 
 def explored(most: int, walks: int, seed: int, scenarios: Sequence[Scenario] = FULL) -> list[Case]:
-    """Of each expression at most so many evaluations, out of random walks of the explorer through
-    each of its scenarios, with all that it tries on its way."""
+    """Collects up to `most` evaluations of each expression, from random walks of the explorer
+    through its scenarios, with all that it tries on its way."""
     random = Random(seed)  # noqa: S311 - to be repeated, not to be secret
     recorder = _Sample(most, random)
     expressions = Expressions(recorder)

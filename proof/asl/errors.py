@@ -16,7 +16,7 @@ TIMEOUT = "States.Timeout"
 
 @dataclass(frozen=True)
 class Failure:
-    """What a state failed with. As JSON it is the error output that a Catch sees."""
+    """The error of a failed state. As JSON it is the error output that a Catch sees."""
 
     error: str
     cause: str = ""
@@ -34,7 +34,7 @@ class StateFailedError(Exception):
 
 
 def matches(names: Collection[str], error: str, readings: Readings) -> bool:
-    """Whether one of the names in an ErrorEquals stands for the error."""
+    """Returns true if a name in an ErrorEquals stands for the error."""
     if error == RUNTIME:
         # Not even by its own name, as recorded in scenarios/test_base_scenarios
         # (test_catch_states_runtime).
@@ -47,8 +47,8 @@ def matches(names: Collection[str], error: str, readings: Readings) -> bool:
 
 
 def interval_seconds(retrier: Mapping[str, Any], tries: int, drawn: float) -> float:
-    """How long to wait before the next try when `tries` have been used up. `drawn` is a random
-    number from 0 to 1, which only a retrier with full jitter looks at."""
+    """Returns the wait before the next try, after `tries`. `drawn` is a random number from 0 to 1,
+    which only a retrier with full jitter reads."""
     seconds: float = retrier.get("IntervalSeconds", 1) * retrier.get("BackoffRate", 2.0) ** tries
     seconds = min(seconds, retrier.get("MaxDelaySeconds", seconds))
     return seconds * drawn if retrier.get("JitterStrategy") == "FULL" else seconds

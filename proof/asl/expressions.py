@@ -35,7 +35,7 @@ class Moment:
 
 
 class Expressions:
-    """An engine that is asked once only for what the same expression makes of the same values."""
+    """An engine that evaluates each expression once for the same values."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -119,7 +119,7 @@ def _uses(text: str) -> tuple[frozenset[str], frozenset[tuple[str, ...]]]:
 
 
 def _pruned(states: Mapping[str, Json], parts: Iterable[tuple[str, ...]]) -> Json:
-    """What the expression looks at, so that it is remembered for all that differ elsewhere."""
+    """Keeps only what the expression reads: inputs that differ elsewhere share its value."""
     kept: dict[str, Json] = {}
     for part in parts:
         if not part:

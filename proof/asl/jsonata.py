@@ -17,8 +17,8 @@ from pathlib import Path
 from random import Random
 from typing import IO, Any, Protocol, cast
 
-from jsonata.jsonata import Jsonata  # type: ignore[import-untyped]
-from jsonata.utils import Utils  # type: ignore[import-untyped]
+from jsonata.jsonata import Jsonata
+from jsonata.utils import Utils
 
 Json = Any
 FOLDER = Path(__file__).parent / "node"
@@ -52,7 +52,7 @@ class ReferenceMissingError(Exception):
 
 @dataclass(frozen=True)
 class Clock:
-    """What $millis() answers: first `ms`, and every further time `step_ms` more."""
+    """The clock of $millis(): first `ms`, then `step_ms` more at each evaluation."""
 
     ms: int
     step_ms: int = 0

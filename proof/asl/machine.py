@@ -44,7 +44,7 @@ _text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 @dataclass(frozen=True)
 class Call:
-    """What a task asks for, at the place where an execution stands."""
+    """The call of a task, at a place of an execution."""
 
     state: str
     resource: str
@@ -111,8 +111,8 @@ class Machine:
         return states[scopes[-1].state]
 
     def call(self, position: Position, clock_ms: int, at: Path | None = None) -> Call | Failure:
-        """What the task at a place asks for now. A failure is for `fail`: the task is not called,
-        and its own Retry and Catch take that too."""
+        """Returns the call of the task at a place. A failure is for `fail`: the task is not called,
+        and its own Retry and Catch apply."""
         place = position.only if at is None else at
         scope, state = position.scope(place), self.state(position, at)
         variables, tries = position.variables(place), sum(scope.tries)
@@ -170,7 +170,7 @@ class Machine:
         return self._step(position, clock_ms, at, act)
 
     def retries(self, position: Position, error: str, at: Path | None = None) -> bool:
-        """Whether the task at a place would be tried again after an error."""
+        """Returns true if the task at a place would be tried again after an error."""
         scope = position.scope(position.only if at is None else at)
         return self._retrier(self.state(position, at), scope, error) is not None
 
@@ -344,12 +344,27 @@ class Machine:
             # transforming-data.html allows an object by now; recorded 2024-11-19 in
             # scenarios/test_base_scenarios it fails.
             raise StateFailedError(QUERY, _unexpected("Items", "array", items))
+        if "ItemSelector" in state:
+            items = [
+                self._selected(scope, level, state["ItemSelector"], index, item, moment)
+                for index, item in enumerate(items)
+            ]
         most = self._evaluated(
             scope, level, state.get("MaxConcurrency", 0), {}, moment, "MaxConcurrency"
         )
         _integer("MaxConcurrency", most, 0, _LONGEST_SECONDS)
         at_once = 1 if self._one_by_one else min(most or _MOST_AT_ONCE, _MOST_AT_ONCE)
         return self._fill_up(replace(scope, iterations=Iterations(items, at_once)), level, clock_ms)
+
+    def _selected(
+        self, scope: Scope, level: _Level, template: Json, index: int, item: Json, moment: Moment
+    ) -> Json:
+        """Returns the input of an iteration (input-output-itemselector.html)."""
+        context = self._context(level.execution, scope, sum(scope.tries))
+        context["Map"] = {"Item": {"Index": index, "Value": item}}
+        states = {"input": scope.input, "context": context}
+        variables = {**level.variables, **scope.variables}
+        return self._fill(template, variables, states, moment, "ItemSelector")
 
     def _iterated(
         self, scope: Scope, level: _Level, index: int, after: _After, clock_ms: int

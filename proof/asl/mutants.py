@@ -1,8 +1,8 @@
-"""For each switch of `readings` a definition that rests on it: with the switch the one way it ends
-otherwise than the other way, and no other switch makes a difference to it.
+"""A definition for each switch of `readings` that depends on it: it ends differently with the
+switch either way, and no other switch makes a difference.
 
-So each switch is seen to decide something, and our definition, which ends alike with each of them
-either way, is seen to rest on none.
+They show that each switch decides something. Our definition ends alike with each switch either way,
+so it depends on none.
 """
 
 from dataclasses import dataclass
@@ -31,11 +31,11 @@ def _a_choice_assigns_for_all_its_rules(machine: dict[str, Any]) -> None:
     choice = machine["JudgeClaim"]
     for rule in choice["Choices"]:
         rule.pop("Assign", None)
-    choice["Assign"] = {"verdict": "{% $seen.verdict %}"}
+    choice["Assign"] = {"verdict": "{% $states.input.claim.verdict %}"}
 
 
 def _a_wait_says_when_it_was_over(machine: dict[str, Any]) -> None:
-    machine["WaitForHolder"]["Assign"] = {"waitedUntilMs": "{% $millis() %}"}
+    machine["WaitForOwner"]["Assign"] = {"waitedUntilMs": "{% $millis() %}"}
     text("ReadClaim", "$until < $millis()", "$until < $waitedUntilMs")(machine)
 
 
@@ -45,7 +45,7 @@ def _throttling_is_caught_by_its_code(machine: dict[str, Any]) -> None:
         {
             "ErrorEquals": ["DynamoDB.ThrottlingException"],
             "Assign": {"verdict": {"reason": "THROTTLED"}},
-            "Next": "HandBack",
+            "Next": "Returned",
         },
     )
 
@@ -84,9 +84,9 @@ MUTANTS = (
         "Two expressions that a state evaluates together see the same $millis().",
         "one-event",
         text(
-            "OpenEvent",
-            "$millis() >= $deadlineMs",
-            "$millis() >= $deadlineMs or $pace.callUntilMs != $deadlineMs",
+            "NextRound",
+            "$millis() < $deadlineMs",
+            "$millis() < $deadlineMs and $pace.requestUntilMs = $deadlineMs",
         ),
         # A clock that moves within an expression moves between two of them.
         implied_by=frozenset({"millis-call"}),
@@ -96,9 +96,9 @@ MUTANTS = (
         "An expression that asks for $millis() twice is told the same.",
         "one-event",
         text(
-            "OpenEvent",
-            "$millis() >= $deadlineMs",
-            "$millis() >= $deadlineMs or $millis() != $millis()",
+            "NextRound",
+            "$millis() < $deadlineMs",
+            "$millis() < $deadlineMs and $millis() = $millis()",
         ),
     ),
     Mutant(

@@ -19,7 +19,7 @@ _VARIABLE = re.compile(r"\$(\w+)")
 
 @dataclass(frozen=True)
 class Case:
-    """What TestState is asked. `used` says how often the retrier of a mocked error was used up."""
+    """A question to TestState. `used` counts the tries that a mocked error's retrier has spent."""
 
     state: str
     input: Json
@@ -32,8 +32,8 @@ class Case:
 
 
 def played(machine: Machine, case: Case) -> Json:
-    """What TestState should answer: status, next state, output, what the state assigned, and which
-    Retry or Catch took the error."""
+    """Returns the expected answer of TestState: status, next state, output, the assigned variables,
+    and the Retry or Catch that took the error."""
     level, state = _level_of(machine.definition, case)
     scope = Scope(case.state, case.input, {}, case.clock_ms, case.clock_ms)
     one = _OneState(machine)

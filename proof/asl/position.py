@@ -1,4 +1,4 @@
-"""Where an execution stands, as values that never change and that JSON can hold."""
+"""The position of an execution, as immutable values that JSON can hold."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ TOP: Path = ()
 
 @dataclass(frozen=True)
 class Execution:
-    """What stays the same from start to end."""
+    """The part of an execution that never changes."""
 
     id: str
     input: Json
@@ -57,8 +57,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Position:
-    """An execution that goes on when somebody says so: each of its places stands before a task or
-    sleeps."""
+    """An execution that waits: each of its places is before a task or sleeps."""
 
     execution: Execution
     top: Scope

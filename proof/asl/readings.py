@@ -1,4 +1,4 @@
-"""What AWS's documentation leaves open or says twice: one switch each.
+"""Switches for what AWS's documentation leaves open or contradicts.
 
 A definition is sound when it ends alike whichever way a switch stands; `mutants` has, for each
 switch, one that is not.
@@ -11,28 +11,28 @@ from typing import Any
 
 
 class ChoiceAssign(Enum):
-    """When the Assign of a Choice itself, outside its rules, is evaluated."""
+    """The time at which the Assign of a Choice itself, outside its rules, is evaluated."""
 
     WITHOUT_MATCH = "only when no rule matched"
     ALWAYS = "whichever rule matched, before the rule's own"
 
 
 class WaitAssign(Enum):
-    """When the Assign and the Output of a Wait are evaluated."""
+    """The time at which the Assign and the Output of a Wait are evaluated."""
 
     AFTER = "when the wait is over"
     BEFORE = "when the wait begins"
 
 
 class Arguments(Enum):
-    """When the Arguments of a task that is retried are evaluated."""
+    """The time at which the Arguments of a retried task are evaluated."""
 
     EACH_TRY = "for every try, at its own time and with its own RetryCount"
     ONCE = "once, when the state is entered"
 
 
 class Millis(Enum):
-    """How long $millis() stands still."""
+    """The span in which $millis() stands still."""
 
     STATE = "within all expressions that a state evaluates together"
     EXPRESSION = "within one expression"
@@ -40,7 +40,7 @@ class Millis(Enum):
 
 
 class ErrorNames(Enum):
-    """What an optimised integration calls an error of its service."""
+    """The name that an optimised integration gives an error of its service."""
 
     CLASSES = "by the class of the Java SDK v1, DynamoDB.AmazonDynamoDBException for most"
     CODES = "by the service's own code, DynamoDB.ThrottlingException"

@@ -1,4 +1,4 @@
-"""What the integrations that our definition uses answer, and what they call their errors."""
+"""The responses and error names of the integrations that our definition uses."""
 
 import json
 from functools import cache
@@ -50,9 +50,11 @@ REFUSED = Failure("DynamoDB.ConditionalCheckFailedException", _REFUSED)
 
 
 def error_name(coded: str, names: ErrorNames) -> str:
-    """What an execution sees of an error that its service calls `coded`. The prefix is that of the
-    integration: DynamoDB of the optimised, DynamoDb of aws-sdk (connect-ddb.html, "Exception prefix
-    differences")."""
+    """Returns the name under which an execution sees the error `coded` of a service.
+
+    The prefix is that of the integration: DynamoDB of the optimised, DynamoDb of aws-sdk
+    (connect-ddb.html, "Exception prefix differences").
+    """
     service, _, code = coded.partition(".")
     if names is ErrorNames.CODES or code in _NOBODYS:
         return coded

@@ -1,5 +1,5 @@
-"""What AWS does otherwise than an emulator, a linter or a reader of its documentation would think:
-one check a file, each with where it is said and with samples that it refuses.
+"""Checks of what AWS does differently from emulators, linters and a quick look at its pages: one
+check per file, with its source and with deployments that it must refuse.
 
 `python -m proof.aws` runs all of them on this repository's template and definition.
 """

@@ -1,7 +1,7 @@
-"""What a check is made of, and where the checks are found.
+"""Finds the checks, and says what a check is made of.
 
 A module of `checks` has: a docstring, whose first paragraph is the rule and whose rest says whom it
-bites and what it guards here; SOURCES; `findings`, what a deployment has against the rule; and
+affects and what it guards here; SOURCES; `findings`, which lists the faults of a deployment; and
 BROKEN, deployments that the check must refuse, each as an edit of ours.
 """
 
@@ -14,7 +14,7 @@ from typing import Literal
 from proof.aws import checks
 from proof.aws.deployed import Deployed, Edit
 
-# A page of AWS's, its code, what was recorded on AWS, or what somebody ran into.
+# A page of AWS, its code, a recording on AWS, or a problem that a user reported.
 Kind = Literal["page", "code", "recording", "issue"]
 DOCS = "https://docs.aws.amazon.com/"
 _RECORDED = (

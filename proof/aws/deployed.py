@@ -1,12 +1,12 @@
-"""What one deployment would send to AWS, as the checks look at it."""
+"""A deployment as it would be sent to AWS, for the checks."""
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from enrichment.batch import enrich
-from enrichment.overflow import Write
+from once_enrichment.batch import enrich
+from once_enrichment.overflow import Write
 
 from proof.definition import asl
 from proof.translated import Translated
@@ -62,7 +62,7 @@ class Deployed:
         return {name: state for name, state in self.states.items() if state["Type"] == "Task"}
 
     def filled_in(self, name: str) -> str:
-        """What the deployment puts into a placeholder of the definition."""
+        """Returns what the deployment puts into a placeholder of the definition."""
         return str(self.properties("StateMachine")["DefinitionSubstitutions"][name])
 
 
@@ -75,7 +75,7 @@ def _known(resources: Mapping[str, Any]) -> dict[str, str]:
 
 
 def ours() -> dict[str, Deployed]:
-    """As it is by default, and with every option that adds a resource."""
+    """Returns our deployment with the defaults, and with each option that adds a resource."""
     return {name: Deployed.of(Translated(given)) for name, given in _PARAMETERS.items()}
 
 

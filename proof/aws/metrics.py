@@ -1,9 +1,9 @@
-"""What CloudWatch is told by the services we use, copied by hand from AWS's documentation.
+"""The metrics of the services we use, copied by hand from AWS's documentation.
 
-Metric names are case-sensitive, and the pages are not at one about all of them: the table of
-AWS/Events writes Dlq, the page on its dead-letter queues DLQ. Here the tables count.
+Metric names are case-sensitive, and the pages disagree about some: the table of AWS/Events writes
+Dlq, the page on its dead-letter queues DLQ. Here the tables count.
 
-Only what a template may name: metric, and each set of dimensions that it is found under. The pages:
+Only what a template may name: the metric, and each set of dimensions that it has. The pages:
 
 - AWS/SQS: AWSSimpleQueueService, "Available CloudWatch metrics for Amazon SQS"
 - AWS/Events: eventbridge, "Monitoring Amazon EventBridge"; rules on the default bus have RuleName
@@ -101,7 +101,7 @@ Metric = tuple[str, str, Dimensions]  # namespace, name, names of the dimensions
 
 
 def embedded_metrics(line: str) -> dict[Metric, list[float]]:
-    """What CloudWatch takes out of a log line, held to "Specification: Embedded metric format"."""
+    """Reads the metrics of a log line, strictly by "Specification: Embedded metric format"."""
     try:
         said = json.loads(line)
         metadata = said["_aws"]
@@ -149,7 +149,7 @@ class MetricMath:
         }
 
     def value_of(self, queries: Sequence[Mapping[str, Any]]) -> float:
-        """Of the one that the alarm watches; each may name those before it."""
+        """Computes the query that the alarm watches; each query may name those before it."""
         watched: list[float] = []
         for query in queries:
             if "Expression" in query:

@@ -26,7 +26,8 @@ Event = dict[str, Any]
 class Happening:
     """Something that must act once, unless it is broken or a newer state of its latest_by is known.
 
-    What is poison fails whenever it is called for, and has to be given up.
+    What is poison fails whenever it is called for, and has to be given up. What returns is a state
+    that tells no time of its own: published once more, it may be a change back to it.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Happening:
     latest_by: str | None = None
     broken: bool = False
     poison: bool = False
+    returns: bool = False
 
 
 @dataclass
@@ -54,7 +56,7 @@ class Stream:
         self.said.append(happening)
 
     def about(self, topic: str, body: Any) -> Happening:
-        """What a request with this topic and body tells of."""
+        """Finds the true event that a request with this topic and body is about."""
         return self._by_content[_content(topic, body)]
 
     def overtaken(self, happening: Happening) -> bool:
@@ -94,12 +96,17 @@ class Centre:
         return self._now_ms
 
     def _happens(
-        self, latest_by: str | None, tell: Callable[[int], Event], *, at_ms: int | None = None
+        self,
+        latest_by: str | None,
+        tell: Callable[[int], Event],
+        *,
+        at_ms: int | None = None,
+        returns: bool = False,
     ) -> None:
         """Sent once, or with copies; `tell` says it again for a moment up to 400 ms later."""
         self._happened += 1
         at_ms = at_ms or self._later()
-        happening = Happening(f"h{self._happened}", at_ms, latest_by)
+        happening = Happening(f"h{self._happened}", at_ms, latest_by, returns=returns)
         first = tell(0)
         self.stream.tell(happening, first)
         while self._random.random() < _COPIES:
@@ -180,30 +187,32 @@ class Centre:
         self._happens(latest_by, tell, at_ms=at_ms)
 
     def queue_view(self) -> None:
-        """Snapshots of a whole conversation, sent again when something else in it has changed."""
+        """Snapshots of a whole conversation without a time: whatever differs in one is a change."""
         conversation, person, call = self._id(), self._id(), self._id()
         at_ms = self._later()
         times: dict[str, str] = {"startTime": _iso(at_ms)}
-        for state, moment in (
-            ("alerting", "startTime"),
-            ("connected", "connectedTime"),
-            ("disconnected", "endTime"),
+        for state, moment, language in (
+            ("alerting", "startTime", "en"),
+            ("connected", "connectedTime", "en"),
+            ("connected", "connectedTime", "de"),
+            ("disconnected", "endTime", "de"),
         ):
-            times[moment] = _iso(at_ms)
+            times.setdefault(moment, _iso(at_ms))
             telephone = {"id": call, "state": state, "held": False, **times}
 
-            def tell(late_ms: int, telephone: Event = telephone, at_ms: int = at_ms) -> Event:
-                one = {
-                    "id": person,
-                    "purpose": "customer",
-                    "calls": [telephone],
-                    "attributes": {"seen": late_ms},
-                }
+            one = {
+                "id": person,
+                "purpose": "customer",
+                "calls": [telephone],
+                "attributes": {"language": language},
+            }
+            body: Event = {"id": conversation, "participants": [one]}
+
+            def tell(late_ms: int, body: Event = body, at_ms: int = at_ms) -> Event:
                 template = "v2.routing.queues.{id}.conversations"
-                body = {"id": conversation, "participants": [one]}
                 return self._genesys(template, self.queue, body, at_ms + 90 + late_ms)
 
-            self._happens(f"snapshot {conversation}", tell, at_ms=at_ms)
+            self._happens(f"snapshot {conversation}", tell, at_ms=at_ms, returns=True)
             at_ms = self._later()
 
     def chat(self) -> None:
@@ -233,7 +242,7 @@ class Centre:
             self._happens(f"chat {conversation}", tell, at_ms=at_ms)
 
     def membership(self) -> None:
-        """Windowed: joining and leaving a queue, with no time but that of publishing."""
+        """A state: joining and leaving a queue, with no time but that of publishing."""
         user = self._id()
         for joined in (True, False):
             at_ms = self._later()
@@ -244,7 +253,7 @@ class Centre:
                     "v2.routing.queues.{id}.users", self.queue, body, at_ms + late_ms
                 )
 
-            self._happens(f"member {user}", tell, at_ms=at_ms)
+            self._happens(f"member {user}", tell, at_ms=at_ms, returns=True)
 
     def poison(self) -> None:
         conversation, at_ms = self._id(), self._later()
@@ -262,7 +271,7 @@ class Centre:
 
 
 def chaos_stream(seed: int, lines: int, *, poison: int = 0) -> Stream:
-    """So many lines of calls, agents, queues, chats and memberships, and a few that are broken."""
+    """Makes a stream of calls, agents, queues, chats and memberships, with a few broken lines."""
     centre, random = Centre(seed), Random(seed)  # noqa: S311
     # First, as they take the longest, and are given up only while others are answered.
     for _ in range(poison):

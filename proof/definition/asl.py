@@ -27,7 +27,7 @@ SUBSTITUTIONS: Mapping[str, str] = {
     "ClaimDays": "30",
     "WaitDays": "10",
     "MaxTries": "20",
-    "HolderWaitSeconds": "1, 3, 6",
+    "OwnerWaitSeconds": "1, 3, 6",
     "AttemptSeconds": "75",
     "MachineSeconds": "240",
     "LeaseSeconds": "310",

@@ -23,6 +23,9 @@ _SLOT = re.compile(r'(?<="slot": )\d+')
 _A_PASSED_SLOT = "1"
 # What stands before it, and a number that is no time of the clock, so that it does not age.
 _ONCE = r"\g<1>1000"
+# A batch began after all failures that it finds, and before anything is old.
+_STARTED = re.compile(r'("startedMs": )\d{13}')
+_AFTER_ALL = r"\g<1>1850000000000"
 
 
 @cache
@@ -58,7 +61,7 @@ def ranked_times(text: str) -> frozenset[int]:
 
 
 def ranks(times: frozenset[int]) -> tuple[tuple[int, int], ...]:
-    """What to call those times so that only their order is left, and whether they are recent."""
+    """Renames times so that only their order is left, and if they are recent."""
     new: dict[int, int] = {}
     for recent, latest_ms in ((True, NOW_MS - 1), (False, LONG_AGO_MS)):
         some = sorted((t for t in times if (t > NOW_MS - _NEAR_MS) == recent), reverse=True)
@@ -78,11 +81,11 @@ def reranked(text: str, new: tuple[tuple[int, int], ...]) -> str:
 
 @cache
 def unranked(text: str) -> str:
-    """For worlds in which nobody compares them."""
-    return _FAILED.sub(_ONCE, text)
+    """Removes times, for worlds in which none are compared."""
+    return _STARTED.sub(_AFTER_ALL, _FAILED.sub(_ONCE, text))
 
 
 @cache
 def expires_in(row: str) -> int:
-    """How many seconds from now a row may be swept; negative when that is due."""
+    """Returns the seconds until a row may be swept; negative when that is due."""
     return int(json.loads(row)["expires_at"]["N"]) - NOW_MS // 1000

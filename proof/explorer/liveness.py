@@ -9,7 +9,7 @@ from proof.explorer.outcomes import Report
 from proof.explorer.state import Broken, State, place_of
 from proof.explorer.world import World
 
-ENDLESSLY = " is handed back each time"
+ENDLESSLY = " is returned each time"
 _LONGER_THAN_A_LEASE = 400
 _ROUNDS = 2
 _MOST_STEPS = 60
@@ -34,6 +34,7 @@ class Liveness:
             state.deeds,
             state.parked,
             state.stale,
+            state.unchanged,
         )
         if what_matters not in self._known:
             self._known[what_matters] = not self.complaint(state)[0]
@@ -56,7 +57,7 @@ class Liveness:
                     return str(then), tuple(moves)
                 state = then
                 sent = self._world.scenario.messages[message.sent]
-                if not sent.is_old and self._says_why(moves[-1].report, place):
+                if not (sent.is_old or sent.ignored) and self._says_why(moves[-1].report, place):
                     waits.add(place)
         left = [
             f"m{place + 1}"
@@ -76,7 +77,7 @@ class Liveness:
         )
 
     def _settling(self, state: State, place: int) -> Iterator[Move]:
-        """What becomes of one message when everything goes well, which is always told first."""
+        """Yields the moves that settle one message if nothing fails; tasks list that move first."""
         move = next(self._world.deliver(state, (place,)))
         yield move
         for _ in range(_MOST_STEPS):

@@ -10,8 +10,8 @@ Names = tuple[int, ...]
 
 
 class Move(NamedTuple):
-    """What it tells calls run0 whom `names` names first, run1 the next, and so on. `report` is that
-    of an execution which has ended with it."""
+    """One step of the world. Its text calls the first of `names` run0, the next run1, and so on.
+    `report` is that of an execution that ended with the move."""
 
     who: int | str
     what: str

@@ -4,14 +4,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from pacing import breaker_row, slot_row
-from pacing.breaker import Flow, judge
+from once_enrichment.collapse import collapse
+from once_pacing import breaker_row, payload, slot_row
+from once_pacing.breaker import Flow, judge
 
 from proof.explorer.mutants import (
+    Edit,
     Mutant,
+    States,
     blind,
     both,
     condition,
+    default,
     expiry_in_milliseconds,
     goes,
     kept_by_the_put,
@@ -28,10 +32,16 @@ from proof.explorer.scenario import Fault, Sent
 from proof.explorer.scenarios import (
     CLOSE_STATES,
     COPIES,
+    COPIES_PACED,
+    EXPIRED,
+    EXPIRED_STATE,
     EXPIRING,
     EXPIRING_STATES,
     EXPIRING_WINDOW,
     IDS,
+    IGNORED,
+    IGNORED_AND_SHUT,
+    IGNORED_STATE,
     LIMITED_AND_MUTE,
     MIXED,
     NEARLY_OPEN,
@@ -43,7 +53,8 @@ from proof.explorer.scenarios import (
     ONE_A_SLOT,
     PACED,
     PROBING,
-    REPLAYED,
+    REPEATED,
+    RETURNING,
     SAME_ID,
     SAME_TIME,
     SHUT_AND_MUTE,
@@ -54,6 +65,7 @@ from proof.explorer.scenarios import (
     THREE_STATES,
     TWO_EVENTS,
     TWO_SUBJECTS,
+    UNSURE,
     WINDOW,
     YOUNG,
     late_puts,
@@ -78,7 +90,7 @@ ZOMBIE_STATES = replace(
 NOTED = replace(PACED, messages=PACED.messages[:1], deliveries=3, kinds=frozenset({Fault.ACTION}))
 ROUND_BY_ROUND = replace(TWO_EVENTS, deliveries=1)
 ONE_SLOT = replace(ONE_A_SLOT, deliveries=1)
-PARKED_AFTER_A_TRY = replace(NOTED, paced=None)
+RETURNS = replace(RETURNING, kinds=frozenset({Fault.ACTION}), faults=1)
 UNREAD = with_faults(NOTED, Fault.UNREAD, faults=4)
 STALE_ANSWER = replace(
     NEARLY_OPEN,
@@ -112,13 +124,39 @@ def _unconditional(request: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
+_ALLOWED = "'requestsAllowed': $event.policy.order = 'none' ? $pace.requestsAllowed : $made + 1"
 _clear = breaker_row.clear
+_end = payload._end
 _end_probe = breaker_row.end_probe
 
 
 def _whenever_it_failed(table: str, started_ms: int) -> dict[str, Any]:
     waits = "attribute_not_exists(not_before) OR not_before < :started"
     return _clear(table, started_ms) | {"ConditionExpression": waits}
+
+
+def _reported(which: str) -> Edit:
+    """Other messages are in the report, whether or not the record could be written."""
+    said = "$distinct($records[outcome = 'RETRY'].messageId)"
+    return both(
+        *(text(name, said, f"$distinct({which})") for name in ("RecordOutcomes", "ReportBatch"))
+    )
+
+
+def _claim_unanswered_is_won(machine: States) -> None:
+    won = machine["ClaimKey"]["Assign"]
+    for name in ("wasSettled", "sentKey"):
+        won = {
+            **won,
+            name: False if name == "wasSettled" else "{% $states.input.event.idempotencyKey %}",
+        }
+    machine["ClaimKey"]["Catch"][-1] |= {"Assign": won, "Next": "CheckOrder"}
+
+
+def _by_the_state_alone(elements: list[Any]) -> list[Any]:
+    """Collapses as if the key alone told a copy."""
+    policy = {"order": "latest", "windowMs": 0}
+    return collapse([one | {"policy": policy} if "policy" in one else one for one in elements])
 
 
 def _whatever_is_waited_for(table: str, started_ms: int) -> dict[str, Any]:
@@ -130,7 +168,7 @@ MUTANTS = [
     Mutant("clause 1, no row, is missing", without_clause("ClaimKey", 1), COPIES),
     Mutant("clause 2, expired, is missing", without_clause("ClaimKey", 2), EXPIRING),
     Mutant("clause 3, released, is missing", without_clause("ClaimKey", 3), COPIES),
-    Mutant("clause 4, the holder died, is missing", without_clause("ClaimKey", 4), COPIES),
+    Mutant("clause 4, the owner died, is missing", without_clause("ClaimKey", 4), COPIES),
     Mutant("clause 5, my own put, is missing", without_clause("ClaimKey", 5), UNANSWERED),
     Mutant(
         "clause 6, the same state again, is missing", without_clause("ClaimKey", 6), OCCURRENCES
@@ -192,49 +230,61 @@ MUTANTS = [
         "a successor forgets the occurrence",
         text(
             "ReadClaim",
-            "$number($row.occurrence.N) : $event.occurredAtMs",
-            "$event.occurredAtMs : $event.occurredAtMs",
+            "$number($row.occurrence.N) : $claim.atMs",
+            "$claim.atMs : $claim.atMs",
         ),
         WINDOW,
     ),
     Mutant(
         "a successor does not store the occurrence it keeps",
-        text("ClaimKey", "$string($seen.occurrenceMs)", "$string($event.occurredAtMs)"),
+        text(
+            "ClaimKey",
+            "$string($states.input.claim.occurrenceMs)",
+            "$string($states.input.claim.atMs)",
+        ),
         WINDOW,
     ),
     Mutant(
         "a successor forgets the newest time",
-        text("ReadClaim", "$max([$at, $event.occurredAtMs])", "$event.occurredAtMs"),
+        text("ReadClaim", "$max([$at, $claim.atMs])", "$claim.atMs"),
         NEWEST,
     ),
     Mutant(
         "a successor does not store the newest time",
-        text("ClaimKey", "$string($seen.timeMs)", "$string($event.occurredAtMs)"),
+        text(
+            "ClaimKey",
+            "$string($states.input.claim.timeMs)",
+            "$string($states.input.claim.atMs)",
+        ),
         NEWEST,
     ),
     Mutant(
         "the key does not tell the occurrence",
         text(
             "ClaimKey",
-            "$event.idempotencyKey & '.' & $string($abs($seen.occurrenceMs))",
-            "$event.idempotencyKey",
+            "'.' & $string($abs($occurrenceMs))",
+            "''",
         ),
         OCCURRENCES,
     ),
     Mutant(
         "the key tells the copy's time",
-        text("ClaimKey", "$abs($seen.occurrenceMs)", "$event.occurredAtMs"),
+        text("ClaimKey", "$abs($occurrenceMs)", "$states.input.claim.atMs"),
         WINDOW,
     ),
     Mutant(
         "owner is the message alone",
-        text("OpenEvent", "$runId & '#' & $states.input.messageId", "$states.input.messageId"),
+        text(
+            "SettleEvents",
+            "$runId & '#' & $message.messageId",
+            "$message.messageId",
+        ),
         COPIES,
     ),
     Mutant("a lease shorter than the machine", no_edit, SHORT_LEASE),
     Mutant(
         "an unanswered claim is taken for won",
-        goes("ClaimKey", "CheckOrder", "States.ALL", sentKey="{% $event.idempotencyKey %}"),
+        _claim_unanswered_is_won,
         UNANSWERED,
     ),
     Mutant(
@@ -243,15 +293,23 @@ MUTANTS = [
         with_faults(COPIES, Fault.ERROR),
     ),
     # What a refusal means.
-    Mutant("DUPLICATE of whatever is in progress", rule("JudgeClaim", 5, "SkipDuplicate"), COPIES),
+    Mutant("DUPLICATE of whatever is in progress", default("JudgeClaim", "SkipDuplicate"), COPIES),
     Mutant(
         "DUPLICATE of another message in progress",
-        text("ReadClaim", "'claim': $ended ?", "'claim': $not($mine) ? 'SETTLED' : $ended ?"),
+        text(
+            "ReadClaim",
+            "$same and $row.status.S = 'DONE' ?",
+            "$same and ($row.status.S = 'DONE' or $not($row.message_id.S in $ours)) ?",
+        ),
         COPIES,
     ),
     Mutant(
         "DUPLICATE of a released claim",
-        text("ReadClaim", "$row.status.S = 'DONE' and", "$row.status.S != 'IN_PROGRESS' and"),
+        text(
+            "ReadClaim",
+            "$same and $row.status.S = 'DONE' ?",
+            "$same and $row.status.S != 'IN_PROGRESS' ?",
+        ),
         COPIES,
     ),
     Mutant(
@@ -264,12 +322,12 @@ MUTANTS = [
     ),
     Mutant(
         "an older occurrence is not stale",
-        text("ReadClaim", "$at > $laterMs and $not($sameId) ?", "false ?"),
+        text("ReadClaim", "$found and $not($same) and $later > 0 ?", "false ?"),
         OCCURRENCES,
     ),
     Mutant(
         "a copy with the publisher's id is stale",
-        text("ReadClaim", "$at > $laterMs and $not($sameId) ?", "$at > $laterMs ?"),
+        text("ReadClaim", "$found and $not($same) and $later", "$found and $not($near) and $later"),
         SAME_ID,
     ),
     # What becomes of a batch.
@@ -277,7 +335,7 @@ MUTANTS = [
         "only the kept message is handed back",
         text(
             "SettleEvents",
-            "'outcome': $end.outcome = 'PROCESSED' ? 'DUPLICATE' : $end.outcome",
+            "'outcome': $end.outcome in ['PROCESSED', 'IGNORED'] ? 'DUPLICATE' : $end.outcome",
             "'outcome': 'DUPLICATE'",
         ),
         COPIES,
@@ -297,13 +355,13 @@ MUTANTS = [
         UNREADY,
     ),
     Mutant(
-        "copies are not handed back",
-        text("ReportBatch", "[outcome = 'RETRY']", "[outcome = 'RETRY' and $not($exists(copyOf))]"),
+        "copies are not returned",
+        _reported("$records[outcome = 'RETRY' and $not($exists(copyOf))].messageId"),
         COPIES,
     ),
     Mutant(
-        "the whole batch is handed back",
-        text("ReportBatch", "$records[outcome = 'RETRY'].messageId", "$batch.messageId"),
+        "the whole batch is returned",
+        _reported("$batch.messageId"),
         TWO_SUBJECTS,
     ),
     Mutant(
@@ -339,7 +397,7 @@ MUTANTS = [
     Mutant("what is broken is not settled", text("OpenBatch", " or kind = 'parked'", ""), MIXED),
     Mutant(
         "what is broken and could not be parked is parked",
-        goes("ParkBroken", "Parked", "States.ALL"),
+        goes("ParkEvent", "Parked", "States.ALL"),
         with_faults(MIXED, Fault.ERROR),
     ),
     # The newest time.
@@ -369,7 +427,7 @@ MUTANTS = [
     ),
     Mutant(
         "newest: the window is not given",
-        text("ReadLatest", " + $event.policy.windowMs", ""),
+        text("ReadLatest", " + $unsureMs", ""),
         CLOSE_STATES,
     ),
     Mutant(
@@ -378,64 +436,153 @@ MUTANTS = [
         with_faults(STATES, Fault.ERROR),
     ),
     # Completing and releasing.
-    Mutant("complete is unconditional", without_condition("CompleteClaim"), ZOMBIES),
-    Mutant("anybody completes", without_guard("CompleteClaim", 1, 1), ZOMBIES),
-    Mutant("complete in any status", without_guard("CompleteClaim", 1, 2), LATE_ONCE),
-    Mutant("release is unconditional", without_condition("ReleaseClaim"), ZOMBIES),
-    Mutant("anybody releases", without_guard("ReleaseClaim", 1, 1), ZOMBIES),
-    Mutant("release in any status", without_guard("ReleaseClaim", 1, 2), LATE_ONCE),
+    Mutant("complete is unconditional", without_condition("Processed"), ZOMBIES),
+    Mutant("anybody completes", without_guard("Processed", 1, 1), ZOMBIES),
+    Mutant("complete in any status", without_guard("Processed", 1, 2), LATE_ONCE),
+    Mutant("closing is unconditional", without_condition("CloseClaim"), ZOMBIES),
+    Mutant("anybody closes a claim", without_guard("CloseClaim", 1, 1), ZOMBIES),
+    Mutant("anybody closes a stale one", without_guard("CloseClaim", 1, 1), ZOMBIE_STATES),
+    Mutant("closing in any status", without_guard("CloseClaim", 1, 2), LATE_ONCE),
     Mutant(
-        "what is stale and cannot be marked is settled",
-        goes("CloseStale", "SkipStale", "States.ALL"),
+        "a stale event whose claim cannot be closed is settled",
+        text(
+            "CloseClaim",
+            "$verdict.outcome in ['STALE', 'DUPLICATE', 'IGNORED']"
+            " ? {'outcome': 'RETRY', 'reason': 'CLAIM_UNANSWERED'} : {}",
+            "{}",
+        ),
         with_faults(NEWEST, Fault.ZOMBIE, faults=2),
     ),
+    Mutant("an event that no route wants is acted on", without_rule("CheckOrder", 2), IGNORED),
+    Mutant("a state that no route wants is acted on", without_rule("JudgeOrder", 2), IGNORED_STATE),
     Mutant(
-        "an answered action is released",
-        goes("CompleteClaim", "ReleaseClaim", "States.ALL"),
-        UNANSWERED,
+        "a state that no route wants does not make older ones stale",
+        text("CheckOrder", "$event.policy.order = 'none' and ($exists", "($exists"),
+        IGNORED_STATE,
     ),
     Mutant(
-        "an answered action is handed back",
-        goes("CompleteClaim", "HandBack", "States.ALL"),
-        UNANSWERED,
+        "pacing is asked for an event that no route wants",
+        text("OpenBatch", "$exists(route.ignored) or expiresAtMs < $millis()", "false"),
+        IGNORED_AND_SHUT,
     ),
+    Mutant(
+        "an expired event is acted on",
+        text(
+            "CheckOrder",
+            "($exists($event.route.ignored) or $event.expiresAtMs < $millis())",
+            "$exists($event.route.ignored)",
+        ),
+        EXPIRED,
+    ),
+    Mutant(
+        "an expired state does not make older ones stale",
+        text("CheckOrder", "$event.policy.order = 'none' and ($exists", "($exists"),
+        EXPIRED_STATE,
+    ),
+    Mutant(
+        "an event that no route wants releases its claim",
+        text(
+            "CloseClaim",
+            "and $verdict.reason != 'EXPIRED' ?",
+            "and $verdict.outcome != 'IGNORED' ?",
+        ),
+        IGNORED,
+    ),
+    Mutant(
+        "an expired event keeps its claim",
+        text("CloseClaim", "and $verdict.reason != 'EXPIRED' ?", "?"),
+        EXPIRED,
+    ),
+    Mutant("an acted event is released", goes("Processed", "CloseClaim", "States.ALL"), UNANSWERED),
+    Mutant("an acted event is returned", goes("Processed", "Returned", "States.ALL"), UNANSWERED),
     Mutant(
         "a refused release is a success",
-        goes("ReleaseClaim", "Processed", "States.ALL"),
+        goes("CloseClaim", "ProcessedUnconfirmed", "States.ALL"),
         UNANSWERED,
     ),
-    Mutant("a released event is done", goes("ReleaseClaim", "Processed"), COPIES),
-    Mutant("stale is marked unconditionally", without_condition("CloseStale"), ZOMBIE_STATES),
-    Mutant("anybody marks it stale", without_guard("CloseStale", 1, 1), ZOMBIE_STATES),
-    Mutant("stale in any status", without_guard("CloseStale", 1, 2), ZOMBIE_STATES),
-    Mutant("parked is marked unconditionally", without_condition("CloseParked"), ZOMBIES),
-    Mutant("anybody marks it parked", without_guard("CloseParked", 1, 1), ZOMBIES),
-    Mutant("parked in any status", without_guard("CloseParked", 1, 2), REPLAYED),
+    Mutant("a released event is done", goes("CloseClaim", "ProcessedUnconfirmed"), COPIES),
     Mutant(
         "complete does not renew the expiry",
-        text("CompleteClaim", ", expires_at = :expires", ""),
+        text("Processed", ", expires_at = :expires", ""),
         EXPIRING,
     ),
     Mutant(
-        "release does not renew the expiry",
-        text("ReleaseClaim", ", expires_at = :expires", ""),
+        "closing does not renew the expiry",
+        text("CloseClaim", ", expires_at = :expires", ""),
         EXPIRING_WINDOW,
     ),
     Mutant(
         "newest: does not renew the expiry",
-        text("AdvanceLatest", " expires_at = :expires,", ""),
+        text("AdvanceLatest", ", expires_at = :expires", ""),
         EXPIRING_STATES,
+    ),
+    # A state that returns, and one that has not changed.
+    Mutant(
+        "a second request does not ask for a newer state",
+        text(
+            "RunAction",
+            "$event.policy.order = 'none' ? $pace.requestsAllowed : $made + 1",
+            "$pace.requestsAllowed",
+        ),
+        STATES,
+    ),
+    Mutant(
+        "changes: a state that returns is a copy",
+        text("SettleEvents", "$policy.order = 'changes' ? 0", "$policy.order = 'changes' ? 60000"),
+        RETURNS,
+    ),
+    Mutant(
+        "changes: a state that returns is collapsed in its batch",
+        no_edit,
+        RETURNS,
+        ("proof.explorer.scenario.collapse", _by_the_state_alone),
+    ),
+    Mutant(
+        "changes: nothing is unchanged",
+        text("AdvanceLatest", "$event.policy.order = 'changes' and", "false and"),
+        replace(REPEATED, kinds=frozenset()),
+    ),
+    Mutant(
+        "changes: a state that was never settled is unchanged",
+        text("AdvanceLatest", "and $wasSettled", ""),
+        REPEATED,
+    ),
+    Mutant(
+        "changes: a parked state is settled",
+        text("ClaimKey", " and $states.result.Attributes.outcome.S != 'PARKED'", ""),
+        REPEATED,
+    ),
+    Mutant(
+        "changes: a settled state is unchanged, whatever came between",
+        text("AdvanceLatest", "and $before.state.S = $claim.sk", ""),
+        RETURNS,
+    ),
+    Mutant(
+        "changes: my own write says that I am unchanged",
+        text("AdvanceLatest", " and $before.owner.S != $claim.owner", ""),
+        with_faults(RETURNS, Fault.ANSWER_LOST),
+    ),
+    Mutant(
+        "changes: an unchanged state does not move the time",
+        text(
+            "AdvanceLatest", "event_time = :time", "event_time = if_not_exists(event_time, :time)"
+        ),
+        replace(REPEATED, kinds=frozenset()),
+    ),
+    Mutant(
+        "changes: an unsure state is the newest",
+        text("ReadLatest", "'state': ''", "'state': $claim.sk"),
+        UNSURE,
     ),
     # Parking.
     Mutant("an event is parked after its row", park_after_the_row, UNANSWERED),
     Mutant(
-        "a refused event is done",
-        text("CloseParked", "$verdict.reason = 'UNCERTAIN' ? 'DONE' : 'FAILED'", "'DONE'"),
-        REPLAYED,
-    ),
-    Mutant(
-        "an uncertain event is given up",
-        text("CloseParked", "$verdict.reason = 'UNCERTAIN' ? 'DONE' : 'FAILED'", "'FAILED'"),
+        "a parked event is released",
+        text(
+            "CloseClaim",
+            "$exists($verdict.outcome) and $verdict.reason != 'EXPIRED' ? 'DONE' : 'FAILED'",
+            "'FAILED'",
+        ),
         COPIES,
     ),
     Mutant(
@@ -443,81 +590,79 @@ MUTANTS = [
     ),
     Mutant(
         "what waited for too long is called",
-        without_rule("CheckOrder", 1),
+        without_rule("CheckOrder", 3),
         OLD,
     ),
     # Tries.
     Mutant(
         "a successor does not store the tries",
-        text("ClaimKey", "$string($seen.tries)", "'0'"),
+        text("ClaimKey", "$string($states.input.claim.tries)", "'0'"),
         NOTED,
     ),
     Mutant("a successor forgets the tries", text("ReadClaim", "$number($row.tries.N)", "0"), NOTED),
     Mutant(
         "a successor does not store that it failed",
-        text("ClaimKey", "$string($seen.failedAtMs)", "'0'"),
+        text("ClaimKey", "$string($states.input.claim.failedAtMs)", "'0'"),
         NOTED,
     ),
     Mutant(
         "a release does not store the tries",
-        text(
-            "ReleaseClaim", "$exists($verdict.tries) ? $verdict.tries : $seen.tries", "$seen.tries"
-        ),
+        text("CloseClaim", "$merge([$claim, $verdict]).tries", "$claim.tries"),
         PACED,
-    ),
-    Mutant(
-        "parked, it keeps its tries",
-        text("CloseParked", "tries = :zero, failed_at = :zero,", ""),
-        PARKED_AFTER_A_TRY,
     ),
     Mutant(
         "every failure is a try",
         text(
             "RunAction",
-            " and ($first or $not($exists($breaker.since)) or $breaker.since > $seen.failedAtMs)",
+            " and ($first or $answered and $claim.failedAtMs < $startedMs)",
             "",
         ),
         NOTED,
     ),
     Mutant(
+        "a try counts although the row was read before the failure",
+        text("RunAction", " and $claim.failedAtMs < $startedMs", ""),
+        COPIES_PACED,
+    ),
+    Mutant(
         "a failure is a try, though nobody knows whether others were answered",
-        text("RunAction", " and $not($breakerUnread)", ""),
+        text("RunAction", "$failed and $not($breakerUnread)", "$failed"),
         UNREAD,
     ),
     Mutant(
         "a failure is no try",
-        text("RunAction", "$tries := $seen.tries + ($counts ? 1 : 0)", "$tries := $seen.tries"),
+        text("RunAction", "$tries := $claim.tries + ($counts ? 1 : 0)", "$tries := $claim.tries"),
         PACED,
     ),
     Mutant("nobody is given up", without_rule("JudgeFailure", 1), PACED),
     # Waiting.
     Mutant(
         "a failure counts again towards an outage",
-        text("RunAction", "'failedBefore': $seen.failedAtMs > 0", "'failedBefore': false"),
+        text("RunAction", "'failedBefore': $claim.failedAtMs > 0", "'failedBefore': false"),
         NOTED,
     ),
     Mutant(
         "an open breaker is not respected",
         no_edit,
         NEVER_CLOSING,
-        ("pacing.steps.judge", lambda *_: Flow()),
+        ("once_pacing.steps.judge", lambda *_: Flow()),
     ),
     Mutant(
         "a wait that was asked for is not respected",
         no_edit,
         replace(PUT_OFF, deliveries=2),
         (
-            "pacing.steps.judge",
+            "once_pacing.steps.judge",
             lambda row, *rest: judge(row and replace(row, not_before_ms=None), *rest),
         ),
     ),
-    Mutant("a few failures are an outage", no_edit, NOTED, ("pacing.breaker.MOST_FAILED", 1)),
+    Mutant("a few failures are an outage", no_edit, NOTED, ("once_pacing.breaker.MOST_FAILED", 1)),
     Mutant(
         "failures of a moment are an outage",
         no_edit,
         YOUNG,
         (
-            "pacing.steps.judge",
+            "once_pacing.steps.judge",
             lambda row, now_ms, times: judge(row, now_ms, replace(times, evidence_ms=0)),
         ),
     ),
@@ -525,37 +670,35 @@ MUTANTS = [
         "a breaker is opened that was closed meanwhile",
         no_edit,
         CLOSED_MEANWHILE,
-        ("pacing.breaker_row.open_", _unconditional(breaker_row.open_)),
+        ("once_pacing.breaker_row.open_", _unconditional(breaker_row.open_)),
     ),
     Mutant(
         "a probe is two calls",
-        text("RunAction", "'callsAllowed': $pace.callsAllowed", "'callsAllowed': 2"),
+        text("RunAction", _ALLOWED, "'requestsAllowed': 2"),
         PROBING,
     ),
     Mutant(
         "the whole batch probes",
-        text(
-            "AskPace", "messageId in $states.result.Payload.allowed].messageId", "true].messageId"
-        ),
+        text("AskPace", "$not($id in $states.result.Payload.returned.messageId)", "true"),
         PROBING,
     ),
     Mutant(
         "a probe that was held up calls beside the next one",
-        text("RunAction", "'deadlineMs': $pace.callUntilMs", "'deadlineMs': $deadlineMs"),
+        text("RunAction", "'deadlineMs': $pace.requestUntilMs", "'deadlineMs': $deadlineMs"),
         PROBED_FOR_NOTHING,
     ),
     Mutant(
         "a probe that made no call ends another's",
         no_edit,
         PROBED_FOR_NOTHING,
-        ("pacing.breaker_row.end_probe", _unconditional(breaker_row.end_probe)),
+        ("once_pacing.breaker_row.end_probe", _unconditional(breaker_row.end_probe)),
     ),
     Mutant(
         "a probe that made no call keeps its turn",
         no_edit,
         PROBED_FOR_NOTHING,
         (
-            "pacing.breaker_row.end_probe",
+            "once_pacing.breaker_row.end_probe",
             lambda table, until, _now: _end_probe(table, until, until),
         ),
     ),
@@ -563,14 +706,17 @@ MUTANTS = [
         "a shorter wait ends a longer one",
         no_edit,
         PUT_OFF,
-        ("pacing.breaker_row.note_rate_limited", _unconditional(breaker_row.note_rate_limited)),
+        (
+            "once_pacing.breaker_row.note_rate_limited",
+            _unconditional(breaker_row.note_rate_limited),
+        ),
     ),
     Mutant(
         "a wait of hours is obeyed in one step",
         no_edit,
         PUT_OFF,
         (
-            "pacing.breaker_row.rate_limited_until_ms",
+            "once_pacing.breaker_row.rate_limited_until_ms",
             lambda now_ms, seconds: now_ms + 1000 * seconds,
         ),
     ),
@@ -578,51 +724,52 @@ MUTANTS = [
         "what waited for too long needs leave to be parked",
         no_edit,
         OLD_AND_SHUT,
-        ("pacing.steps.LONGEST_WAIT_MS", NEVER_MS),
+        ("once_pacing.steps.LONGEST_WAIT_MS", NEVER_MS),
     ),
     Mutant(
         "everybody probes",
         no_edit,
         PROBING,
-        ("pacing.breaker_row.probe", _unconditional(breaker_row.probe)),
+        ("once_pacing.breaker_row.probe", _unconditional(breaker_row.probe)),
     ),
     Mutant(
         "an answer closes a younger breaker",
         no_edit,
         STALE_ANSWER,
-        ("pacing.breaker_row.clear", _unconditional(breaker_row.clear)),
+        ("once_pacing.breaker_row.clear", _unconditional(breaker_row.clear)),
     ),
     Mutant(
         "an answer closes a breaker for failures after it",
         no_edit,
         replace(STALE_ANSWER, kinds=frozenset({Fault.ACTION})),
-        ("pacing.breaker_row.clear", _whenever_it_failed),
+        ("once_pacing.breaker_row.clear", _whenever_it_failed),
     ),
     Mutant(
         "an answer ends a wait that began after it",
         no_edit,
         STALE_ANSWER,
-        ("pacing.breaker_row.clear", _whatever_is_waited_for),
+        ("once_pacing.breaker_row.clear", _whatever_is_waited_for),
     ),
     Mutant(
         "a slot is never used up",
         no_edit,
         ONE_SLOT,
-        ("pacing.slot_row.take", _unconditional(slot_row.take)),
+        ("once_pacing.slot_row.take", _unconditional(slot_row.take)),
     ),
     Mutant(
         "a token is two calls",
-        text("RunAction", "'callsAllowed': $pace.callsAllowed", "'callsAllowed': 2"),
+        text("RunAction", _ALLOWED, "'requestsAllowed': 2"),
         ONE_A_SLOT,
     ),
     Mutant(
         "used tokens are given back",
-        text("HandBackEvents", "$called := $sum($append(0, $records.calls))", "$called := 0"),
+        no_edit,
         ONE_SLOT,
+        ("once_pacing.payload._end", lambda asked: replace(_end(asked), requests=0)),
     ),
     Mutant(
         "a token lasts as long as its batch",
-        text("RunAction", "'deadlineMs': $pace.callUntilMs", "'deadlineMs': $deadlineMs"),
+        text("RunAction", "'deadlineMs': $pace.requestUntilMs", "'deadlineMs': $deadlineMs"),
         SLOW_SLOT,
     ),
     Mutant(
@@ -652,9 +799,7 @@ IMPLIED = {
     ),
     "what is held is claimed": "a put succeeds only whom it saw let go, or at the end of his lease",
     "complete in any status": "until then nobody but its owner changes what a claim says",
-    "release in any status": "whoever has completed a claim never releases it",
-    "stale in any status": "until then nobody but its owner changes what a claim says",
-    "parked in any status": "until then nobody but its owner changes what a claim says",
+    "closing in any status": "whoever has completed a claim never closes it",
     "a probe that made no call keeps its turn": (
         "the next probe comes when its pause is over, five minutes later at most"
     ),

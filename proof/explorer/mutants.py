@@ -39,7 +39,7 @@ class Mutant:
         return machine
 
     def explored(self, most_states: int | None = None) -> Found:
-        """What the explorer finds, with pacing broken too where that is the fault."""
+        """Runs the explorer, with pacing broken too if that is the fault."""
         broken = patch(*self.pacing) if self.pacing else nullcontext()
         with broken:
             machine = machine_of(self.definition(), self.scenario)
@@ -80,7 +80,7 @@ def text(state: str, old: str, new: str) -> Edit:
 
 
 def _on_one_line(value: Any) -> Any:
-    """How an expression is laid out makes no difference to it."""
+    """Joins an expression's lines, since its layout makes no difference."""
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, dict):
@@ -163,6 +163,15 @@ def rule(state: str, number: int, to: str) -> Edit:
     return edit
 
 
+def default(state: str, to: str) -> Edit:
+    """Leads what no rule of a Choice takes somewhere else."""
+
+    def edit(machine: States) -> None:
+        machine[state]["Default"] = to
+
+    return edit
+
+
 def without_rule(state: str, number: int) -> Edit:
     def edit(machine: States) -> None:
         del machine[state]["Choices"][number - 1]
@@ -172,26 +181,26 @@ def without_rule(state: str, number: int) -> Edit:
 
 def park_after_the_row(machine: States) -> None:
     """The row says PARKED first, and what the row says stands."""
-    machine["JudgeFailure"]["Choices"][0]["Next"] = "CloseParked"
-    for exit_to in (machine["CloseParked"], *machine["CloseParked"]["Catch"]):
-        exit_to["Next"] = "ParkEvent"
+    parked = machine["ParkEvent"].pop("Assign")
+    machine["JudgeFailure"]["Choices"][0] |= {"Next": "CloseClaim", "Assign": parked}
+    machine["EndUnacted"]["Choices"][0]["Next"] = "ParkEvent"
     for exit_to in (machine["ParkEvent"], *machine["ParkEvent"]["Catch"]):
         exit_to["Next"] = "Parked"
 
 
 def kept_by_the_put(machine: States) -> None:
-    """What a bare put can know of the occurrence it continues: what the put says it replaced."""
+    """Keeps of the continued occurrence only what a bare put knows: the row that it replaced."""
     blind(machine)
     claim = machine["ClaimKey"]
-    claim["Arguments"]["ReturnValues"] = "ALL_OLD"
     kept = (
         "( $row := $states.result.Attributes; $exists($row) and $row.status.S != 'DONE' and"
-        " $number($row.event_time.N) >= $earlierMs ? $number($row.occurrence.N) :"
-        " $seen.occurrenceMs )"
+        " $number($row.event_time.N) >= $states.input.claim.atMs - $states.input.claim.spanMs ?"
+        " $number($row.occurrence.N) : $states.input.claim.occurrenceMs )"
     )
-    sent = claim["Assign"]["sentKey"]
-    claim["Assign"]["sentKey"] = sent.replace("$abs($seen.occurrenceMs)", f"$abs({kept})")
-    claim["Assign"]["seen"] = f"{{% $merge([$seen, {{'occurrenceMs': {kept}}}]) %}}"
+    claim["Assign"]["sentKey"] = claim["Assign"]["sentKey"].replace(
+        "$occurrenceMs := $states.input.claim.occurrenceMs", f"$occurrenceMs := {kept}"
+    )
+    claim["Assign"]["claim"] = f"{{% $merge([$states.input.claim, {{'occurrenceMs': {kept}}}]) %}}"
 
 
 blind = condition(
@@ -205,4 +214,4 @@ def expiry_in_milliseconds(machine: States) -> None:
 
 
 def no_edit(_: States) -> None:
-    """For a mutant whose fault is in pacing, or in what its scenario fills in."""
+    """Changes nothing: the fault is in pacing, or in what the scenario fills in."""

@@ -6,7 +6,7 @@ from proof.explorer.scenario import Fault
 
 
 class Record(NamedTuple):
-    """What the log says of a message."""
+    """The log's record of a message."""
 
     message_id: str
     outcome: str
@@ -27,20 +27,22 @@ class Failed(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Where an execution stands. Its text calls itself run0 and the others run1, run2; `met` says
-    what those were called in the text before."""
+    """The position of an execution. Its text calls itself run0 and the others run1, run2; `met`
+    has the names of those in the text before."""
 
     text: str
     met: tuple[int, ...]
 
 
 class Written(NamedTuple):
-    """A row after a write; its text calls its owner run0, whom the writer calls `owner`."""
+    """A row after a write; its text calls its owner run0, whom the writer calls `owner`. `asker` is
+    the message that moves its subject's newest time."""
 
     key: tuple[str, str]
     text: str
     owner: int
     by_put: bool
+    asker: str = ""
 
 
 class Paced(NamedTuple):
@@ -86,7 +88,7 @@ class Act(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """The destination is well: it acted, or refused for good."""
+    """The destination is healthy: it acted, or permanently rejected the event."""
 
 
 class Parking(NamedTuple):

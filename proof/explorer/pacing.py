@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pacing import breaker_row, payload, steps
-from pacing.breaker import Row
-from pacing.handler import World
-from pacing.settings import Settings
+from once_pacing import breaker_row, payload, steps
+from once_pacing.breaker import Row
+from once_pacing.handler import World
+from once_pacing.settings import Settings
 
 from proof.explorer.clock import NOW_MS
 from proof.explorer.outcomes import Paced
@@ -26,7 +26,7 @@ _HALF = 0.5
 
 @dataclass(frozen=True)
 class Reached:
-    """How far a conversation has come: the step it wants taken, its answer, or its error."""
+    """The state of an exchange with pacing: its next step, its answer, or its error."""
 
     step: Any = None
     key: Key | None = None
@@ -36,7 +36,7 @@ class Reached:
 
 @dataclass(frozen=True)
 class Taken:
-    """What a step answers, as text can hold it, and what it leaves behind."""
+    """The result of a step as text, and what it leaves behind."""
 
     said: Any
     effect: Paced | None
@@ -49,7 +49,7 @@ class Pacing:
 
     @property
     def quota(self) -> int:
-        """How many calls a slot allows; 0 without a limit."""
+        """The requests that a slot allows; 0 without a limit."""
         limiter = self._settings.limiter
         return limiter.quota if limiter else 0
 
@@ -105,9 +105,9 @@ def noted(
     started_ms: int,
     retry_after_seconds: float | None = None,
 ) -> Paced | None:
-    """What our data action writes into the breaker's row after a call that began then."""
+    """Returns what our data action writes into the breaker's row after a request."""
     old = json.loads(row) if row else None
-    event, seen = request["event"], request.get("pace")
+    event, seen = request["event"], "since" in request["pace"]
     counted: tuple[str, ...] = ()
     try:
         if kind == "failed":
@@ -119,7 +119,7 @@ def noted(
             until_ms = breaker_row.rate_limited_until_ms(NOW_MS, retry_after_seconds)
             asked = breaker_row.note_rate_limited(TABLE, started_ms, until_ms, NOW_MS)
             after = changed("dynamodb:updateItem", asked, old)
-        elif seen:
+        elif seen or request["retry"]:
             after = changed("dynamodb:deleteItem", breaker_row.clear(TABLE, started_ms), old)
             return Paced(BREAKER, _text(after), (), as_seen(started_ms)) if row else None
         else:
@@ -139,7 +139,7 @@ def row_of(attributes: Mapping[str, int | None], failed: int) -> str:
 
 
 def in_conversation(text: str) -> bool:
-    """Whether the text of an execution says that one is under way."""
+    """Returns true if the text of an execution says that an exchange is under way."""
     return '"said": []' not in text
 
 
@@ -148,7 +148,7 @@ def as_seen(at_ms: int) -> str:
 
 
 def is_younger(row: str, seen: str) -> bool:
-    """Whether the row's failures began after what was seen, or its wait was not over."""
+    """Returns true if the row's failures began after what was seen, or its wait was not over."""
     item, started_ms = json.loads(row), json.loads(seen)
     waits_ms = int(item["not_before"]["N"]) if "not_before" in item else 0
     return int(item["since"]["N"]) >= started_ms or waits_ms >= started_ms

@@ -1,4 +1,4 @@
-"""How time passes: executions end, leases and claims run out, the table sweeps."""
+"""The passage of time: executions end, leases and claims run out, the table sweeps."""
 
 from collections.abc import Iterator
 

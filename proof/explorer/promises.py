@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from once.outcomes import Outcome
+from once.reasons import REASONS
 from proof.explorer.clock import NOW_MS, expires_in
 from proof.explorer.outcomes import Act, Called, Paced, Parking, Record, Report, Written
 from proof.explorer.pacing import BREAKER, is_younger, until_ms
@@ -18,7 +20,9 @@ from proof.explorer.state import (
     Broken,
     Deed,
     Held,
+    Newest,
     Parked,
+    Passed,
     Run,
     State,
     held_under,
@@ -26,32 +30,23 @@ from proof.explorer.state import (
     place_of,
     with_pace,
     with_row,
+    with_run,
 )
 
 _DAY_MS = 86_400_000
 # How many events make an outage, and how long the slowest call may take.
 _ENOUGH_FAILED = 20
 _A_CALL_MS = 9_000
-# What docs and filters know of what is handed back.
-_UNCERTAIN = "UNCERTAIN"
-REASONS = {
-    "CALL_FAILED",
-    "RATE_LIMITED",
-    "LIMITED",
-    "BREAKER_OPEN",
-    "THROTTLED",
-    "SETUP_FAULT",
-    "TOO_LATE",
-    "HELD",
-    "CLAIM_UNANSWERED",
-    "CLAIM_UNREADABLE",
-    "ORDER_UNKNOWN",
-    "NOT_REACHED",
-    "PARKING_FAILED",
-    "PACING_FAILED",
-    "COLLAPSED",
-    "OVERFLOW_FAILED",
-    "SETTLED_BEFORE",
+# A copy of a returned event is returned with it, and an earlier delivery may have settled it.
+_RETURNED = {code for code, one in REASONS.items() if one.outcome in (Outcome.RETRY, None)}
+
+
+_CLAIMS_ARE_LOST = {
+    Fault.ANSWER_LOST,
+    Fault.CRASH,
+    Fault.ERROR,
+    Fault.LATE,
+    Fault.ZOMBIE,
 }
 
 
@@ -72,41 +67,116 @@ class Promises:
         if "status" not in item:
             if old and _moved_back(old.text, item["event_time"]["N"]):
                 raise Broken("the latest time moved back")
-            return with_row(state, Held(write.key, write.text, owner, NOBODY, kept_until_ms))
+            state = with_row(state, Held(write.key, write.text, owner, NOBODY, kept_until_ms))
+            if old and not write.asker and _is_same_newest(json.loads(old.text), item):
+                return state
+            return self._passed(state, run, write)
         if not write.by_put:
             if old is None or old.holder != run:
                 raise Broken(f"run{run} changed the claim of {_called(old)}")
         elif old and old.holder != run and self._is_at_work(state, old):
             raise Broken(f"run{run} took the claim that {_called(old)} is working on")
-        if item.get("outcome") == {"S": "PARKED"} and _number(item, "tries"):
-            raise Broken(f"{item['message_id']['S']} is parked and keeps its tries")
         if item["status"]["S"] == "FAILED" and item["outcome"]["S"] == "PARKED":
-            self._given_up(state, self._occurrence_of(state, item["message_id"]["S"]))
+            raise Broken(f"{item['message_id']['S']} is parked, and its claim is released")
         if old and self._keeps_tries:
             self._tries_kept(json.loads(old.text), item)
         state = with_row(state, Held(write.key, write.text, owner, run, kept_until_ms))
         state = self._failed(state, json.loads(old.text) if old else {}, item)
+        what = self._occurrence_of(state, item["message_id"]["S"])
+        if item.get("outcome") == {"S": "IGNORED"}:
+            return self._ignored(state, what, item["status"]["S"])
         if item["status"]["S"] != "DONE":
             return state
-        what = self._occurrence_of(state, item["message_id"]["S"])
         if item["outcome"]["S"] == "STALE":
             state = self._stale(state, what)
+        if item["outcome"]["S"] == "DUPLICATE":
+            return self._unchanged(state, run, what)
         return self._known(state, what, MARKED)
 
-    def _given_up(self, state: State, what: str) -> None:
-        reasons = {parked.reason for parked in state.parked if parked.what == what}
-        if reasons == {_UNCERTAIN}:
-            raise Broken(f"{what} may have acted, and its claim is given up")
+    def _ignored(self, state: State, what: str, status: str) -> State:
+        """An ignored state is settled as an unchanged one is: nothing older may follow it."""
+        why = self._ignores(what)
+        if not why:
+            raise Broken(f"{what} is ignored, although a route wants it")
+        if (status == "DONE") == (why == "EXPIRED"):
+            raise Broken(f"{what} is ignored as {why}, and its claim is {status}")
+        return state._replace(unchanged=tuple(sorted({*state.unchanged, what})))
+
+    def _ignores(self, what: str) -> str:
+        return next(one.ignored for one in self._scenario.messages if one.occurrence == what)
+
+    def _passed(self, state: State, run: int, write: Written) -> State:
+        """The newest time of a subject has moved: for the event that asked, or, late, for none."""
+        subject, changes = write.key[0], self._scenario.order == "changes"
+        before = next((one for one in state.newest if one.subject == subject), None)
+        if not write.asker:
+            at_ms = _number(json.loads(write.text), "event_time")
+            return _with_newest(state, Newest(subject, at_ms)) if changes else state
+        what = self._occurrence_of(state, write.asker)
+        sent = next(one for one in self._scenario.messages if one.occurrence == what)
+        known = next((one for one in state.runs if one.name == run), None)
+        if known:
+            seen = next((one for one in known.passed if one.what == what), None)
+            # A write of one's own, whose response was lost, says nothing about what was before.
+            passed = seen or Passed(what, self.done(state), before)
+            others = tuple(one for one in known.passed if one.what != what)
+            state = with_run(state, known._replace(passed=(*others, passed)))
+        if not changes:
+            return state
+        if before and before.at_ms > sent.at_ms:
+            return _with_newest(state, Newest(subject, before.at_ms))
+        return _with_newest(state, Newest(subject, sent.at_ms, what, sent.state))
+
+    def _unchanged(self, state: State, run: int, what: str) -> State:
+        """It is the state that was the newest before, and that was settled. A write that lands when
+        its execution has ended was decided by it, as one that lands in time."""
+        passed = _passed_of(state, run, what)
+        has_ended = all(one.name != run for one in state.runs)
+        if not has_ended and (passed is None or not self._is_settled(state, passed.before, what)):
+            raise Broken(f"{what} is called unchanged, and it is not")
+        return state._replace(unchanged=tuple(sorted({*state.unchanged, what})))
+
+    def _is_settled(self, state: State, newest: Newest | None, what: str) -> bool:
+        """The newest occurrence has the same state, and acted, or was unchanged itself. A parked
+        one waits for a person, so whatever it did, its state is no settled one."""
+        sent = next(one for one in self._scenario.messages if one.occurrence == what)
+        if newest is None or newest.state != sent.state:
+            return False
+        if any(parked.what == newest.what for parked in state.parked):
+            return False
+        deed = state.deeds[self.occurrences.index(newest.what)]
+        return newest.what in state.unchanged or bool(deed and deed.known == MARKED)
+
+    def _asked(self, state: State, run: Run, what: str) -> State:
+        """Checks that each request of an ordered event asked for a newer state before."""
+        if self._scenario.order == "none" or self._scenario.expiries:
+            return state
+        passed = _passed_of(state, run.name, what)
+        if passed is None:
+            raise Broken(f"{what} is requested without asking for a newer state")
+        for newer in passed.done:
+            if self._scenario.supersedes(newer, what):
+                raise Broken(f"{what} is requested, although {newer} was done before it asked")
+        known = next(one for one in state.runs if one.name == run.name)
+        if self._tells_repeats and self._is_settled(state, passed.before, what):
+            raise Broken(f"{what} is requested, although it is unchanged")
+        others = tuple(one for one in known.passed if one.what != what)
+        return with_run(state, known._replace(passed=others))
+
+    @property
+    def _tells_repeats(self) -> bool:
+        """A claim whose response was lost, or whose execution died, may act on a repeat."""
+        return self._scenario.order == "changes" and not self._scenario.kinds & _CLAIMS_ARE_LOST
 
     @property
     def _keeps_tries(self) -> bool:
         """Another occurrence has tries of its own."""
-        return not (self._scenario.window_ms or self._scenario.expiries)
+        returns = self._scenario.window_ms or self._scenario.order == "changes"
+        return not (returns or self._scenario.expiries)
 
     def _tries_kept(self, before: Any, after: Any) -> None:
-        """Only what is parked begins afresh, for whoever replays it."""
-        parked = after.get("outcome") == {"S": "PARKED"} or before.get("outcome") == {"S": "PARKED"}
-        if parked:
+        """Only a replay begins without tries."""
+        if before.get("outcome") == {"S": "PARKED"}:
             return
         tried = _number(after, "tries") - _number(before, "tries")
         if tried < 0:
@@ -123,7 +193,7 @@ class Promises:
         what = self._occurrence_of(state, after["message_id"]["S"])
         at = self.occurrences.index(what)
         if _number(after, "tries") > _number(before, "tries") and state.failing[at] == FAILED:
-            raise Broken(f"a try of {what} counts, although nobody was answered since its last")
+            raise Broken(f"a try of {what} counts, although no request succeeded since its last")
         if after["status"]["S"] == "IN_PROGRESS":
             return state
         if _number(after, "failed_at") == _number(before, "failed_at"):
@@ -132,7 +202,7 @@ class Promises:
 
     @property
     def _judges_tries(self) -> bool:
-        """What is not noted is not known. A function of one's own notes nothing itself, and its
+        """Returns true if failures are noted. A function of one's own notes nothing itself, and its
         batch may die before it does."""
         return (
             self._scenario.paced is not None
@@ -146,16 +216,17 @@ class Promises:
         return state._replace(failing=failing)
 
     def called(self, state: State, run: Run, called: Called) -> State:
-        """A call arrives at the destination."""
+        """A request arrives at the destination."""
+        state = self._asked(state, run, self._occurrence_of(state, called.message_id))
         if not self._scenario.paced:
             return state
         if self._quota and state.calls == self._quota:
-            raise Broken(f"run{run.name} makes more calls than the limit allows")
+            raise Broken(f"run{run.name} sends more requests than the limit allows")
         if called.probing and state.probes:
-            raise Broken(f"run{run.name} makes a second call while one probes")
+            raise Broken(f"run{run.name} sends a second request while one probes")
         shut_ms = until_ms(pace_under(state, BREAKER))
         if shut_ms > NOW_MS and called.shut == str(shut_ms):
-            raise Broken(f"run{run.name} makes a call while nobody may")
+            raise Broken(f"run{run.name} sends a request while none may be sent")
         return state._replace(
             calls=min(state.calls + 1, self._quota), probes=state.probes + called.probing
         )
@@ -164,7 +235,7 @@ class Promises:
         """A row of pacing's is changed."""
         old = pace_under(state, write.key)
         if not write.text and old and is_younger(old, write.seen):
-            raise Broken(f"run{run.name} closes a breaker that is younger than its call")
+            raise Broken(f"run{run.name} closes a breaker that is younger than its request")
         for message_id in write.counted:
             what = self._occurrence_of(state, message_id)
             held = held_under(state, self._key_of(what))
@@ -178,12 +249,10 @@ class Promises:
 
     def done(self, state: State) -> tuple[str, ...]:
         """The occurrences that nothing older may follow, where only the newest counts."""
-        if not self._scenario.latest or self._scenario.expiries:
-            return ()
         return tuple(
             what
             for what, deed in zip(self.occurrences, state.deeds, strict=True)
-            if deed and deed.known == MARKED
+            if (deed and deed.known == MARKED) or what in state.unchanged
         )
 
     def refused(self, held: Held | None, run: int, own: bool) -> None:
@@ -204,12 +273,12 @@ class Promises:
         """One act for one event, save where the answer or the mark of the act was lost."""
         what = self._occurrence_of(state, act.message_id)
         for newer in self.occurrences:
-            if newer in run.began_after and self._scenario.supersedes(newer, what):
-                raise Broken(f"{what} acted, although {newer} was done before run{run.name} began")
             if self._in_hand(state, run, newer, what):
                 raise Broken(f"{what} acted after {newer}, which is newer, in one batch")
         if self._waited_too_long(act.message_id, state):
             raise Broken(f"{what} acted, although it had waited for too long")
+        if self._ignores(what):
+            raise Broken(f"{what} acted, although no route wants it")
         self._distinct(state, what, act.key)
         at = self.occurrences.index(what)
         before = state.deeds[at]
@@ -222,7 +291,7 @@ class Promises:
         return _with_deed(state, at, Deed(act.key, run.name if act.answered else UNMARKED))
 
     def _in_hand(self, state: State, run: Run, newer: str, older: str) -> bool:
-        """Whether the same batch has called for something newer."""
+        """Returns true if the same batch has sent a request for a newer state."""
         if not self._scenario.supersedes(newer, older):
             return False
         deed = state.deeds[self.occurrences.index(newer)]
@@ -248,7 +317,8 @@ class Promises:
         )
         state = state._replace(queue=queue)
         for at, what in enumerate(self.occurrences):
-            if not (state.deeds[at] or what in state.stale or self._is_kept(state, what)):
+            settled = what in state.stale or what in state.unchanged
+            if not (state.deeds[at] or settled or self._is_kept(state, what)):
                 raise Broken(f"{what} is lost: no act, not parked, not stale, on no queue")
         return state
 
@@ -259,15 +329,15 @@ class Promises:
         return state._replace(stale=tuple(sorted({*state.stale, what})))
 
     def ended(self, state: State, run: Run, report: Report) -> None:
-        """What answered that it has acted is not handed back, even if it could not be marked. Every
-        message has one record, which says what becomes of it."""
+        """Checks that no event that acted returns to the queue, even without its completion write,
+        and that every message has one record with its outcome."""
         records = {said.message_id: said for said in report.records}
         if len(records) < len(report.records):
             raise Broken(f"run{run.name} records one message twice")
         for _, message_id in run.batch:
             deed = state.deeds[self.occurrences.index(self._occurrence_of(state, message_id))]
             if deed and deed.known == run.name and message_id in report.handed_back:
-                raise Broken(f"{message_id} is handed back, although run{run.name} has acted")
+                raise Broken(f"{message_id} is returned, although run{run.name} has acted")
             self._recorded(state, message_id, records.get(message_id), report)
 
     def _recorded(self, state: State, message_id: str, said: Record | None, report: Report) -> None:
@@ -277,8 +347,8 @@ class Promises:
             raise Broken(
                 f"{message_id} is recorded as {said.outcome}, and the report says otherwise"
             )
-        if said.outcome == "RETRY" and said.reason not in REASONS:
-            raise Broken(f"{message_id} is handed back for {said.reason}, which nobody knows")
+        if said.outcome == "RETRY" and said.reason not in _RETURNED:
+            raise Broken(f"{message_id} is returned for {said.reason}, which no table names")
         what = self._occurrence_of(state, message_id)
         kept = self._scenario.replays or any(parked.what == what for parked in state.parked)
         if said.outcome == "PARKED" and not kept:
@@ -294,8 +364,8 @@ class Promises:
         what = self._occurrence_of(state, parking.message_id)
         at = self.occurrences.index(what)
         if parking.reason == "GAVE_UP" and self._judges_tries and state.failing[at] == FAILED:
-            raise Broken(f"{what} is given up, although nobody was answered since its last try")
-        entry = Parked(what, reason=parking.reason if parking.reason == _UNCERTAIN else "")
+            raise Broken(f"{what} is given up, although no request succeeded since its last try")
+        entry = Parked(what)
         if self._scenario.replays:
             entry = Parked(entry.what, place_of(parking.message_id), parking.reason, run)
         return state._replace(parked=tuple(sorted({*state.parked, entry})))
@@ -310,13 +380,14 @@ class Promises:
         return state
 
     def taken_back(self, state: State, parked: Parked) -> State:
-        """A person takes back the claim of an uncertain event, as `once parked replay` does."""
+        """A person takes back the claim of a parked event, as `once parked replay` does."""
         held = held_under(state, self._key_of(parked.what))
         if held is None or held.owner != parked.owner:
             return state
         if _word(held.text, "status") != "DONE" or _word(held.text, "outcome") != "PARKED":
             return state
-        item = {**json.loads(held.text), "status": {"S": "FAILED"}}
+        anew = {"status": {"S": "FAILED"}, "tries": {"N": "0"}, "failed_at": {"N": "0"}}
+        item = {**json.loads(held.text), **anew}
         state = with_row(state, held._replace(text=json.dumps(item)))
         return self._known(state, parked.what, UNMARKED)
 
@@ -364,7 +435,22 @@ def _waited_for(run: Run, before: Any, after: Any) -> None:
     if len(before["failed"]["SS"]) < _ENOUGH_FAILED:
         raise Broken(f"run{run.name} opens a breaker although too few events failed")
     if _number(before, "since") > NOW_MS - _A_CALL_MS:
-        raise Broken(f"run{run.name} opens a breaker sooner than a slow call is answered")
+        raise Broken(f"run{run.name} opens a breaker sooner than a slow request succeeds")
+
+
+def _passed_of(state: State, run: int, what: str) -> Passed | None:
+    known = next((one for one in state.runs if one.name == run), None)
+    return next((one for one in known.passed if one.what == what), None) if known else None
+
+
+def _is_same_newest(before: Any, after: Any) -> bool:
+    """A late write repeats the newest time and state that the row has."""
+    return all(before.get(name) == after.get(name) for name in ("event_time", "state"))
+
+
+def _with_newest(state: State, new: Newest) -> State:
+    others = [one for one in state.newest if one.subject != new.subject]
+    return state._replace(newest=tuple(sorted([*others, new])))
 
 
 def _moved_back(row: str, time: str) -> bool:

@@ -1,5 +1,5 @@
-"""What can still matter: the variables that a state machine may yet read, and the attributes that
-some expression of it reads. The explorer forgets the rest, so that fewer states differ."""
+"""Finds what can still matter: the variables that a state machine may yet read, and the attributes
+that its expressions read. The explorer forgets the rest, so that fewer states differ."""
 
 import json
 import re
@@ -24,8 +24,10 @@ _SAID = {"because", "tries", "cause", "status", "ageMs", "durationMs", "idempote
     "eventId",
     "source",
     "returnsAtMs",
+    "note",
+    "errorClass",
 }
-_PACINGS = {"leaseUntilMs", "failedAtMs", "firstFailure", "retryAfterSeconds", "unmarked"}
+_PACINGS = {"leaseUntilMs", "failedAtMs", "firstFailure", "retryAfterSeconds", "unconfirmed"}
 _RECORDS, _VERDICT = "records", "verdict"
 
 
@@ -97,9 +99,10 @@ class Relevance:
         self._live.update(live)
 
     def _uses(self, name: str, state: Mapping[str, Any]) -> frozenset[str]:
-        self._texts[name] = json.dumps(state)
-        own = frozenset(_VARIABLE.findall(" ".join(_expressions(state))))
         inner = state.get("ItemProcessor")
+        outer = {field: value for field, value in state.items() if field != "ItemProcessor"}
+        self._texts[name] = json.dumps(outer)
+        own = frozenset(_VARIABLE.findall(" ".join(_expressions(outer))))
         return own | self._live[inner["StartAt"]] if inner else own
 
 

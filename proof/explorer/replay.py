@@ -1,4 +1,4 @@
-"""Walks at random through the explored world, and leads the embedded AWS the same way, task by
+"""Walks at random through the explored world, and leads the emulator the same way, task by
 task: its executions must come to the same tasks, rows, calls, outcomes and reports."""
 
 import json
@@ -36,10 +36,10 @@ from proof.explorer.scenarios import (
 from proof.explorer.state import State, place_of
 from proof.explorer.tasks import THROTTLED, TIMEOUT, machine_of
 from proof.explorer.world import World
-from proof.scenarios.embedded_machine import EmbeddedMachine
+from proof.scenarios.emulator_machine import EmulatorMachine
 from proof.scenarios.stage import Order, Task
 
-# What the embedded AWS can be led into while its clocks stand still. Time passes between executions
+# What the emulator can be led into while its clocks stand still. Time passes between executions
 # only, so there are no zombies, no late writes and no deadlines.
 _KINDS = frozenset(Fault) - {
     Fault.ZOMBIE,
@@ -81,16 +81,18 @@ _PATIENCE_SECONDS = 60
 
 _EVENT: Mapping[str, Any] = definition()["States"]["SettleEvents"]["ItemProcessor"]["States"]
 _OF_THE_CLOCK = {"claimed_at", "lease_until", "done_at", "expires_at", "failed_at"}
+# Both say it in words of their own.
+_NOT_COMPARED = {*_OF_THE_CLOCK, "cause"}
 _KILLED = Order(error="Killed", cause="this execution has died")
 
 
 class DisagreementError(AssertionError):
-    """The embedded AWS did not do what the explorer says; it tells the way there."""
+    """The emulator did not do what the explorer says; it tells the way there."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """What is to go wrong with one call: it is not made, or its answer is another."""
+    """The fault of one call: it is not made, or its response is replaced."""
 
     fails: str | None = None
     hears: str | None = None
@@ -112,7 +114,7 @@ class _Led:
 
 
 class Conductor:
-    """What the embedded AWS asks before and after every call, and its destination."""
+    """Decides each call of the local stack, before and after it, and is the destination."""
 
     def __init__(self) -> None:
         self.runs: dict[str, _Led] = {}
@@ -125,7 +127,7 @@ class Conductor:
         if task.state not in _EVENT:
             if task.state == "RecordOutcomes":
                 led.records = _records(task.arguments)
-            return Order(error=TIMEOUT.error) if task.state == "HandBackEvents" else Order()
+            return Order(error=TIMEOUT.error) if task.state == "ReturnEvents" else Order()
         if not led.calls:
             led.arrived.put(task.state)
             led.calls.extend(led.said.get())
@@ -143,7 +145,7 @@ class Conductor:
     def invoke(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """The data action; pacing is never reached."""
         self.keys.append(payload["idempotencyKey"])
-        return {"version": "2", "result": "ACTED", "calls": 1}
+        return {"version": "2", "result": "ACTED", "requests": 1}
 
 
 def world_of(seed: int) -> World:
@@ -151,8 +153,8 @@ def world_of(seed: int) -> World:
     return World(machine_of(definition(scenario.filled_in()), scenario), scenario)
 
 
-def replay(world: World, seed: int, machine: EmbeddedMachine) -> int:
-    """One walk, led through the embedded AWS; answers how many moves it had."""
+def replay(world: World, seed: int, machine: EmulatorMachine) -> int:
+    """One walk, led through the emulator; answers how many moves it had."""
     conductor = Conductor()
     with machine.playing(conductor):
         leader = _Leader(world, conductor, machine)
@@ -163,7 +165,7 @@ def replay(world: World, seed: int, machine: EmbeddedMachine) -> int:
 
 
 class _Leader:
-    def __init__(self, world: World, conductor: Conductor, machine: EmbeddedMachine) -> None:
+    def __init__(self, world: World, conductor: Conductor, machine: EmulatorMachine) -> None:
         self._world = world
         self._scenario = world.scenario
         self._conductor = conductor
@@ -272,7 +274,7 @@ class _Leader:
         return self._conductor.runs[self._names[run]]
 
     def _hold_rows(self, said: dict[str, dict[str, Any]]) -> None:
-        """Of the explorer's rows only what it follows counts."""
+        """Compares the rows, as far as the explorer follows them."""
         rows = {_key(row): row for row in self._machine.rows()}
         seen = {
             key: {name: row.get(name) for name in said.get(key, row)} for key, row in rows.items()
@@ -283,7 +285,7 @@ class _Leader:
         if said != seen:
             way = "\n".join(self._way)
             raise DisagreementError(
-                f"{self._scenario.name}: {what}\nexplorer: {said}\nembedded: {seen}\n{way}"
+                f"{self._scenario.name}: {what}\nexplorer: {said}\nemulator: {seen}\n{way}"
             )
 
 
@@ -292,7 +294,7 @@ def _once_more(said: str) -> bool:
 
 
 def _error(move: Move) -> str:
-    """What the machine hears instead of an answer."""
+    """Returns the error that the machine gets instead of a response."""
     if move.fault is Fault.ERROR and "Park" not in _task(move):
         return THROTTLED.error
     for error in ("Rejected", "Uncertain", "Transient", "Failed"):
@@ -302,7 +304,7 @@ def _error(move: Move) -> str:
 
 
 def _task(move: Move) -> str:
-    """Who is handed a batch takes a first step at once."""
+    """Names the task of a move; an execution that gets a batch takes its first step with it."""
     return move.said.split(" → ")[1] if move.what == "delivers" else move.what
 
 
@@ -337,11 +339,11 @@ def _report(led: _Led) -> Report:
 
 
 def _rows_said(state: State, names: Mapping[int, str]) -> dict[str, dict[str, Any]]:
-    """The explorer's rows, with the real names of their owners, and without the clock's times."""
+    """Returns the explorer's rows, with the real names of their owners."""
     rows = {}
     for held in state.rows:
         row = json.loads(held.text)
         name = names.get(held.owner, "nobody")
         row["owner"] = {"S": row["owner"]["S"].replace("run0", name)}
-        rows[_key(row)] = {word: row[word] for word in row if word not in _OF_THE_CLOCK}
+        rows[_key(row)] = {word: row[word] for word in row if word not in _NOT_COMPARED}
     return rows

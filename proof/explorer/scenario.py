@@ -1,4 +1,4 @@
-"""What the explorer is given to play with: messages, and the faults that may happen to them."""
+"""Scenarios of the explorer: messages, and the faults that may happen to them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from enrichment.collapse import collapse
+from once_enrichment.collapse import collapse
 
 from proof.definition.asl import SUBSTITUTIONS
 
@@ -15,10 +15,12 @@ USER = "user/1"
 WITHOUT_END = -1
 # Never old, and no time of the clock: no explored event waits for ten days unless it says so.
 SENT_MS = 1_900_000_000_000
+# Two clocks of Genesys may differ by as much: within it no state is surely older.
+UNSURE_MS = 500
 
 
 class Fault(StrEnum):
-    """What may go wrong. Each time it does costs one of the scenario's faults."""
+    """A kind of fault. Each time it happens costs one of the scenario's faults."""
 
     CRASH = "an execution dies"
     ANSWER_LOST = "a write or a parking is done, and its answer never comes"
@@ -48,10 +50,12 @@ class Sent:
     subject: str = USER
     broken: bool = False
     sent_ms: int = SENT_MS
+    # Why no request is wanted: what its route says, or EXPIRED.
+    ignored: str = ""
 
     @property
     def is_old(self) -> bool:
-        """Whether it has waited for ten days."""
+        """Returns true if the message has waited for ten days."""
         return self.sent_ms < SENT_MS
 
 
@@ -73,7 +77,7 @@ class Scenario:
     name: str
     messages: tuple[Sent, ...]
     window_ms: int = 0
-    latest: bool = False
+    order: str = "none"
     deliveries: int = 2
     batch_size: int = 2
     kinds: frozenset[Fault] = frozenset(Fault)
@@ -95,13 +99,13 @@ class Scenario:
     substitutions: Mapping[str, str] = field(default_factory=dict)
 
     def filled_in(self) -> dict[str, str]:
-        """What the template would fill in. Two tries are as good as twenty, and sooner explored."""
+        """Returns what the template would fill in. Two tries are as good as twenty, and faster."""
         return {**SUBSTITUTIONS, "MaxTries": "2", **self.substitutions}
 
     def batch(
         self, sent: tuple[tuple[int, str], ...], unready: frozenset[str] = frozenset()
     ) -> list[dict[str, Any]]:
-        """What the enrichment hands over: the number of each message, and its id on the queue."""
+        """Returns the enrichment's batch, by the number of each message and its id."""
         elements = [self.element(self.messages[number], identifier) for number, identifier in sent]
         return [
             self._unready(element) if element["messageId"] in unready else element
@@ -109,7 +113,7 @@ class Scenario:
         ]
 
     def element(self, sent: Sent, identifier: str) -> dict[str, Any]:
-        """What the enrichment makes of a message."""
+        """Returns the element that the enrichment makes of a message."""
         if sent.broken:
             return {
                 **_delivery(identifier),
@@ -121,8 +125,8 @@ class Scenario:
             }
         pk, family = f"{ORGANISATION}/{sent.subject}", f"family.{sent.state}"
         policy: dict[str, Any] = {"windowMs": self.window_ms, "order": "none"}
-        if self.latest:
-            policy |= {"order": "latest", "latest": "latest/family"}
+        if self.order != "none":
+            policy |= {"order": self.order, "latest": "latest/family"}
         return {
             **_delivery(identifier),
             "kind": "event",
@@ -134,6 +138,7 @@ class Scenario:
             "key": {"pk": pk, "sk": f"v1/{family}"},
             "idempotencyKey": f"{family}@{sent.subject}",
             "policy": policy,
+            **_unwanted(sent.ignored),
             "trace": {"eventId": sent.event_id} if sent.event_id else {},
         }
 
@@ -157,24 +162,34 @@ class Scenario:
         return tuple(dict.fromkeys(sent.occurrence for sent in self.messages))
 
     def supersedes(self, newer: str, older: str) -> bool:
-        """Whether all of one lies after all of the other, by more than the clock's window."""
+        """Returns true if all of `newer` is after all of `older`, beyond the clock's window."""
         newer_sent = [sent for sent in self.messages if sent.occurrence == newer]
         older_sent = [sent for sent in self.messages if sent.occurrence == older]
         if newer_sent[0].subject != older_sent[0].subject:
             return False
         after = min(sent.at_ms for sent in newer_sent)
         before = max(sent.at_ms for sent in older_sent)
-        return before + self.window_ms < after
+        unsure_ms = self.window_ms
+        if self.order == "changes" and newer_sent[0].state != older_sent[0].state:
+            unsure_ms = UNSURE_MS
+        return before + unsure_ms < after
 
     def with_substitutions(self, **substitutions: str) -> "Scenario":
         return replace(self, substitutions={**self.substitutions, **substitutions})
 
 
 def _delivery(identifier: str) -> dict[str, Any]:
-    """What every element carries of its message."""
+    """Returns the fields that every element has of its message."""
     return {
         "messageId": identifier,
         "receiptHandle": f"receipt of {identifier}",
         "receives": 1,
         "sentAtMs": SENT_MS,
     }
+
+
+def _unwanted(reason: str) -> dict[str, Any]:
+    """Returns the fields of an element for which no request is to be sent."""
+    if reason == "EXPIRED":
+        return {"expiresAtMs": 1000}
+    return {"route": {"name": "*", "action": "none", "ignored": reason}} if reason else {}

@@ -16,6 +16,8 @@ _WITHOUT_LIMIT = tuple(
     fault for fault in _EVERYTHING_ELSE if fault not in (Fault.ZOMBIE, Fault.LATE)
 )
 
+_NO_ROUTE = "NO_ROUTE_MATCHED"
+
 # Where one tick is 320 s, an execution and its lease are over at the same time.
 COPIES = Scenario(
     "two copies of an event", (Sent("A"), Sent("A")), kinds=_ORDINARY, tick_seconds=320
@@ -25,7 +27,7 @@ OCCURRENCES = replace(
     name="a state that comes twice",
     messages=(Sent("A", 1000), Sent("B", 5000)),
     window_ms=500,
-    latest=True,
+    order="latest",
 )
 IDS = replace(
     OCCURRENCES,
@@ -52,7 +54,7 @@ STATES = replace(
     COPIES,
     name="two states, of which the newest counts",
     messages=(Sent("X", 1000, state="x"), Sent("Y", 2000, state="y")),
-    latest=True,
+    order="latest",
 )
 SAME_TIME = replace(
     STATES,
@@ -65,7 +67,29 @@ CLOSE_STATES = replace(
     messages=(Sent("X", 1000, state="x"), Sent("Y", 1300, state="y")),
     window_ms=500,
 )
-UNORDERED_STATES = replace(STATES, name="two states, in no order", latest=False)
+UNORDERED_STATES = replace(STATES, name="two states, in no order", order="none")
+RETURNING = replace(
+    STATES,
+    name="a state that leaves and returns",
+    messages=(Sent("A", 1000), Sent("B", 2000, state="off"), Sent("A again", 3000)),
+    order="changes",
+    deliveries=1,
+)
+REPEATED = replace(
+    RETURNING,
+    name="a state, the same again, and another one late",
+    messages=(Sent("A", 1000), Sent("A again", 3000), Sent("B", 2000, state="off")),
+)
+UNSURE = replace(
+    RETURNING,
+    name="two states within what two clocks differ, and the second again",
+    messages=(Sent("A", 1000), Sent("B", 900, state="off"), Sent("B again", 3000, state="off")),
+)
+COPIED = replace(
+    RETURNING,
+    name="a state with its copy, and the same again",
+    messages=(Sent("A", 1000), Sent("A", 1000), Sent("A again", 3000)),
+)
 THREE_COPIES = replace(COPIES, name="three copies", messages=(Sent("A"), Sent("A"), Sent("A")))
 THREE_IN_A_WINDOW = replace(
     OCCURRENCES,
@@ -86,7 +110,7 @@ EXPIRING_WINDOW = replace(
     window_ms=500,
 )
 EXPIRING_STATES = replace(
-    EXPIRING, name="a state after the claim's days", messages=STATES.messages, latest=True
+    EXPIRING, name="a state after the claim's days", messages=STATES.messages, order="latest"
 )
 REPLAYED = replace(COPIES, name="a parked event is replayed", replays=1, deliveries=1)
 
@@ -122,6 +146,26 @@ OLD = replace(
     name="two copies that have waited for too long",
     messages=(Sent("A", sent_ms=1000), Sent("A", sent_ms=1000)),
 )
+IGNORED = replace(
+    COPIES,
+    name="two copies of an event that no route wants",
+    messages=(Sent("A", ignored=_NO_ROUTE), Sent("A", ignored=_NO_ROUTE)),
+)
+IGNORED_STATE = replace(
+    STATES,
+    name="two states, of which no route wants the newer",
+    messages=(Sent("X", 1000, state="x"), Sent("Y", 2000, state="y", ignored=_NO_ROUTE)),
+)
+EXPIRED = replace(
+    COPIES,
+    name="two copies of an event that is older than its route allows",
+    messages=(Sent("A", ignored="EXPIRED"), Sent("A", ignored="EXPIRED")),
+)
+EXPIRED_STATE = replace(
+    IGNORED_STATE,
+    name="two states, of which the newer is older than its route allows",
+    messages=(Sent("X", 1000, state="x"), Sent("Y", 2000, state="y", ignored="EXPIRED")),
+)
 SLOW_SUBJECTS = replace(
     TWO_SUBJECTS,
     name="two events of two subjects, in slow executions",
@@ -132,6 +176,13 @@ SLOW_SUBJECTS = replace(
 # The breaker's row and the slots as rows.
 _A_WHILE_MS = 60_000
 PACED = replace(TWO_SUBJECTS, name="two events, a breaker", paced=Paced(), side_by_side=False)
+COPIES_PACED = replace(
+    COPIES,
+    name="two copies, a breaker",
+    paced=Paced(),
+    kinds=frozenset({Fault.ACTION}),
+    batch_size=1,
+)
 NEARLY_OPEN = replace(
     PACED, name="two events, a breaker that is nearly open", paced=Paced(_A_WHILE_MS, 19)
 )
@@ -198,6 +249,11 @@ def limited(scenario: Scenario, per_minute: int = 60) -> Scenario:
     return replace(scenario, name=name, paced=paced).with_substitutions(**limit)
 
 
+IGNORED_AND_SHUT = replace(
+    NEVER_CLOSING,
+    name="an event that no route wants, a breaker that never closes",
+    messages=(Sent("A", ignored=_NO_ROUTE), Sent("B", subject="user/2")),
+)
 # One call in a slot.
 ONE_A_SLOT = limited(PACED, 30)
 SLOW_SLOT = replace(limited(SLOW_SUBJECTS, 30), deliveries=1)
@@ -251,6 +307,12 @@ BOUNDED = [
     with_faults(STATES, *_EVERYTHING_ELSE, faults=1),
     with_faults(SAME_TIME, faults=1),
     with_faults(CLOSE_STATES, faults=1),
+    with_faults(RETURNING, Fault.LATE, faults=1),
+    with_faults(REPEATED, Fault.ANSWER_LOST, faults=1),
+    with_faults(replace(REPEATED, kinds=frozenset({Fault.ACTION, Fault.TWICE_AT_ONCE}))),
+    with_faults(UNSURE, faults=1),
+    with_faults(replace(COPIED, kinds=frozenset({Fault.ACTION, Fault.TWICE_AT_ONCE}))),
+    with_faults(COPIED, Fault.LATE, faults=1),
     with_faults(SLOW, faults=1),
     with_faults(replace(EXPIRING, kinds=frozenset({Fault.CRASH})), faults=1),
     with_faults(REPLAYED, faults=1),
@@ -261,8 +323,13 @@ BOUNDED = [
     with_faults(replace(ROUNDS, deliveries=1, kinds=frozenset()), faults=1),
     with_faults(replace(MIXED, deliveries=1, kinds=frozenset({Fault.OVERFLOW})), faults=1),
     with_faults(OLD, faults=1),
+    with_faults(IGNORED, Fault.ANSWER_LOST, faults=1),
+    with_faults(IGNORED_STATE, faults=1),
+    with_faults(EXPIRED, Fault.ANSWER_LOST, faults=1),
+    with_faults(EXPIRED_STATE, faults=1),
     # With the breaker's row and the slots.
     with_faults(PACED, Fault.ASKED_TO_WAIT, faults=1),
+    with_faults(COPIES_PACED),
     with_faults(replace(NEARLY_OPEN, kinds=_TROUBLE), faults=1),
     with_faults(replace(OPENING, deliveries=1), faults=1),
     with_faults(replace(YOUNG, deliveries=1), faults=1),
@@ -273,6 +340,7 @@ BOUNDED = [
     with_faults(SLOW_SLOT, faults=1),
     with_faults(NEVER_CLOSING, faults=1),
     with_faults(OLD_AND_SHUT, faults=1),
+    with_faults(IGNORED_AND_SHUT, faults=1),
     with_faults(SHUT_AND_MUTE, faults=1),
     with_faults(LIMITED_AND_MUTE, faults=1),
     with_faults(USED_UP, faults=1),
@@ -301,6 +369,10 @@ FULL = [
     with_faults(STATES, *_EVERYTHING_ELSE, faults=2),
     with_faults(SAME_TIME, *_EVERYTHING_ELSE, faults=1),
     with_faults(CLOSE_STATES, *_EVERYTHING_ELSE, faults=1),
+    with_faults(RETURNING, *_EVERYTHING_ELSE, faults=1),
+    with_faults(REPEATED, *_EVERYTHING_ELSE, faults=1),
+    with_faults(UNSURE, *_EVERYTHING_ELSE, faults=1),
+    with_faults(COPIED, *_EVERYTHING_ELSE, faults=1),
     with_faults(replace(THREE_IN_A_WINDOW, deliveries=1), *_EVERYTHING_ELSE, faults=2),
     with_faults(replace(THREE_STATES, deliveries=1), *_EVERYTHING_ELSE, faults=2),
     with_faults(EXPIRING, *_EVERYTHING_ELSE, faults=1),
@@ -318,8 +390,13 @@ FULL = [
     with_faults(MIXED, *_EVERYTHING_ELSE, Fault.OVERFLOW, faults=1),
     with_faults(SLOW_SUBJECTS, *_EVERYTHING_ELSE, faults=2),
     with_faults(OLD, *_EVERYTHING_ELSE, faults=2),
+    *(
+        with_faults(one, *_EVERYTHING_ELSE, faults=2)
+        for one in (IGNORED, IGNORED_STATE, EXPIRED, EXPIRED_STATE)
+    ),
     # With the breaker's row and the slots.
     with_faults(PACED, Fault.ASKED_TO_WAIT, faults=4),
+    with_faults(COPIES_PACED, *_TROUBLE, Fault.TWICE_AT_ONCE, faults=3),
     with_faults(NEARLY_OPEN, Fault.ASKED_TO_WAIT, faults=3),
     with_faults(OPENING, Fault.ASKED_TO_WAIT, faults=3),
     with_faults(YOUNG, Fault.ASKED_TO_WAIT, faults=2),

@@ -28,7 +28,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Found:
-    """How much was seen, and the shortest way to a broken promise if there is one."""
+    """The size of the search, and the shortest path to a broken promise if there is one."""
 
     states: int
     moves: int
@@ -45,8 +45,10 @@ class Found:
 
 
 def explore(world: World, most_states: int | None = None) -> Found:
-    """Of a state that was seen only its 64-bit hash is kept: among a million of them, two that
-    differ share one with a chance of less than one in ten million."""
+    """Searches all states, breadth first.
+
+    Only the 64-bit hash of a seen state is kept: among a million states, two that differ share one
+    with a chance of less than one in ten million."""
     began = perf_counter()
     symmetry, liveness = Symmetry(world.scenario), Liveness(world)
     start = symmetry.tidied(world.start()).state

@@ -28,9 +28,26 @@ class Message(NamedTuple):
     deleted: bool = False
 
 
+class Newest(NamedTuple):
+    """The newest occurrence that passed in a subject, and its state; none if it was unsure."""
+
+    subject: str
+    at_ms: int
+    what: str = ""
+    state: str = ""
+
+
+class Passed(NamedTuple):
+    """The order of an occurrence was asked: what was done for good by then, and was the newest."""
+
+    what: str
+    done: tuple[str, ...]
+    before: Newest | None
+
+
 class Run(NamedTuple):
     """An execution. Its text calls it run0, and others that it has met run1, run2 (`met`).
-    `began_after` are the occurrences that were done for good when it began."""
+    `passed` are its events whose order was asked, each for one request."""
 
     name: int
     text: str
@@ -38,7 +55,7 @@ class Run(NamedTuple):
     batch: tuple[tuple[int, str], ...]
     age: int = 0
     skew_ms: int = 0
-    began_after: tuple[str, ...] = ()
+    passed: tuple[Passed, ...] = ()
 
 
 class Held(NamedTuple):
@@ -78,7 +95,7 @@ class Pace(NamedTuple):
 
 
 class Parked(NamedTuple):
-    """Which message is parked, by whom and why, where it matters; else only which occurrence."""
+    """A parked message, with its owner and reason if they matter; else only the occurrence."""
 
     what: str
     place: int = -1
@@ -93,6 +110,8 @@ class State(NamedTuple):
     deeds: tuple[Deed | None, ...]
     parked: tuple[Parked, ...]
     stale: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    newest: tuple[Newest, ...]
     flying: tuple[Flying, ...]
     pace: tuple[Pace, ...]
     failing: tuple[int, ...]

@@ -72,7 +72,7 @@ def _ranked(state: State, places: list[int]) -> list[int]:
 
 
 def _role(state: State, place: int) -> tuple[object, ...]:
-    """What a message is to the state, whatever it is called."""
+    """Returns the part of a message in the state, independent of its name."""
     runs = sorted(
         (run.batch.index(entry), len(run.batch), run.age, _anonymous(run.text))
         for run in state.runs
@@ -136,7 +136,7 @@ def _renumbered(state: State) -> tuple[State, dict[int, int]]:
 
 
 def _without_names(run: Run) -> tuple[object, ...]:
-    return run.batch, run.age, run.skew_ms, run.began_after, run.text
+    return run.batch, run.age, run.skew_ms, run.passed, run.text
 
 
 def _names(state: State) -> Iterator[int]:

@@ -3,6 +3,7 @@ by what each request and each row say."""
 
 import json
 from collections.abc import Mapping, MutableMapping
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -24,7 +25,7 @@ _known: dict[tuple[str, str], Row | None] = {}
 
 
 class Client:
-    """As much of boto3's client as our functions use, on rows in memory."""
+    """The part of boto3's client that our functions use, on rows in memory."""
 
     def __init__(self, rows: MutableMapping[Key, Row]) -> None:
         self._rows = rows
@@ -73,7 +74,8 @@ def _change(operation: str, request: Mapping[str, Any], row: Row | None) -> Row 
     place = {"pk": {"S": pk}, "sk": {"S": sk}}
     backend.delete_item(_TABLE, place)
     if row is not None:
-        backend.put_item(_TABLE, row, overwrite=True)
+        # moto adds to the very set that it was given, and this row is remembered.
+        backend.put_item(_TABLE, deepcopy(row), overwrite=True)
     expressions = {
         "condition_expression": request.get("ConditionExpression"),
         "expression_attribute_names": request.get("ExpressionAttributeNames", {}),

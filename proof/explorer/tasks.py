@@ -1,4 +1,4 @@
-"""What can become of one task: the answers AWS and the destination may give, and what stays.
+"""The possible results of one task: the responses of AWS and the destination, and what they leave.
 
 A task is known by what it is: a write to the claims, a look at them, a call of the data action or
 of pacing, a message to the parking queue.
@@ -107,13 +107,13 @@ class Tasks:
         self._about: dict[str, tuple[tuple[Path, str, Key | None], ...]] = {}
 
     def begin(self, batch: list[dict[str, Any]], skew_ms: int) -> list[Then]:
-        """Where a new execution may stand before its first step, or how it ends without one."""
+        """Returns the positions of a new execution before its first step, or its end."""
         clock_ms = NOW_MS + skew_ms
         execution = Execution("arn:aws:states:us-east-1:123456789012:express:once:run0", batch)
         return self._settle(self._machine.start(execution, clock_ms), clock_ms)
 
     def about(self, text: str) -> tuple[tuple[Path, str, Key | None], ...]:
-        """For each place the next task's name, and the key of the row it is about."""
+        """Returns for each place the next task's name and the key of its row."""
         if text not in self._about:
             position, said = _decoded(text)
             self._about[text] = tuple(
@@ -209,6 +209,8 @@ class Tasks:
         if self._machine.retries(position, TIMEOUT.error, place):
             unheard.append(("hears no answer and tries again", AGAIN))
         new = self._write(by_put, request, row)
+        if new and new.key[1].startswith("latest/"):
+            new = new._replace(asker=position.variables(place)["event"]["messageId"])
         if new is None:
             refusal = _refusal(by_put, request, row)
             yield _good(f"is refused by {_named(row)}", *([refusal] if refusal else [])), REFUSED
@@ -239,7 +241,7 @@ class Tasks:
     def _act(
         self, position: Position, said: list[Any], place: Path, request: Any, row: str
     ) -> Iterator[Reply]:
-        """Where it notes how calls end, a call takes its time: it begins, and then is answered."""
+        """Yields the ways of a request. If its end is noted, it takes two moves."""
         message_id, key = request["event"]["messageId"], request["idempotencyKey"]
         if request["deadlineMs"] <= NOW_MS:
             late = "Failed" if request["retry"] else "TooLate"
@@ -253,7 +255,9 @@ class Tasks:
         started_ms, begun = (said[0]["since"], []) if said else (NOW_MS, begun)
         act = f"acts with key {key}"
         acted, unheard = (Act(message_id, key, answered) for answered in (True, False))
-        failing = "Transient" if request["callsAllowed"] > 1 and not request["retry"] else "Failed"
+        failing = (
+            "Transient" if request["requestsAllowed"] > 1 and not request["retry"] else "Failed"
+        )
 
         def noted(kind: str, seconds: float | None = None) -> list[Effect]:
             note = (
@@ -263,7 +267,7 @@ class Tasks:
             )
             return [note] if note else []
 
-        answer = function_result({"version": "2", "result": "ACTED", "calls": 1})
+        answer = function_result({"version": "2", "result": "ACTED", "requests": 1})
         well: list[Effect] = [Answered(), *noted("answered")]
         yield _good(act, *begun, acted, *well), answer
         lost = f"{act}, but the answer is lost: {failing}"
@@ -376,7 +380,7 @@ class Tasks:
         return list(found)
 
     def _aside(self, call: Call, said: list[Any]) -> list[dict[str, Any] | Failure] | None:
-        """What may answer a task that nothing followed here depends on; None if it is not one."""
+        """Returns the responses of a task on which nothing here depends, else None."""
         match _service(call):
             case "aws-sdk:cloudwatchlogs:putLogEvents":
                 return [{}, Failure("CloudWatchLogs.SdkClientException")]
@@ -406,14 +410,14 @@ def _service(call: Call) -> str:
     return call.resource.removeprefix(f"arn:{SUBSTITUTIONS['Partition']}:states:::")
 
 
-def _raised(name: str, calls: int = 1, **facts: int) -> Failure:
-    """As our data action raises, but for its sentence: what is known of the call."""
-    known = {"calls": calls, "endedMs": NOW_MS, **facts}
-    return function_error(name, f"[{' '.join(f'{name}={fact}' for name, fact in known.items())}]")
+def _raised(name: str, requests: int = 1, **facts: int) -> Failure:
+    """Fails as our data action does, but without a sentence."""
+    known = {"once": "1", "requests": requests, "endedMs": NOW_MS, **facts}
+    return function_error(name, json.dumps(known, separators=(",", ":")))
 
 
 def _pace_of(variables: dict[str, Any]) -> tuple[bool, str]:
-    """Whether its batch probes, and until when its batch was to wait."""
+    """Returns true if the batch probes, and until when the batch was to wait."""
     pace, read = variables["pace"], variables["breaker"]
     if "probe" in pace:
         return True, ""
@@ -457,7 +461,7 @@ def _key_of(request: Any) -> Key:
 
 
 def _refusal(by_put: bool, request: Any, row: str) -> Refusal | None:
-    """What may only be changed by its owner is rightly refused to others, so that is none."""
+    """Returns the refusal of a write, else None: only an owner may change its claim."""
     item = json.loads(row or "{}")
     if by_put:
         own = (

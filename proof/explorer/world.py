@@ -68,6 +68,8 @@ class World:
             deeds=tuple(None for _ in plan.occurrences()),
             parked=(),
             stale=(),
+            unchanged=(),
+            newest=(),
             flying=(),
             pace=self._pace(),
             failing=tuple(NEVER_FAILED for _ in plan.occurrences()),
@@ -131,7 +133,8 @@ class World:
                 yield Move(run.name, task, ended, names, then, outcome.fault, outcome.then)
         else:
             met = tuple(names[number] for number in outcome.then.met)
-            moved = with_run(after, run._replace(text=outcome.then.text, met=met))
+            now = next(one for one in after.runs if one.name == run.name)
+            moved = with_run(after, now._replace(text=outcome.then.text, met=met))
             yield Move(run.name, task, said, names, moved, outcome.fault)
 
     def _entered(self, state: State, run: Run, task: str, names: Names, effect: Effect) -> State:
@@ -250,10 +253,10 @@ class World:
             said += f", whose clock is {skew_ms} ms off"
         for begun in self._begun(sent, missing, skew_ms):
             if not isinstance(begun, Standing):
-                run = Run(fresh_name(state), "", (), batch, 0, skew_ms, ())
+                run = Run(fresh_name(state), "", (), batch, 0, skew_ms)
                 outcome = Outcome("calls for nothing", begun)
                 for step in self._moved(
-                    with_run(given, run), run, "ReportBatch", (run.name,), outcome
+                    with_run(given, run), run, "RecordOutcomes", (run.name,), outcome
                 ):
                     yield step._replace(
                         who="queue", what="delivers", said=f"{said} → {step.what} {step.said}"
@@ -262,8 +265,7 @@ class World:
             for age in range(plan.over):
                 seconds = age * plan.tick_seconds
                 text = aged(begun.text, seconds, bool(plan.expiries))
-                done = self._promises.done(state) if not age else ()
-                run = Run(fresh_name(state), text, (), batch, age, skew_ms, done)
+                run = Run(fresh_name(state), text, (), batch, age, skew_ms)
                 slow = f", {seconds} s ago" if age else ""
                 for step in self.steps(with_run(given, run), run):
                     first = f"{said}{slow} → {step.what} {step.said}"
@@ -319,8 +321,7 @@ class World:
                 parked=tuple(other for other in state.parked if other != parked),
                 replays=state.replays - 1,
             )
-            if parked.reason == "UNCERTAIN":
-                sent = self._promises.taken_back(sent, parked)
+            sent = self._promises.taken_back(sent, parked)
             what = f"{_identifier(state, parked.place)}, parked as {parked.reason},"
             said = f"{what} as m{len(sent.queue)}"
             yield Move("person", "replays", said, (), sent)

@@ -31,7 +31,7 @@ ENDED_BY_A_TEST = ("killed", "timed out")
 
 @dataclass(frozen=True)
 class Package:
-    """What is changed, the tests that should notice, and the share of changes they must notice."""
+    """The code to change, the tests that should fail, and the share of changes they must find."""
 
     files: tuple[str, ...]
     tests: tuple[str, ...]
@@ -45,7 +45,7 @@ CONTRACTS = "tests/contracts/test_checks_bite.py"
 
 
 def _function(name: str, *more: str, without: tuple[str, ...] = ()) -> Package:
-    return Package((f"functions/{name}/{name}/*.py",), (f"tests/{name}", *more), 0.9, without)
+    return Package((f"functions/{name}/once_{name}/*.py",), (f"tests/{name}", *more), 0.9, without)
 
 
 PACKAGES = {
@@ -56,7 +56,7 @@ PACKAGES = {
     ),
     "data_action": _function("data_action", CONTRACTS),
     "pacing": _function("pacing"),
-    # What needs no AWS to be asked.
+    # The modules that can be tested without AWS.
     "operate": Package(
         tuple(
             f"once/operate/{name}.py"
@@ -118,7 +118,7 @@ def workers(count: int) -> Iterator[list[Worker]]:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Which tests execute a line, and how long they take."""
+    """The tests that execute each line, and their times."""
 
     tests: dict[str, dict[str, Any]]
     collecting: frozenset[tuple[str, int]]

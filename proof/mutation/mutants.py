@@ -20,7 +20,7 @@ COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.In: ast.NotIn,
     ast.NotIn: ast.In,
 }
-# `|` joins types and dictionaries here: what would replace it fails at once and says nothing.
+# `|` joins types and dictionaries here: any replacement fails immediately and proves nothing.
 COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -99,7 +99,7 @@ def _places(owner: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]
 
 
 def _is_prose(node: ast.AST) -> bool:
-    """What a person reads, or only a type checker."""
+    """Returns true for text that only people or type checkers read."""
     match node:
         case ast.Expr(value=ast.Constant()):
             return True
@@ -115,7 +115,7 @@ def _is_prose(node: ast.AST) -> bool:
 
 
 def _replacements(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | None]]:
-    """What may stand in its place, and the part of it that was left out, if one was."""
+    """Yields each replacement of a node, and the part that it leaves out, if any."""
     match node:
         case ast.Call(keywords=keywords):
             for index, keyword in enumerate(keywords):

@@ -29,7 +29,7 @@ COLLECTING = ""
 
 
 class Watch:
-    """What each test executes of the given files, how long it takes, and whether it passes."""
+    """Records for each test which lines of the given files it executes, its time and its result."""
 
     def __init__(self, files: list[str]) -> None:
         self.names = {str(Path(file).resolve()): file for file in files}
@@ -80,7 +80,7 @@ def watched(request: dict[str, Any]) -> dict[str, Any]:
     watch = Watch(request["files"])
     threading.settrace(watch.trace)
     sys.settrace(watch.trace)
-    options = ("-m", "not embedded", "--continue-on-collection-errors", *request["without"])
+    options = ("-m", "not local", "--continue-on-collection-errors", *request["without"])
     _pytest(watch, request["tests"], *options)
     sys.settrace(None)
     for test in watch.tests.values():

@@ -1,4 +1,4 @@
-"""The state machine on our own interpreter: the third, and the strictest.
+"""The state machine on our own interpreter, the stricter one.
 
 The claims are a table of moto's, the queues and the log are lists. Iterations go side by side, the
 one whose clock is furthest behind first.
@@ -102,15 +102,14 @@ class _Execution:
         self._run = run
         self._start_ms = execution.started_ms
         self._at = self._interpreter.start(execution, execution.started_ms)
-        # How late it is for each place, and for the scopes around it.
-        self._clocks: dict[Path, int] = {TOP: execution.started_ms}
+        self._clocks: dict[Path, int] = {}
+        self._items: Json = None
+        self._ended_ms = execution.started_ms
 
     def played(self) -> Ended:
         while isinstance(self._at, Position):
-            if list(self._at.places()) == [TOP]:
-                # A Map has taken as long as the slowest of its iterations.
-                self._clocks = {TOP: max(self._clocks.values())}
-            place = min(self._at.places(), key=lambda place: (self._clock(place), place))
+            self._keep_time(self._at)
+            place = min(self._clocks, key=lambda place: (self._clocks[place], place))
             wakes_ms = self._at.scope(place).wakes_ms
             if wakes_ms is not None:
                 self._clocks[place] = wakes_ms
@@ -119,14 +118,18 @@ class _Execution:
                 self._at = self._called(self._at, place)
         return self._at
 
-    def _clock(self, place: Path) -> int:
-        """An iteration begins when its Map did, or when another made room for it."""
-        while place not in self._clocks:
-            place = place[:-1]
-        return self._clocks[place]
+    def _keep_time(self, at: Position) -> None:
+        """Gives each place its clock. A Map takes as long as its slowest iteration; an iteration
+        begins with its Map, or when another made room for it."""
+        items = at.top.iterations and at.top.iterations.items
+        places = at.places()
+        running = self._clocks if items is self._items else {}
+        ended = [ms for place, ms in self._clocks.items() if place not in running.keys() & places]
+        self._items, self._ended_ms = items, max([self._ended_ms, *ended])
+        self._clocks = {place: running.get(place, self._ended_ms) for place in places}
 
     def _called(self, at: Position, place: Path) -> Position | Ended:
-        clock_ms = self._clock(place)
+        clock_ms = self._clocks[place]
         call = self._interpreter.call(at, clock_ms, place)
         if isinstance(call, Failure):
             return self._interpreter.fail(at, call, clock_ms, place)
@@ -152,8 +155,15 @@ class _Execution:
         return self._machine._stage
 
     def _task(self, at: Position, place: Path, call: Call, clock_ms: int) -> Task:
-        event = at.variables(place).get("event", {})
-        return Task(self._run, call.state, event.get("messageId"), call.arguments, clock_ms)
+        return Task(self._run, call.state, _message(at, place), call.arguments, clock_ms)
+
+
+def _message(at: Position, place: Path) -> str | None:
+    """The message of the iteration; until its claim is won or lost, its input says it."""
+    event = at.variables(place).get("event")
+    if event is None and place != TOP:
+        event = at.scope(place).input["event"]
+    return event["messageId"] if event else None
 
 
 @contextmanager
@@ -182,7 +192,7 @@ def _interpreter(
 
 
 def _without_task_timeouts(level: Mapping[str, Any]) -> dict[str, Any]:
-    """A time-out is a fault that the stage causes, and calls may take as long as a file says."""
+    """Removes time-outs: each is a fault of the stage, and a file says how long a call takes."""
     states = {}
     for name, state in level["States"].items():
         kept = {field: value for field, value in state.items() if field != "TimeoutSeconds"}

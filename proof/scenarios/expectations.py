@@ -17,12 +17,12 @@ def differences(scenario: Scenario, seen: Mapping[str, Any]) -> list[str]:
             found.append(f"{name} was never delivered")
     found += _of_rows(scenario, seen["rows"])
     subjects = {m.key: m.subject for m in scenario.messages().values()}
-    expected_calls = sorted(scenario.calls, key=lambda call: subjects[call.key])
-    found += _of_lists("call", expected_calls, seen["calls"])
+    expected_requests = sorted(scenario.requests, key=lambda one: subjects[one.key])
+    found += _of_lists("request", expected_requests, seen["requests"])
     expected_parked = sorted(scenario.parked, key=lambda parked: parked.message)
     found += _of_lists("parked message", expected_parked, seen["parked"])
-    if (doubles := sorted(set(_doubles(seen["calls"])))) != sorted(scenario.doubles):
-        found.append(f"asked again after they had acted: {doubles}, not {scenario.doubles}")
+    if (repeated := sorted(set(_repeated(seen["requests"])))) != sorted(scenario.repeated):
+        found.append(f"requested again after they had acted: {repeated}, not {scenario.repeated}")
     return found
 
 
@@ -40,20 +40,20 @@ def _of_delivery(name: str, delivery: Delivery, seen: Any) -> Iterator[str]:
     for message, expected in delivery.expect.items():
         record = seen["records"].get(message, {})
         said = f"{record.get('outcome')} {record.get('reason')}"
-        said += " unmarked" if record.get("unmarked") else ""
+        said += " unconfirmed" if record.get("unconfirmed") else ""
         if "because" in expected:
             said += f" because {record.get('because')}"
         if said != expected:
             yield f"{message} of {name}: {said}, not {expected}"
-    if seen["handed_back"] != sorted(delivery.handed_back):
-        yield f"{name} handed back {seen['handed_back']}, not {sorted(delivery.handed_back)}"
+    if seen["returned"] != sorted(delivery.returned):
+        yield f"{name} returned {seen['returned']}, not {sorted(delivery.returned)}"
     for message, returns_at in delivery.returns.items():
         found = seen["records"].get(message, {}).get("returnsAtMs")
         if found != returns_at:
             yield f"{message} of {name} returns at {found}, not at {returns_at}"
     retries = {m for m, record in seen["records"].items() if record["outcome"] == "RETRY"}
-    if set(seen["handed_back"]) != retries:
-        yield f"{name} handed back {seen['handed_back']} of {sorted(retries)}"
+    if set(seen["returned"]) != retries:
+        yield f"{name} returned {seen['returned']} of {sorted(retries)}"
 
 
 def _of_rows(scenario: Scenario, seen: Mapping[str, Any]) -> Iterator[str]:
@@ -77,12 +77,12 @@ def _of_fields(what: str, expected: Strict, seen: Mapping[str, Any]) -> Iterator
             yield f"{field} of {what}: {got!r}, not {wanted!r}"
 
 
-def _doubles(calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Keys under which the destination was asked once more after it had acted."""
+def _repeated(requests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Finds keys under which a request was sent again after one had acted."""
     acted: set[tuple[str, int | None]] = set()
-    for call in calls:
-        key = (call["key"], call["occurrence"])
+    for one in requests:
+        key = (one["key"], one["occurrence"])
         if key in acted:
-            yield call["key"]
-        if call["answer"].startswith(("ok", "acts then")):
+            yield one["key"]
+        if one["answer"].startswith(("ok", "acts then")):
             acted.add(key)

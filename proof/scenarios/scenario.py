@@ -1,4 +1,4 @@
-"""What a scenario file may say (README.md shows it by example), and the events it stands for."""
+"""The form of a scenario file (README.md shows it by example), and the events in it."""
 
 import hashlib
 import re
@@ -65,7 +65,7 @@ class Message(Strict):
     at: Ms = 0
     event_id: str | None = None
     window: Ms = 0
-    order: Literal["none", "latest"] = "none"
+    order: Literal["none", "latest", "changes"] = "none"
     body: dict[str, Any] = {}
     body_bytes: int = 0
     body_ref: str | None = None
@@ -75,6 +75,8 @@ class Message(Strict):
     receives: int = 1
     sent: Ms | None = None
     without: str | None = None
+    ignored: str | None = None
+    max_age: Ms | None = None
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> "Message":
@@ -114,7 +116,7 @@ class Message(Strict):
         pk, sk = self.row_key(organisation)
         occurred_ms = zero_ms + self.at
         policy: dict[str, Any] = {"windowMs": self.window, "order": self.order}
-        if self.order == "latest":
+        if self.order != "none":
             policy["latest"] = f"latest/{self.family}"
         body = (
             {"bodyRef": {"bucket": "overflow", "key": self.body_ref}}
@@ -137,6 +139,9 @@ class Message(Strict):
             "key": {"pk": pk, "sk": sk},
             "idempotencyKey": idempotency_key(pk, sk),
             "policy": policy,
+            "route": {"name": "all", "action": "none" if self.ignored else "send"}
+            | ({"ignored": self.ignored} if self.ignored else {}),
+            **({"expiresAtMs": occurred_ms + self.max_age} if self.max_age is not None else {}),
             **body,
             "trace": {"eventId": self.event_id} if self.event_id else {},
         }
@@ -146,7 +151,7 @@ class Message(Strict):
 
 
 class Fault(Strict):
-    """What goes wrong, or on meanwhile, at a call that the machine makes."""
+    """A fault, or something meanwhile, at a call of the machine."""
 
     state: Task
     message: str | None = None
@@ -169,7 +174,7 @@ class Delivery(Strict):
     batch: list[Message | str]
     faults: list[Fault] = []
     expect: dict[str, str] | Literal["died"]
-    handed_back: list[str] = []
+    returned: list[str] = []
     returns: dict[str, Ms] = {}
 
 
@@ -182,6 +187,7 @@ class Row(Strict):
     message_id: str | None = None
     event_id: str | None = None
     event_time: Ms | None = None
+    state: str | None = None
     occurrence: Ms | None = None
     forgotten_at: Ms | None = None
     claimed_at: Ms | None = None
@@ -200,7 +206,7 @@ class Row(Strict):
     used: int | None = None
 
 
-class Call(Strict):
+class Request(Strict):
     key: str
     occurrence: Ms | None = None
     by: str | None = None
@@ -220,7 +226,7 @@ class Parked(Strict):
 
 
 class Settings(Strict):
-    """What the deployment sets, where it matters to the scenario."""
+    """The deployment's settings that matter to the scenario."""
 
     max_actions_per_minute: int = 0
     max_tries: int = 20
@@ -243,9 +249,9 @@ class Scenario(Strict):
     given: dict[str, Row] = {}
     deliveries: list[Delivery] = Field(min_length=1)
     rows: dict[str, Row] = {}
-    calls: list[Call] = []
+    requests: list[Request] = []
     parked: list[Parked] = []
-    doubles: list[str] = []
+    repeated: list[str] = []
 
     def messages(self) -> dict[str, Message]:
         """Every message by id, `like` filled in. A repeated id is the same message again.
@@ -274,7 +280,7 @@ class Scenario(Strict):
         yield from _flatten(self.deliveries)
 
     def names(self) -> dict[int, str]:
-        """What each delivery is called, by its identity: its own name, else first, second, …"""
+        """Returns each delivery's name, by its identity: its own, or first, second, …"""
         return {
             id(delivery): delivery.name or ordinal
             for delivery, ordinal in zip(self.all_deliveries(), _ORDINALS, strict=False)

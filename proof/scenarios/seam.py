@@ -1,4 +1,4 @@
-"""Starts the embedded AWS with the stage let in: `seam.py SERVER.py`, run in its process.
+"""Starts the emulator with the stage let in: `seam.py SERVER.py`, run in its process.
 
 The Step Functions of ministack call DynamoDB, SQS and CloudWatch Logs inside the process, so there
 is no wire to cut. Instead each call of an execution named `at-<clock>-…` asks the stage first and
@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any
 from urllib.request import ProxyHandler, Request, build_opener
 
-from ministack.services import stepfunctions  # type: ignore[import-untyped]
+from ministack.services import stepfunctions
 
 _STAGE = f"http://127.0.0.1:{os.environ['STAGE_PORT']}"
 _opener = build_opener(ProxyHandler({}))
@@ -28,6 +28,12 @@ def _clock_ms(context: dict[str, Any]) -> int | None:
     if not name.startswith("at-"):
         return None
     return int(name.split("-")[1]) + int(context.get("WaitedMs", 0))
+
+
+def _item(context: dict[str, Any]) -> dict[str, Any]:
+    """The element of the iteration; outside the Map there is none."""
+    item: dict[str, Any] = context.get("Map", {}).get("Item", {}).get("Value", {})
+    return item
 
 
 def _let_pass(context: dict[str, Any], milliseconds: float) -> None:
@@ -76,7 +82,7 @@ def _asking(invoke: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
             return {
                 "run": context["Execution"]["Name"],
                 "state": context["State"]["Name"],
-                "message": context["variables"].get("event", {}).get("messageId"),
+                "message": _item(context).get("messageId"),
                 "arguments": arguments,
                 "now_ms": _clock_ms(context),
             }

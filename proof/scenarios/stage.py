@@ -9,15 +9,17 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Protocol
 
-from botocore.exceptions import ClientError
-from pacing import breaker_row, payload, steps
-from pacing.handler import World
-from pacing.settings import Settings
+from once_data_action import errors
+from once_data_action.breaker import Breaker
+from once_data_action.request import ActionRequest
+from once_enrichment.batch import unique
+from once_pacing import payload, steps
+from once_pacing.handler import World
+from once_pacing.settings import Settings
 
 from proof.scenarios.scenario import Delivery, Fault, Message, Row, Scenario
 
@@ -32,12 +34,11 @@ _NEVER = "0"
 ZERO_MS = 1_777_875_660_000
 _ELSEWHERE = {"BREAKER_OPEN", "LIMITED", "RATE_LIMITED", "CALL_FAILED", "NOT_REACHED"}
 # Of these parked events an alarm tells.
-_ALARMING = {"GAVE_UP", "WAITED_TOO_LONG"}
-_OUTCOMES = ("PROCESSED", "DUPLICATE", "STALE", "PARKED")
+_OUTCOMES = ("PROCESSED", "DUPLICATE", "STALE", "IGNORED", "PARKED")
 _REFUSED = "DynamoDB.ConditionalCheckFailedException"
 _CAUSE = "as the scenario says"
 _MADE_NO_CALL = {"NotAuthorised", "NotConfigured", "TooLate"}
-_ANSWERED = {"ok", "Rejected", "Uncertain"}
+_NOTES_NOTHING = {"observes", "crash"}
 _TABLE = "claims"
 
 
@@ -54,7 +55,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Order:
-    """What the machine is to do about a call: let time pass, and perhaps fail it."""
+    """The fate of a call: it takes time, and perhaps fails."""
 
     takes_ms: int = 0
     error: str | None = None
@@ -62,7 +63,7 @@ class Order:
 
 
 class LambdaError(Exception):
-    """What the function raised: `name` is its errorType, as on AWS."""
+    """The error of a function; `name` is its errorType, as on AWS."""
 
     def __init__(self, name: str, message: str) -> None:
         super().__init__(message)
@@ -87,7 +88,7 @@ class Machine(Protocol):
 
     @property
     def dynamodb(self) -> Any:
-        """A client of its claims, for the functions that the machine calls."""
+        """Makes a client of the claims, for the functions that the machine invokes."""
 
 
 @dataclass
@@ -103,7 +104,7 @@ class _Run:
 
 
 class Stage:
-    """One performance of a scenario. The machine asks it before and after every call."""
+    """One play of a scenario. The machine consults it before and after every call."""
 
     def __init__(self, scenario: Scenario, organisation: str) -> None:
         self.scenario = scenario
@@ -115,7 +116,7 @@ class Stage:
         self._numbers = count()
         self._answered: Counter[str] = Counter()
         self._called_at: dict[tuple[str, str | None], int] = {}
-        self._calls: list[dict[str, Any]] = []
+        self._requests: list[dict[str, Any]] = []
         self._unforeseen: list[str] = []
         self._caused: set[int] = set()
         self._lock = threading.Lock()
@@ -132,7 +133,7 @@ class Stage:
         seen = {
             "deliveries": {run.name: self._ending(run) for run in self._runs.values()},
             "rows": self._rows(machine.rows()),
-            "calls": sorted(self._calls, key=lambda call: str(call["subject"])),
+            "requests": sorted(self._requests, key=lambda one: str(one["subject"])),
             "parked": sorted(map(_parked, machine.parked()), key=lambda p: str(p["message"])),
         }
         text = json.dumps(seen)
@@ -141,7 +142,7 @@ class Stage:
         named: dict[str, Any] = json.loads(text)
         return named
 
-    # What the machine asks, from several threads.
+    # The machine uses these from several threads.
 
     def before(self, task: Task) -> Order:
         run = self._runs[task.run]
@@ -182,7 +183,7 @@ class Stage:
         return Order(slept_ms, error=error)
 
     def invoke(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """Either Lambda that the machine calls."""
+        """Plays either Lambda that the machine invokes."""
         return self.act(payload) if "event" in payload else self.pace(payload)
 
     def act(self, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,9 +192,13 @@ class Stage:
         run, _, message = payload["execution"].partition("#")
         name = event["key"]["sk"].rpartition("/")[2]
         with self._lock:
-            said = self._answer(name)
             now_ms = self._called_at[(run, message)]
-            self._calls.append(
+        self._hold_while_paused(payload, now_ms)
+        if now_ms > payload["deadlineMs"]:
+            raise _function_error("TooLate", payload["retry"], now_ms)
+        with self._lock:
+            said = self._answer(name)
+            self._requests.append(
                 {
                     "key": name,
                     "occurrence": self._occurrence(event["idempotencyKey"], key),
@@ -203,7 +208,7 @@ class Stage:
                     "answer": said,
                     "body": event.get("body", event.get("bodyRef")),
                     "deadline": payload["deadlineMs"] - self.zero_ms,
-                    "allowed": payload["callsAllowed"],
+                    "allowed": payload["requestsAllowed"],
                     "retry": payload["retry"],
                 }
             )
@@ -211,19 +216,24 @@ class Stage:
         kind, *number = said.removeprefix("acts then ").split()
         self._note(kind, payload, int(number[0]) if number else 30, now_ms)
         if kind == "ok":
-            return {"version": "2", "result": "ACTED", "calls": 1, "status": 200, "durationMs": 1}
+            return {
+                "version": "2",
+                "result": "ACTED",
+                "requests": 1,
+                "status": 200,
+                "durationMs": 1,
+            }
         if kind == "observes":
-            return {"version": "2", "result": "OBSERVED", "calls": 0}
+            return {"version": "2", "result": "OBSERVED", "requests": 0}
         if kind == "crash":
             raise LambdaError("Runtime.ExitError", "the function crashed")
-        calls = payload["retry"] + (kind not in _MADE_NO_CALL)
-        if kind == "Transient" and (payload["callsAllowed"] < 2 or payload["retry"]):
+        requests = payload["retry"] + (kind not in _MADE_NO_CALL)
+        if kind == "Transient" and (payload["requestsAllowed"] < 2 or payload["retry"]):
             kind = "Failed"
         if kind == "TooLate" and payload["retry"]:
             kind = "Failed"
-        facts = [f"calls={calls}", f"startedMs={now_ms}", f"endedMs={now_ms}"]
-        facts += [f"retryAfterSeconds={number[0]}"] if number else []
-        raise LambdaError(kind, f"{_CAUSE} [{' '.join(facts)}]")
+        seconds = {"retryAfterSeconds": int(number[0])} if number else {}
+        raise _function_error(kind, requests, now_ms, **seconds)
 
     def pace(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """The real pacing, on this machine's rows and by the scenario's clock."""
@@ -254,7 +264,7 @@ class Stage:
         run_id = f"at-{self.zero_ms + delivery.clock}-{number}"
         run = _Run(delivery, self._names[id(delivery)])
         self._runs[run_id] = run
-        batch = [self._element(entry) for entry in delivery.batch]
+        batch = unique([self._element(entry) for entry in delivery.batch])
         run.ending = self._machine.execute(run_id, batch)
 
     def _element(self, entry: Message | str) -> dict[str, Any]:
@@ -288,27 +298,23 @@ class Stage:
                     record[name] -= self.zero_ms
         run.metrics = [line for line in lines if "_aws" in line]
 
-    def _note(
-        self, kind: str, payload: Mapping[str, Any], retry_after_seconds: int, now_ms: int
-    ) -> None:
-        """What our data action writes into the breaker's row; a function of one's own does not."""
-        if self.scenario.settings.own_action:
+    def _hold_while_paused(self, payload: Mapping[str, Any], now_ms: int) -> None:
+        """Looks at the row as our data action does before it sends anything."""
+        if not self.scenario.settings.own_action:
+            breaker = Breaker(_TABLE, self._machine.dynamodb, lambda: now_ms)
+            try:
+                breaker.refresh(ActionRequest.read(payload))
+            except errors.Paused as error:
+                raise LambdaError("Paused", str(error)) from None
+
+    def _note(self, kind: str, payload: Mapping[str, Any], seconds: int, now_ms: int) -> None:
+        """Notes what our data action notes; a function of one's own notes nothing."""
+        if self.scenario.settings.own_action or kind in _NOTES_NOTHING:
             return
-        client, seen = self._machine.dynamodb, payload.get("pace")
-        keys = [] if payload["failedBefore"] else [payload["idempotencyKey"][:16]]
-        if kind in ("Transient", "Failed"):
-            with suppress(ClientError):  # twenty are enough
-                client.update_item(**breaker_row.note_failure(_TABLE, now_ms, keys, now_ms))
-        elif kind == "RateLimited":
-            until_ms = breaker_row.rate_limited_until_ms(now_ms, retry_after_seconds)
-            with suppress(ClientError):  # a later time stands
-                client.update_item(
-                    **breaker_row.note_rate_limited(_TABLE, now_ms, until_ms, now_ms)
-                )
-        elif kind in _ANSWERED and seen:
-            cleared = breaker_row.clear(_TABLE, now_ms)
-            with suppress(ClientError):
-                client.delete_item(**cleared)
+        error = None if kind == "ok" else getattr(errors, kind)("", retry_after_seconds=seconds)
+        error = errors.Failed("") if kind == "Transient" else error
+        breaker = Breaker(_TABLE, self._machine.dynamodb, lambda: now_ms)
+        breaker.note(ActionRequest.read(payload), now_ms, error)
 
     def _answer(self, name: str) -> str:
         script = self.scenario.answers.get(name, [])
@@ -324,7 +330,7 @@ class Stage:
         return int(occurrence) - self.zero_ms
 
     def _hold_to_the_script(self) -> None:
-        """A fault that never happened, or an answer never asked for, proves nothing."""
+        """Fails if a fault never happened or an answer was never used: that proves nothing."""
         for delivery in self.scenario.all_deliveries():
             for fault in delivery.faults:
                 name = self._names[id(delivery)]
@@ -343,7 +349,7 @@ class Stage:
         _hold_metrics_to_records(run)
         return {
             "records": {record.pop("messageId"): record for record in run.records},
-            "handed_back": sorted(failure["itemIdentifier"] for failure in failures),
+            "returned": sorted(failure["itemIdentifier"] for failure in failures),
         }
 
     # Between the words of the files and those of the table.
@@ -357,6 +363,8 @@ class Stage:
                 name = f"pace/slot/{slots.index(sk) + 1}"
             elif pk == "pace":
                 name = f"pace/{sk}"
+            elif pk.startswith("broken/"):
+                name = pk.rpartition("/")[2]
             else:
                 name = sk if sk.startswith("latest/") else sk.rpartition("/")[2]
             assert name not in rows, f"two rows would be called {name}; give their keys other names"
@@ -422,6 +430,12 @@ class Stage:
         return pk, name if name.startswith("latest/") else sk
 
 
+def _function_error(kind: str, requests: int, now_ms: int, **seconds: int) -> LambdaError:
+    facts = {"once": "1", "sentence": _CAUSE, "requests": requests}
+    facts |= {"endedMs": now_ms, "durationMs": 0, **seconds}
+    return LambdaError(kind, json.dumps(facts, separators=(",", ":")))
+
+
 def _parked(body: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "message": body["element"]["messageId"],
@@ -444,17 +458,12 @@ class _Queue:
 
 def _hold_metrics_to_records(run: _Run) -> None:
     counted = Counter(record["outcome"] for record in run.records)
-    (said,) = [metric for metric in run.metrics if "Reason" not in metric]
+    (said,) = run.metrics
     outcomes = {name: said[name] for name in _OUTCOMES if name in said}
     expected = dict(counted)
     expected.pop("RETRY", None)
-    # Of those that neither the limit nor the destination held up, which were handed back.
+    # Of those that neither the limit nor the destination delayed, which were returned.
     ours = [r for r in run.records if "copyOf" not in r and r["reason"] not in _ELSEWHERE]
-    handed_back = sum(record["outcome"] == "RETRY" for record in ours)
-    assert sum(said.get("HANDED_BACK", [])) == handed_back, f"{said} of {run.name}, {counted}"
+    returned = sum(record["outcome"] == "RETRY" for record in ours)
+    assert sum(said.get("RETURNED", [])) == returned, f"{said} of {run.name}, {counted}"
     assert outcomes == expected, f"metrics of {run.name}: {said}, records: {dict(counted)}"
-    parked = {metric["Reason"]: metric["PARKED"] for metric in run.metrics if "Reason" in metric}
-    reasons = Counter(
-        r["reason"] for r in run.records if r["outcome"] == "PARKED" and r["reason"] in _ALARMING
-    )
-    assert parked == reasons, f"metrics of {run.name}: {parked}, records: {reasons}"

@@ -1,4 +1,4 @@
-"""What a destination does with a call, at what time, for what kind of event."""
+"""Destinations of the simulation: how each responds, by time and kind of event."""
 
 import random
 from collections.abc import Callable
@@ -7,7 +7,9 @@ from typing import Literal
 
 from .queue import Event
 
-Result = Literal["acted", "rejected", "failed", "rate limited", "throttled", "not authorised"]
+Result = Literal[
+    "acted", "rejected", "failed", "rate limited", "throttled", "not authorised", "paused"
+]
 # Our data action function ends a call after so long; for an own Lambda the machine does, later,
 # and that it does not repeat.
 CALL_MS = 8_000
@@ -16,7 +18,7 @@ OWN_CALL_MS = 15_000
 
 @dataclass(frozen=True)
 class Reply:
-    """How a call ended, and after how long."""
+    """The end of a request, and its duration."""
 
     result: Result
     duration_ms: float
@@ -50,7 +52,7 @@ def slow(answer_ms: float) -> Destination:
 
 
 def down(*spans_ms: Span, hanging_ms: float = 0, result: Result = "failed") -> Destination:
-    """Well, but for these spans of time: an error at once, or no answer until the call is ended."""
+    """Succeeds, except in these spans: then it fails immediately, or hangs until the timeout."""
 
     def destination(event: Event, now_ms: int, rng: random.Random) -> Reply:
         if any(begins <= now_ms < ends for begins, ends in spans_ms):
@@ -61,7 +63,7 @@ def down(*spans_ms: Span, hanging_ms: float = 0, result: Result = "failed") -> D
 
 
 def failing_at_random(share: float) -> Destination:
-    """Fails this share of all calls, whatever they are for."""
+    """Fails this share of all requests, whatever their event."""
 
     def destination(event: Event, now_ms: int, rng: random.Random) -> Reply:
         if rng.random() < share:
@@ -72,7 +74,7 @@ def failing_at_random(share: float) -> Destination:
 
 
 def rate_limiting(per_minute: int, retry_after_seconds: float | None) -> Destination:
-    """Takes so many calls in a fixed minute and answers 429 to the rest of it."""
+    """Accepts this many requests per clock minute, and answers 429 to the others."""
     minute, calls = -1, 0
 
     def destination(event: Event, now_ms: int, rng: random.Random) -> Reply:
@@ -88,7 +90,7 @@ def rate_limiting(per_minute: int, retry_after_seconds: float | None) -> Destina
 
 
 def throttled_above(at_once: int, running: Callable[[], int]) -> Destination:
-    """Lambda refuses what would run beyond so many at once."""
+    """Refuses as Lambda does if more than this many functions would run at the same time."""
 
     def destination(event: Event, now_ms: int, rng: random.Random) -> Reply:
         if running() > at_once:

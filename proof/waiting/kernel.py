@@ -16,7 +16,7 @@ Process = Generator[Any, Any, Any]
 
 @dataclass
 class Together:
-    """Processes to be run, so many at once; yielded, it waits for all of them."""
+    """Runs processes, at most this many at the same time; to yield it waits for all of them."""
 
     processes: Sequence[Process]
     at_once: int
@@ -52,7 +52,7 @@ class Clock:
         step()
 
     def run(self, until_ms: int, busy: Callable[[], bool] = lambda: True) -> None:
-        """Until that time, or until nothing is left to do."""
+        """Runs until that time, or until nothing is left to do."""
         while self._due and self._due[0][0] <= until_ms and busy():
             self.now_ms, _, act = heapq.heappop(self._due)
             act()

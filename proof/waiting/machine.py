@@ -1,8 +1,8 @@
 """The state machine as far as waiting meets it, over pacing's own steps.
 
-A batch: read the breaker's row, ask, rounds with one event of each subject and five calls at once,
-claims with their tries, hand back. Claims cannot be lost here; the explorer proves them. Times of
-AWS's own are rounded means and only say what overtakes what.
+A batch: read the breaker's row, ask, rounds with one event of each subject side by side, claims
+with their tries, return. Claims cannot be lost here; the explorer proves them. Times of AWS's own
+are rounded means and only say what overtakes what.
 """
 
 import random
@@ -11,11 +11,12 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pacing import breaker_row, steps
-from pacing.breaker import Row
-from pacing.payload import Begin, Candidate, End, HandedBack, Pace
-from pacing.settings import Settings
-from pacing.times import LONGEST_WAIT_MS
+from once_data_action.breaker import FRESH_MS
+from once_pacing import breaker_row, steps
+from once_pacing.breaker import Row
+from once_pacing.payload import Begin, Candidate, End, Pace, Returned
+from once_pacing.settings import Settings
+from once_pacing.times import LONGEST_WAIT_MS
 
 from .destination import CALL_MS, Destination, Reply
 from .kernel import Clock, Together
@@ -25,7 +26,7 @@ from .table import PaceTable
 
 _ENRICH_MS, _REQUEST_MS, _INVOKE_MS, _REPORT_MS = 60, 6, 15, 20
 _DEADLINE_MS, _LEASE_MS = 165_000, 310_000
-AT_ONCE = 5
+AT_ONCE = 10
 _WAITS_FOR_HOLDER_MS = (1_000, 3_000, 6_000)
 _SECOND_CALL_AFTER_MS = 1_000
 _GIVES_A_REQUEST_UP_AFTER_MS = 2_000
@@ -33,12 +34,12 @@ MAX_TRIES = 20
 
 
 class Crashed(Exception):  # noqa: N818
-    """The batch, or pacing, ended there and nobody heard why."""
+    """The batch, or pacing, died there without a report."""
 
 
 @dataclass
 class Faults:
-    """What goes wrong with pacing itself, and with batches, each with its share."""
+    """The faults of pacing itself and of batches, each with its share."""
 
     pacing_crash: float = 0
     pacing_lost_answer: float = 0
@@ -55,7 +56,7 @@ class Faults:
 
 @dataclass
 class Batch:
-    """What one execution knows."""
+    """The knowledge of one execution."""
 
     messages: Sequence[Message]
     started_ms: int
@@ -63,10 +64,10 @@ class Batch:
     deadline_ms: int
     lease_until_ms: int
     copies: dict[Event, list[Message]] = field(default_factory=dict)
-    calls_allowed: int = 2
-    call_until_ms: int = 0
+    requests_allowed: int = 2
+    request_until_ms: int = 0
     pace: Pace = field(default_factory=Pace)
-    calls: int = 0
+    requests: int = 0
     answered: bool = False
     failures: list[str] = field(default_factory=list)
     failed_ms: int | None = None
@@ -123,7 +124,7 @@ class Machine:
         yield _ENRICH_MS + _REQUEST_MS
         now = self._clock.now_ms
         batch = Batch(messages, now, self._table.row, now + _DEADLINE_MS, now + _LEASE_MS)
-        batch.call_until_ms = batch.deadline_ms
+        batch.request_until_ms = batch.deadline_ms
         for message in messages:
             batch.copies.setdefault(message.event, []).append(message)
             self._measures.round(message, now)
@@ -141,7 +142,7 @@ class Machine:
                 batch.reasons.setdefault(message, ("NOT_REACHED", None))
         self._may_crash()
         if self._something_to_say(batch):
-            yield from self._hand_back(batch)
+            yield from self._return(batch)
         yield _REPORT_MS
         for copies in batch.copies.values():
             for message in copies:
@@ -170,7 +171,7 @@ class Machine:
             answer = yield from self._converse(steps.begin, ask)
         except Crashed:
             self._measures.pacing_failed += 1
-            batch.calls_allowed = 1
+            batch.requests_allowed = 1
             shut_until_ms = batch.row.until_ms if batch.row else 0
             if not self._settings.limiter and shut_until_ms <= self._clock.now_ms:
                 return set(kept)
@@ -179,14 +180,12 @@ class Machine:
                 if message not in old:
                     batch.reasons[message] = ("PACING_FAILED", None)
             return old
-        batch.calls_allowed = answer["callsAllowed"]
-        batch.call_until_ms = answer["callUntilMs"]
+        batch.requests_allowed = answer["requestsAllowed"]
+        batch.request_until_ms = answer["requestUntilMs"]
         batch.pace = Pace(answer.get("slot"), answer.get("tokens", 0), answer.get("probe"))
-        allowed = {kept[int(number)] for number in answer["allowed"]}
-        for message in kept:
-            if message not in allowed:
-                batch.reasons[message] = (answer["reason"], None)
-        return allowed
+        for one in answer["returned"]:
+            batch.reasons[kept[int(one["messageId"])]] = (one["reason"], None)
+        return {message for message in kept if message not in batch.reasons}
 
     def _rounds(self, batch: Batch, messages: Sequence[Message]) -> Generator[Any, Any, None]:
         subjects: dict[int, list[Message]] = defaultdict(list)
@@ -201,32 +200,30 @@ class Machine:
             subjects = {s: rest for s, rest in subjects.items() if rest and s not in back}
 
     def _something_to_say(self, batch: Batch) -> bool:
-        learnt = batch.failed_ms is not None or batch.retry_after_seconds is not None
-        learnt = learnt or (batch.answered and batch.row is not None)
         return (
             len(batch.settled) < len(batch.copies)
-            or batch.pace.tokens > batch.calls
-            or (batch.pace.probe_ms is not None and not batch.calls)
-            or (self._own_lambda and learnt)
+            or batch.row is not None
+            or batch.pace.probe_ms is not None
+            or batch.pace.tokens > batch.requests
+            or (self._own_lambda and batch.failed_ms is not None)
         )
 
-    def _hand_back(self, batch: Batch) -> Generator[Any, Any, None]:
+    def _return(self, batch: Batch) -> Generator[Any, Any, None]:
         receipts: dict[str, Message] = {}
         events = []
         for event, copies in batch.copies.items():
             if copies[0] in batch.settled:
                 continue
-            names = [f"{id(message)}" for message in copies]
-            receipts |= dict(zip(names, copies, strict=True))
+            names = {f"{id(message)}": message for message in copies}
+            receipts |= names
             reason, lease_ms = batch.reasons[copies[0]]
-            events.append(
-                HandedBack(names[0], names, str(event.subject), copies[0].sent_ms, reason, lease_ms)
-            )
+            own = {name: name for name in names}
+            events.append(Returned(own, str(event.subject), copies[0].sent_ms, reason, lease_ms))
         ask = End(
             batch.started_ms,
             batch.row,
             batch.pace,
-            batch.calls,
+            batch.requests,
             batch.answered,
             batch.failures,
             batch.failed_ms if self._own_lambda else None,
@@ -250,7 +247,7 @@ class Machine:
     def _settle(self, batch: Batch, message: Message) -> Generator[Any, Any, None]:
         event, clock = message.event, self._clock
         old = clock.now_ms - message.sent_ms > LONGEST_WAIT_MS
-        if clock.now_ms > batch.call_until_ms and not old:
+        if clock.now_ms > batch.request_until_ms and not old:
             batch.reasons[message] = ("TOO_LATE", None)
             return
         yield _REQUEST_MS
@@ -292,12 +289,8 @@ class Machine:
             event.settled_ms = now
             batch.settled.add(message)
         elif reply.result == "failed":
-            answered_between = batch.row is None or (
-                event.failed_at_ms is not None
-                and batch.row.since_ms is not None
-                and batch.row.since_ms > event.failed_at_ms
-            )
-            if event.failed_at_ms is None or answered_between:
+            first = event.failed_at_ms is None
+            if first or self._answered_since(batch, event.failed_at_ms):
                 event.tries += 1
             event.failed_at_ms = now
             if event.tries >= MAX_TRIES:
@@ -305,8 +298,18 @@ class Machine:
             else:
                 batch.reasons[message] = ("CALL_FAILED", None)
         else:
-            words = {"throttled": "THROTTLED", "not authorised": "SETUP_FAULT"}
+            words = {
+                "paused": "BREAKER_OPEN",
+                "throttled": "THROTTLED",
+                "not authorised": "SETUP_FAULT",
+            }
             batch.reasons[message] = (words.get(reply.result, "RATE_LIMITED"), None)
+
+    def _answered_since(self, batch: Batch, failed_at_ms: int) -> bool:
+        """A request succeeded since, as far as the row says that the batch read at its start."""
+        row = batch.row
+        answered = row is None or (row.since_ms is not None and row.since_ms > failed_at_ms)
+        return answered and failed_at_ms < batch.started_ms
 
     def _park(self, batch: Batch, message: Message, reason: str) -> None:
         event = message.event
@@ -321,27 +324,39 @@ class Machine:
     def _call(self, batch: Batch, event: Event) -> Generator[Any, Any, Reply | None]:
         """The last reply, or None where no call was begun in time."""
         reply = None
-        for attempt in range(batch.calls_allowed):
+        for attempt in range(batch.requests_allowed):
             if attempt:
                 yield _SECOND_CALL_AFTER_MS
             yield _INVOKE_MS
             started = self._clock.now_ms
-            if started > batch.call_until_ms:
+            if started > batch.request_until_ms:
+                break
+            if self._is_paused(batch, started):
+                reply = reply or Reply("paused", 0)
                 break
             self.running += 1
             reply = self.destination(event, started, self._rng)
             self._measures.call(started, event, reply, self.running)
             if reply.result != "throttled":
-                batch.calls += 1
+                batch.requests += 1
             yield reply.duration_ms
             self.running -= 1
-            full = self._note(batch, event, started, reply)
+            full = self._note(batch, event, started, reply, again=attempt > 0)
             if reply.result != "failed" or full or reply.duration_ms > CALL_MS:
                 break
         return reply
 
-    def _note(self, batch: Batch, event: Event, started_ms: int, reply: Reply) -> bool:
-        """What the data action writes at once; for an own Lambda it waits for the batch's end."""
+    def _is_paused(self, batch: Batch, now_ms: int) -> bool:
+        """Reads the row again as our data action does; a function of one's own does not."""
+        row = self._table.row
+        if self._own_lambda or row is None or now_ms - batch.started_ms < FRESH_MS:
+            return False
+        return now_ms < ((row.not_before_ms or 0) if batch.pace.probe_ms else row.until_ms)
+
+    def _note(
+        self, batch: Batch, event: Event, started_ms: int, reply: Reply, *, again: bool
+    ) -> bool:
+        """Writes what the data action notes immediately; an own Lambda's note waits."""
         now = self._clock.now_ms
         keys = [event.key] if event.failed_at_ms is None else []
         match reply.result:
@@ -350,7 +365,7 @@ class Machine:
                     event.acts += 1
                 batch.answered = True
                 slow = reply.duration_ms > breaker_row.SLOW_MS
-                if not self._own_lambda and (batch.row or slow):
+                if not self._own_lambda and (batch.row or slow or again):
                     self._write(steps.Clear(started_ms))
             case "failed":
                 event.failed_calls += 1

@@ -1,11 +1,11 @@
-"""What a run is judged by: calls, turns of the breaker, how long events waited, how they ended."""
+"""Measures of a run: requests, turns of the breaker, waits and outcomes of events."""
 
 from array import array
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
 
-from pacing.breaker import Row
+from once_pacing.breaker import Row
 
 from .destination import Reply
 from .queue import Event, Message
@@ -69,7 +69,7 @@ class Measures:
             self.refused_ms.append(now_ms)
 
     def row(self, now_ms: int, before: Row | None, after: Row | None) -> None:
-        """Something was asked of the breaker's row."""
+        """Notes when a request opens or closes the breaker."""
         was, now_open = (r is not None and r.open_until_ms is not None for r in (before, after))
         if now_open and not was:
             self.opened_ms.append(now_ms)

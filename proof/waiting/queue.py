@@ -46,7 +46,7 @@ class Event:
 
     @property
     def key(self) -> str:
-        """As in the breaker's set."""
+        """The event's key in the breaker's set."""
         return f"{self.number:016x}"
 
 
@@ -63,7 +63,7 @@ class Message:
 
 
 class Queue:
-    """What is visible, in flight and dead."""
+    """The messages that are visible, in flight and dead."""
 
     def __init__(self, clock: Clock, in_flight_cap: int) -> None:
         self._clock = clock
@@ -77,12 +77,12 @@ class Queue:
         self.arrived: Callable[[], None] = lambda: None
 
     def send(self, *messages: Message) -> None:
-        """Visible at once."""
+        """Makes the message visible immediately."""
         self.visible.extend(messages)
         self.arrived()
 
     def receive(self, most: int) -> list[Message]:
-        """What is there, and none where too many are in flight."""
+        """Takes visible messages; none while too many are in flight."""
         taken: list[Message] = []
         while self.visible and len(taken) < most and self.in_flight < self._cap:
             message, now_ms = self.visible.popleft(), self._clock.now_ms
@@ -123,7 +123,7 @@ class Queue:
 
 
 class Pipe:
-    """Hands batches to the machine, as many at once as it has pollers."""
+    """Gives batches to the machine, at most one per poller at the same time."""
 
     def __init__(self, clock: Clock, queue: Queue, batch_size: int) -> None:
         self._clock = clock
@@ -140,7 +140,7 @@ class Pipe:
         queue.arrived = self.poll
 
     def poll(self) -> None:
-        """Gives what is visible to whoever is free."""
+        """Gives the visible messages to the free pollers."""
         now_ms = self._clock.now_ms
         if self._pollers > _POLLERS and now_ms - self._left_over_ms > _KEPT_MS:
             self._pollers = max(_POLLERS, self._busy)

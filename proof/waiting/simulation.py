@@ -5,9 +5,9 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pacing.limiter import Limiter
-from pacing.settings import Settings
-from pacing.times import Times
+from once_pacing.limiter import Limiter
+from once_pacing.settings import Settings
+from once_pacing.times import Times
 
 from .destination import Destination, well
 from .kernel import Clock
@@ -91,7 +91,7 @@ class Run:
         self._arriving = 0
 
     def until(self, end_ms: float, *, settled: bool = False) -> "Run":
-        """Runs to that time; or, if asked, until all is settled before it."""
+        """Runs until that time, or with `settled` until all is settled before it."""
         if self.backlog:
             self._send(["good"] * self.backlog)
         for arrivals in self.arrivals:
@@ -164,7 +164,7 @@ class Run:
         ]
 
     def reasons(self) -> dict[str, int]:
-        """How the settled ended, and how many are not."""
+        """Counts the settled events by reason, and those that still wait."""
         ended: dict[str, int] = {}
         for event in self.events:
             word = event.reason or "waiting"

@@ -5,9 +5,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pacing import steps
-from pacing.breaker import Open, Probe, Row
-from pacing.breaker_row import MOST_FAILED
+from once_pacing import steps
+from once_pacing.breaker import Open, Probe, Row
+from once_pacing.breaker_row import MOST_FAILED
 
 
 @dataclass
@@ -16,10 +16,11 @@ class PaceTable:
 
     row: Row | None = None
     keys: set[str] = field(default_factory=set)
+    paused_ms: int | None = None
     used: dict[int, int] = field(default_factory=lambda: defaultdict(int))
 
     def take(self, step: Any, now_ms: int) -> Any:
-        """Does what a step asks of the table, and answers as the Lambda's handler would."""
+        """Does a step's request to the table, and returns what the Lambda's handler would."""
         match step:
             case steps.ReadRow():
                 return self.row
@@ -77,15 +78,18 @@ class PaceTable:
                 return True
         raise TypeError(f"not of the table: {step}")
 
-    def hold(self, by: str, until_ms: int, now_ms: int) -> None:
-        """As `once hold`."""
+    def pause(self, reason: str, until_ms: int, now_ms: int) -> None:
+        """Pauses requests as `once pause` does."""
         there = self.row or Row()
         since_ms = now_ms if there.since_ms is None else there.since_ms
-        self.row = replace(there, since_ms=since_ms, not_before_ms=until_ms, held=by)
+        self.paused_ms = now_ms if there.held is None else self.paused_ms
+        self.row = replace(there, since_ms=since_ms, not_before_ms=until_ms, held=reason)
 
     def resume(self) -> None:
-        """As `once resume`."""
-        self.row, self.keys = None, set()
+        """Resumes requests as `once resume` does."""
+        row, failed = self.row, bool(self.keys)
+        self.keys = set()
+        self.row = Row(row.since_ms) if row and (failed or row.since_ms != self.paused_ms) else None
 
     def _note_failure(self, started_ms: int, keys: Any) -> Any:
         if keys and len(self.keys) >= MOST_FAILED:

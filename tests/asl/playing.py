@@ -11,7 +11,6 @@ from proof.asl.position import Ended, Execution, Position
 from proof.asl.readings import Readings
 
 Json = Any
-DG = "https://docs.aws.amazon.com/step-functions/latest/dg/"
 END = {"Type": "Pass", "End": True}
 ALL = ["States.ALL"]
 STARTED_MS = 1_000_000

@@ -1,4 +1,4 @@
-"""What is refused before anything runs, with the place and the reason."""
+"""A wrong definition is refused before anything runs, with the place and the reason."""
 
 from typing import Any
 
@@ -76,7 +76,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_is_not_known_here_or_refused_by_aws_is_refused(what: str) -> None:
+def test_unknown_or_invalid_fields_are_refused(what: str) -> None:
     """concepts-error-handling.html, transforming-data.html, workflow-variables.html, state-*.html:
     the rule of each is named where it is checked."""
     state, words = REFUSED[what]

@@ -35,7 +35,7 @@ def known() -> list[Case]:
     return recorded()
 
 
-def test_what_scenarios_evaluate_has_one_value(known: list[Case], reference: Reference) -> None:
+def test_expressions_of_scenarios_have_one_value(known: list[Case], reference: Reference) -> None:
     sample = Random(1).sample(known, SAMPLE // 2)  # noqa: S311 - to be repeated, not to be secret
     assert [case for case in sample if difference(case, Library(), reference)] == []
 
@@ -45,7 +45,7 @@ def met() -> list[Case]:
     return explored(most=20, walks=1, seed=1, scenarios=FULL[::4])
 
 
-def test_what_the_explorer_evaluates_has_one_value(met: list[Case], reference: Reference) -> None:
+def test_expressions_of_the_explorer_have_one_value(met: list[Case], reference: Reference) -> None:
     assert [case for case in met if difference(case, Library(), reference)] == []
 
 

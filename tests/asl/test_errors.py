@@ -37,7 +37,7 @@ def caught(*catchers: dict[str, object]) -> dict[str, object]:
         (["States.Runtime"], "States.Runtime", False),
     ],
 )
-def test_what_each_error_name_matches(names: list[str], error: str, expected: bool) -> None:
+def test_an_error_name_matches_as_documented(names: list[str], error: str, expected: bool) -> None:
     """concepts-error-handling.html, "Error names": case-sensitive; TaskFailed is all but Timeout;
     ALL is not DataLimitExceeded and not Runtime. That Runtime is not even caught by its name is
     recorded in scenarios/test_base_scenarios (test_catch_states_runtime)."""
@@ -205,8 +205,8 @@ def test_a_retry_has_a_timeout_of_its_own() -> None:
     assert play.output == {"n": 1}
 
 
-def test_where_time_stands_still_waits_and_retries_take_none() -> None:
-    """For the explorer, which has no clock inside an execution."""
+def test_a_timeless_machine_skips_waits_and_retry_delays() -> None:
+    """The explorer needs this: it has no clock inside an execution."""
     states = {
         "Sleep": {"Type": "Wait", "Seconds": 60, "Next": "Call"},
         "Call": task(Retry=[{"ErrorEquals": ALL, "IntervalSeconds": 60}]),

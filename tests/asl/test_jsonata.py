@@ -99,7 +99,7 @@ def test_an_expression_that_fails_says_so(engine: Engine, expression: str) -> No
         engine.evaluate(expression, {}, NOW)
 
 
-def test_it_goes_on_after_a_failure(engine: Engine) -> None:
+def test_an_engine_continues_after_a_failure(engine: Engine) -> None:
     with pytest.raises(QueryError):
         engine.evaluate("$boom()", {}, NOW)
     assert engine.evaluate("1 + 1", {}, NOW) == 2

@@ -21,7 +21,7 @@ def test_an_iteration_sees_the_variables_around_it() -> None:
     assert Play(states, [1, 2]).output == [11, 12]
 
 
-def test_what_an_iteration_assigns_stays_in_it() -> None:
+def test_variables_of_an_iteration_stay_in_it() -> None:
     """workflow-variables.html: each has its own; when the Map completes they go out of scope."""
     inner = {
         "Set": passing(Assign={"mine": "{% $states.input %}"}, Next="In"),
@@ -78,7 +78,7 @@ def test_no_more_iterations_run_than_max_concurrency(most: int | str, at_once: i
     assert (play.most_at_once, len(play.calls)) == (at_once, 50)
 
 
-def test_one_by_one_ends_an_iteration_before_the_next() -> None:
+def test_iterations_one_by_one_do_not_overlap() -> None:
     """state-map-inline.html, MaxConcurrency 1; for the explorer whatever the definition says."""
     inner = {"One": task(Arguments="{% $states.input %}", Output=0, Next="Two"), "Two": task()}
     play = Play(machine({"Each": mapping(inner, MaxConcurrency=5)}, one_by_one=True), [1, 2])

@@ -1,4 +1,4 @@
-"""What rests on an unclear sentence of AWS's documentation is caught, and by that switch alone."""
+"""A machine that relies on an unclear sentence of AWS is caught, and only by its switch."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ OTHERS = dict(Readings().others())
 
 
 def played(mutant: Mutant, readings: Readings) -> Any:
-    """What was seen; only that it broke, where the machine fails or the script is not kept to."""
+    """Returns what the play showed, or only that it broke."""
     stage = Stage(load(CASES / f"{mutant.scenario}.yaml"), organisation=mutant.scenario)
     with asl_machine.set_for(stage, readings, edit=mutant.edit) as machine:
         try:

@@ -102,7 +102,9 @@ def test_the_arguments_of_a_retry(reading: Arguments, expected: list[Any]) -> No
         (Millis.CALL, [[0, 1], 1]),
     ],
 )
-def test_how_long_the_clock_stands_still(reading: Millis, expected: list[Any]) -> None:
+def test_the_clock_stands_still_as_long_as_the_reading_says(
+    reading: Millis, expected: list[Any]
+) -> None:
     """https://docs.jsonata.org/date-time-functions promises one value within an expression."""
     twice = "{% [$millis() - 1000000, $millis() - 1000000] %}"
     states = {"Only": passing(Output=[twice, "{% $millis() - 1000000 %}"])}

@@ -1,4 +1,4 @@
-"""What each type of state does with its input, its variables and its expressions."""
+"""Each type of state treats its input, variables and expressions as AWS documents."""
 
 import pytest
 

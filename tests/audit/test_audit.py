@@ -1,9 +1,10 @@
-"""What the audit tells of streams whose answers are known."""
+"""The audit reports the known answers of prepared streams."""
 
 import contextlib
 import json
 import os
 import re
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,27 +12,30 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from once_enrichment import ignored
 from typer.testing import CliRunner, Result
 
-from bench.compare.destination import Act
-from bench.compare.streams import Stream
-from bench.compare.verdict import judge
+from bench import recorded
+from bench.compare.streams import streams
 from bench.events import START_MS, Centre, Event, iso
-from once.audit import run as audit_run
+from once.audit import capture as audit_capture
 from once.audit.advice import duration
-from once.audit.capture import Place, Text
-from once.audit.clock import Clock
-from once.audit.facts import facts
-from once.audit.memory import database
 from once.audit.report import AuditReport
-from once.audit.rivals import RULES, Answer, Read, Rivals
-from once.audit.shapes import Shapes
-from once.audit.shown import Shown
-from once.audit.tally import Tally
 from once.cli import app
 from tests.audit.test_capture import audited, lines, logged
-from tests.audit.test_rivals import ORDERLY, STREAMS
+from tests.enrichment.examples import agent, snapshot
 
+# Streams of the comparison that a capture can show: without faults on the way.
+STREAMS = {stream.name: stream for stream in streams(recorded.read("compare")["seed"])}
+SHOWN = (
+    "copies",
+    "other ids",
+    "same millisecond",
+    "same state again",
+    "late copies",
+    "a state returns",
+    "undeclared field",
+)
 ROOT = Path(__file__).parents[2]
 STORY = ROOT / "once" / "examples" / "story.jsonl"
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -43,7 +47,7 @@ def once(*arguments: object) -> Result:
 
 
 def arriving(path: Path, events: list[tuple[int, Event]]) -> AuditReport:
-    """Of events with the moment at which a log group took each."""
+    """Audits events, each with the time at which a log group got it."""
     records = [{"timestamp": at, "message": json.dumps(event)} for at, event in events]
     path.write_text(lines(records))
     return audited(path)
@@ -149,10 +153,7 @@ def test_custom_events_without_a_time_are_copies_within_their_window(tmp_path: P
     assert kinds(report) == {"custom": 2}
     (window,) = report.windows
     assert (window.window_ms, window.count) == (60_000, 5)
-    assert any("tell no time at all" in line for line in report.advice)
-    # Four of the usual ways cannot read such an event at all, and that is no success of theirs.
-    assert {one.letter for one in report.rivals if one.unreadable == 5} == set("bcdf")
-    assert not any("no mistake: DynamoDB" in line for line in report.conclusions)
+    assert any("have no time at all" in line for line in report.advice)
 
 
 def test_late_copies_and_older_states_are_told_apart(tmp_path: Path) -> None:
@@ -174,47 +175,26 @@ def test_late_copies_and_older_states_are_told_apart(tmp_path: Path) -> None:
     )
     # After 31 days nobody remembers: said openly, and counted as an act.
     assert report.outcomes == {"PROCESSED": 3, "DUPLICATE": 1, "STALE": 1}
-    assert (report.out_of_order, report.longest_late_ms) == (1, 5_000)
+    assert (report.late, report.longest_late_ms) == (1, 5_000)
     assert report.distances is not None
     assert report.distances.counts["to 1 h"] == 1
-    late = {one.letter: (one.too_often, one.overwrote) for one in report.rivals}
-    assert late["b"] == (0, 1)
-    assert late["d"] == (0, 0)
-    assert late["i"] == (1, 1)
 
 
-@pytest.mark.parametrize("name", [name for name in ORDERLY if name != "out of order"])
-def test_a_stream_of_the_comparison_gives_the_rivals_figures_of_its_judge(
-    tmp_path: Path, name: str
-) -> None:
+@pytest.mark.parametrize("name", SHOWN)
+def test_each_happening_of_a_stream_of_the_comparison_acts_once(tmp_path: Path, name: str) -> None:
     stream = STREAMS[name]
     messages = sorted(stream.messages, key=lambda message: message.send_ms)
     report = arriving(
-        tmp_path / "capture", [(START_MS + one.send_ms, one.event) for one in messages]
+        tmp_path / "capture", [(START_MS + DAY_MS + one.send_ms, one.event) for one in messages]
     )
     assert report.outcomes["PROCESSED"] == len(stream.happenings)
-    assert {one.letter: (one.too_often, one.wrongly_skipped) for one in report.rivals} == (
-        _judged(stream)
-    )
-
-
-def _judged(stream: Stream) -> dict[str, tuple[int, int]]:
-    acts: dict[str, list[Act]] = {rule.letter: [] for rule in RULES}
-    rivals = Rivals({})
-    for message in sorted(stream.messages, key=lambda message: message.send_ms):
-        answers = rivals.settle(Read.of(message.event), START_MS + message.send_ms)
-        for rule, answer in zip(RULES, answers, strict=True):
-            if answer == Answer.ACTS:
-                acts[rule.letter].append(Act(message.happening, message.happening.at_ms, ""))
-    verdicts = {letter: judge(stream, own, set(), set()) for letter, own in acts.items()}
-    return {letter: (v.acted_twice, v.wrongly_skipped) for letter, v in verdicts.items()}
 
 
 def test_a_key_that_fell_back_says_which_field_was_missing(tmp_path: Path) -> None:
     event = Centre(4).conversation("acd.start", START_MS)
     del event["detail"]["eventBody"]["sessionId"]
-    (fallback,) = arriving(tmp_path / "capture", [(START_MS, event)]).fallbacks
-    assert fallback.note == "missing sessionId: identity is the whole body"
+    (fallback,) = arriving(tmp_path / "capture", [(START_MS, event)]).notes
+    assert fallback.note == "missing sessionId: the whole body is the identity"
     assert fallback.examples == ["line 1"]
 
 
@@ -241,7 +221,7 @@ def test_the_outcome_log_of_an_observing_stack_gives_families_copies_and_distanc
 
 
 def outcome_log(path: Path, *records: dict[str, Any]) -> AuditReport:
-    """Of records as a stack logs them, a second apart."""
+    """Audits records as a stack logs them, a second apart."""
     logged = [
         {
             "timestamp": START_MS + at * 1_000,
@@ -287,6 +267,7 @@ def test_a_message_that_was_handed_back_counts_once(tmp_path: Path) -> None:
     )
     assert report.received == 3
     assert report.outcomes == {"PROCESSED": 1, "DUPLICATE": 1, "RETRY": 1}
+    assert "1 not settled." in report.conclusions[0]
     assert kinds(report) == {"envelope": 1}
 
 
@@ -310,11 +291,10 @@ def test_no_value_in_any_field_ends_an_audit(data: st.DataObject) -> None:
             continue
         place[name] = data.draw(VALUES)
         break
-    found = facts([Text(Place(0, 1, 1), json.dumps(record), None)], with_shapes=True).found
-    with database() as connection:
-        tally = Tally(connection, 30, Shown(with_ids=True))
-        tally.add(found)
-        assert tally.finish().received == len(found) <= 1
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "capture"
+        path.write_text(json.dumps(record))
+        assert audited(path).received <= 1
 
 
 def test_a_long_capture_read_in_several_processes_gives_the_same_answer(
@@ -325,23 +305,22 @@ def test_a_long_capture_read_in_several_processes_gives_the_same_answer(
     path = tmp_path / "capture"
     path.write_text(lines([*events, *events[:700]]))
     alone = audited(path)
-    monkeypatch.setattr(audit_run, "_ALONE_BYTES", 0)
+    monkeypatch.setattr(audit_capture, "_ALONE_BYTES", 0)
     assert audited(path) == alone
     assert alone.copies == 700
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
-    """Page, JSON and shapes of the story."""
-    folder = tmp_path_factory.mktemp("audit")
-    page, shape = folder / "audit.html", folder / "shape.json"
-    result = once(STORY, "--html", page, "--shape", shape, "--json")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Returns page and JSON of the story."""
+    page = tmp_path_factory.mktemp("audit") / "audit.html"
+    result = once(STORY, "--html", page, "--json")
     assert result.exit_code == 0, result.output
-    return page.read_text(), result.stdout, shape.read_text()
+    return page.read_text(), result.stdout
 
 
 def test_nothing_that_is_written_holds_an_id_or_a_content_of_the_capture(
-    written: tuple[str, str, str],
+    written: tuple[str, str],
 ) -> None:
     private = set(UUID.findall(STORY.read_text()))
     for line in STORY.read_text().splitlines():
@@ -374,11 +353,11 @@ def test_ids_are_shown_where_they_are_asked_for_and_are_other_hashes_each_time()
 
 
 def test_the_page_loads_nothing_and_serves_paper_phone_light_and_dark(
-    written: tuple[str, str, str],
+    written: tuple[str, str],
 ) -> None:
     page = written[0]
     assert re.findall(r"<script|<link|<img|<iframe|https?:|url\(|@import|\son\w+=", page) == []
-    for need in ("prefers-color-scheme: dark", "@media print", "max-width: 40rem", "<svg"):
+    for need in ("prefers-color-scheme: dark", "@media print", "max-width: 52rem", "<svg"):
         assert need in page
 
 
@@ -389,17 +368,6 @@ def test_a_hostile_name_does_not_get_into_the_page_as_markup(tmp_path: Path) -> 
     path.write_text(lines([event, event, event]))
     assert once(path, "--html", page, "--with-ids").exit_code == 0
     assert re.findall(r"<b>x|<script|<img|<i>\.", page.read_text()) == []
-
-
-def test_the_shape_report_says_fields_and_types_and_nothing_else(
-    written: tuple[str, str, str],
-) -> None:
-    shape = json.loads(written[2])
-    assert shape["user.presence"]["modifiedDate"] == {"time": 9}
-    assert shape["conversation.customer.start"]["eventTime"] == {"integer": 4}
-    types = {"uuid", "time", "text", "integer", "number", "boolean", "null", "array", "object"}
-    found = {kind for fields in shape.values() for kinds in fields.values() for kind in kinds}
-    assert found <= types
 
 
 @pytest.mark.parametrize(
@@ -418,50 +386,6 @@ def test_a_time_that_is_none_spoils_no_report(odd: dict[str, Any], tmp_path: Pat
     path.write_text(lines([event, odd]))
     result = once(path, "--html", tmp_path / "audit.html")
     assert result.exit_code == 0, result.output
-
-
-def test_the_keys_of_attributes_are_no_part_of_a_shape(tmp_path: Path) -> None:
-    event = Centre(8).conversation("attributes", START_MS)
-    event["detail"]["eventBody"]["attributes"] = {"Jane Doe": "x", "49 151 5555": "y"}
-    path, shape = tmp_path / "capture", tmp_path / "shape.json"
-    path.write_text(lines([event] * 3))
-    assert once(path, "--shape", shape).exit_code == 0
-    assert "attributes.*" in shape.read_text()
-    assert "Jane" not in shape.read_text()
-
-
-def test_names_that_vary_between_events_are_no_part_of_a_shape(tmp_path: Path) -> None:
-    names = "Jane", "Ann", "Bob", "Eve", "Joe"
-    events = [
-        {
-            "source": "my.app",
-            "time": "2026-01-01T10:00:00Z",
-            "detail-type": "Call",
-            "detail": {
-                "conversationId": "c-1",
-                "status": "ended",
-                "call": {"length": 3, "customers": {name: {"calls": 1}}},
-                name: {"phone": 1},
-            },
-        }
-        for name in names
-    ]
-    path, shape = tmp_path / "capture", tmp_path / "shape.json"
-    path.write_text(lines(events))
-    assert once(path, "--shape", shape).exit_code == 0
-    (fields,) = json.loads(shape.read_text()).values()
-    assert fields["call.length"] == {"integer": 5}
-    assert fields["call.customers.*.calls"] == fields["*.phone"] == {"integer": 5}
-    assert [name for name in names if name in shape.read_text()] == []
-
-
-def test_the_shape_of_a_capture_with_other_fields_in_each_event_stays_small() -> None:
-    shapes = Shapes()
-    for first in range(0, 60_000, 1_000):
-        fields = (("call", f"field{at}", "text") for at in range(first, first + 1_000))
-        shapes.add(Counter([*fields, ("call", "status", "text")]))
-        assert len(shapes) <= 21_000
-    assert shapes.written()["call"]["status"] == {"text": 60}
 
 
 @pytest.mark.parametrize(
@@ -496,12 +420,13 @@ def test_late_events_are_named_with_the_newer_one(tmp_path: Path) -> None:
     path = tmp_path / "capture"
     report = arriving(path, sent)
     assert report.late_examples == [f"line 2, after line 1 (user {user})"]
-    assert f"1 late, e.g. {report.late_examples[0]}" in once(path, "--with-ids").stdout
+    said = " ".join(once(path, "--with-ids").stdout.split())
+    assert f"Late, for example: {report.late_examples[0]}." in said
 
 
 def test_the_terminal_says_what_the_traffic_costs_and_asks_for() -> None:
     said = once(STORY).stdout
-    assert re.search(r"events a month at this rate, for \$[\d,]+ a month on AWS", said)
+    assert re.search(r"events per month at this rate, for \$[\d,]+ on AWS", said)
     assert "The busiest minute has" in said
 
 
@@ -528,7 +453,7 @@ def test_the_parameters_to_deploy_with_are_those_of_the_template(tmp_path: Path)
         (b"", "is empty"),
         (b"hello\nworld\n", "2 records and no event"),
         (b'{"a": 1}\n', "1 record and no event"),
-        (b"\xff\xfe{\0}\0", "is no text"),
+        (b"\x89PNG\0\0", "is no text"),
         (b"\x1f\x8bnonsense", "could not be read to its end"),
     ],
 )
@@ -558,10 +483,102 @@ def test_the_busiest_minute_counts_what_came_out_of_order(tmp_path: Path) -> Non
     assert (plan.peak_per_minute, plan.acts_per_minute) == (5, 5)
 
 
-def test_one_event_from_the_far_future_does_not_move_the_clock() -> None:
-    clock = Clock()
-    day = START_MS + DAY_MS
-    assert clock.at(None, START_MS) == START_MS
-    assert clock.at(None, START_MS + 300 * DAY_MS) == START_MS
-    assert clock.at(None, day) == day
-    assert [clock.at(None, day + 40 * DAY_MS + at) for at in (0, 5)] == [day, day + 40 * DAY_MS + 5]
+def test_one_event_from_the_far_future_does_not_move_the_clock(tmp_path: Path) -> None:
+    centre = Centre(10)
+    published = (0, 300 * DAY_MS, DAY_MS, 41 * DAY_MS, 41 * DAY_MS + 60_000)
+    path = tmp_path / "capture"
+    path.write_text(lines([centre.conversation("acw", START_MS + at) for at in published]))
+    report = audited(path)
+    assert report.seconds == (41 * DAY_MS + 60_000) / 1000
+
+
+def at(event: Event, ms: int) -> Event:
+    """Returns a state as it is published at a time."""
+    event["detail"]["timestamp"] = iso(START_MS + ms)
+    return event
+
+
+CALLS = ({}, {"muted": True}, {}, {"muted": True}, {"held": True}, {})
+
+
+def test_state_that_returns_is_acted_on_each_time_and_an_unchanged_repeat_never(
+    tmp_path: Path,
+) -> None:
+    sent = []
+    for number, call in enumerate(CALLS):
+        for ms in (number * 60_000 + 123, number * 60_000 + 30_123):
+            sent.append((START_MS + ms, at(snapshot(agent(**call)), ms)))
+    report = arriving(tmp_path / "capture", sent)
+    assert report.outcomes == {"PROCESSED": 6, "DUPLICATE": 6}
+    assert (report.copies, report.unchanged) == (0, 6)
+    assert report.conclusions[0] == (
+        "None of 12 records is a copy; 6 unchanged. 6 are events to act on."
+    )
+
+
+def test_fields_that_alone_told_states_apart_are_named_and_ignored_ones_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = []
+    for number in range(5):
+        state = snapshot(agent() | {"attributes": {"Jane": str(number)}})
+        sent.append((START_MS + number, at(state, number * 60_000)))
+    report = arriving(tmp_path / "capture", sent)
+    (candidate,) = report.candidates
+    assert (candidate.fields, candidate.count) == (["participants.*.attributes"], 4)
+    assert any("differ from the one before only in" in line for line in report.conclusions)
+    assert any("ignored.toml" in line for line in report.advice)
+
+    monkeypatch.setitem(ignored.IGNORED, candidate.family, candidate.fields)
+    ignored.paths_of.cache_clear()
+    try:
+        again = arriving(tmp_path / "capture", sent)
+    finally:
+        monkeypatch.undo()
+        ignored.paths_of.cache_clear()
+    assert (again.outcomes, again.candidates) == ({"PROCESSED": 1, "DUPLICATE": 4}, [])
+
+
+def test_capture_without_copies_says_so_first_with_what_it_did_find(tmp_path: Path) -> None:
+    centre = Centre(14)
+    user = centre.id()
+    newer, older = (centre.presence(user, s, START_MS + at) for s, at in (("B", 9_000), ("A", 0)))
+    path = tmp_path / "capture"
+    path.write_text(lines([logged(newer), logged(older), logged({"broken": True})]))
+    report = audited(path)
+    assert report.conclusions[0] == (
+        "None of 3 records is a copy; 1 stale, 1 late (by up to 9 s), 1 unreadable. "
+        "1 is an event to act on."
+    )
+    assert once(path).stdout.startswith(report.conclusions[0][:40])
+
+
+def test_routes_tell_what_is_ignored(tmp_path: Path) -> None:
+    centre = Centre(15)
+    calls = [centre.conversation("acd.start", START_MS + at) for at in (0, 100)]
+    old, other = centre.conversation("acd.end", START_MS), centre.conversation("acw", START_MS)
+    sent = [(START_MS + 1_000, one) for one in (*calls, calls[0], other)]
+    sent.append((START_MS + 61_000, old))
+    routes = tmp_path / "routes.toml"
+    routes.write_text(
+        '[[routes]]\nfamily = "conversation.acd.start"\naction = "none"\n'
+        '[[routes]]\nfamily = "conversation.acd.end"\nmax_age = "1m"\naction = "send"\n'
+        '[[routes]]\nfamily = "*"\naction = "none"\n'
+    )
+    path = tmp_path / "capture"
+    arriving(path, sent)
+    report = audited(path, routes=routes)
+    assert report.outcomes == {"IGNORED": 4, "DUPLICATE": 1}
+    assert report.ignored == {"ROUTE_IS_NONE": 2, "EXPIRED": 1, "NO_ROUTE_MATCHED": 1}
+    said = json.loads(once(path, "--routes", routes, "--json").stdout)
+    assert said["outcomes"] == report.outcomes
+
+
+def test_message_that_the_queue_handed_out_twice_is_a_copy_and_one_act(tmp_path: Path) -> None:
+    event = json.dumps(Centre(16).conversation("acw", START_MS))
+    record = {"messageId": "m", "body": event, "attributes": {"SentTimestamp": str(START_MS + 9)}}
+    path = tmp_path / "capture"
+    path.write_text(lines([record, record]))
+    report = audited(path)
+    assert kinds(report) == {"queue": 1}
+    assert report.conclusions[0].endswith("(50 %). 1 is an event to act on.")

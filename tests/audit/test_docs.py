@@ -1,4 +1,4 @@
-"""What docs/audit.md tells people to deploy is at least what CloudFormation takes."""
+"""CloudFormation accepts the templates that docs/audit.md tells people to deploy."""
 
 from pathlib import Path
 

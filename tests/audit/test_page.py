@@ -3,20 +3,22 @@
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
 from bench.events import START_MS, Centre
+from proof.console import CUT_WORDS
 from tests.audit.test_audit import once
 from tests.audit.test_capture import lines
 
-pytestmark = pytest.mark.embedded  # as slow as what is embedded, and with the other browser tests
+pytestmark = pytest.mark.local  # as slow as what is local, and with the other browser tests
 
 LONG = "Conversation" * 8
 
 
 @pytest.fixture(scope="module")
 def page_of_long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of copies of each origin, hours apart, in files and with families of very long names."""
+    """Audits copies of each origin, hours apart, with very long names of files and families."""
     centre = Centre(21)
     folder = tmp_path_factory.mktemp("audit")
     (folder / "capture" / "stream").mkdir(parents=True)
@@ -49,3 +51,5 @@ def test_nothing_of_the_report_is_cut_off_on_a_phone_on_paper_or_on_a_desk(
         page = context.new_page()
         page.goto(page_of_long_names.as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(CUT_WORDS) == []
+        assert Axe().run(page).violations_count == 0

@@ -23,7 +23,7 @@ each_check = pytest.mark.parametrize("one", CHECKS.values(), ids=CHECKS)
 
 
 @each_check
-def test_what_we_deploy_passes(one: Check) -> None:
+def test_our_deployments_pass_each_check(one: Check) -> None:
     found = {name: list(one.findings(deployed)) for name, deployed in all_deployed().items()}
     assert {name: findings for name, findings in found.items() if findings} == {}
 
@@ -39,28 +39,8 @@ def test_a_check_refuses_each_of_its_broken_samples(name: str, sample: str) -> N
 def test_a_check_says_its_rule_whom_it_bites_where_that_is_said_and_what_it_refuses(
     one: Check,
 ) -> None:
-    assert one.rule.endswith(".")
-    assert one.more.endswith(".")
     assert one.broken
     assert one.sources
     for source in one.sources:
         assert re.fullmatch(r"https?://[^\s]+", source.address), source
         assert source.says, source
-
-
-@pytest.mark.parametrize(
-    ("sample", "refused_by"),
-    [
-        ("the prefix of aws-sdk", "states_error_names_are_those_that_come"),
-        ("a code of DynamoDB that has no class", "states_error_names_are_those_that_come"),
-        ("a policy with two queues", "sqs_policy_covers_one_queue"),
-        ("an unclear Assign of a Choice", "states_choice_and_wait_assign_nothing"),
-        ("an unclear Assign of a Wait", "states_choice_and_wait_assign_nothing"),
-    ],
-)
-def test_a_wrong_error_name_two_queues_and_an_unclear_assign_are_refused_by_name(
-    sample: str, refused_by: str
-) -> None:
-    """And by no other check, so the name says what is wrong."""
-    broken = all_deployed()["with every option"].broken(CHECKS[refused_by].broken[sample])
-    assert [one.name for one in CHECKS.values() if list(one.findings(broken))] == [refused_by]

@@ -10,12 +10,12 @@ from once.plan.capacity import (
     VISIBILITY_SECONDS,
     Load,
     fitting_concurrency,
-    handed_back_per_second,
     limits,
     quotas,
+    returned_per_second,
     simulate,
 )
-from once.plan.cost import Measured, Traffic, prices
+from once.plan.traffic import Measured, Target, Traffic, prices
 from proof.template import TEMPLATE
 
 ANY = 1e9
@@ -41,11 +41,20 @@ def test_the_lowest_limit_comes_first(load: Load):
     found = limits(load, quotas(), "eu-central-1", None, limited=True)
     rates = [limit.events_per_second for limit in found]
     assert rates == sorted(rates)
-    assert found[0].name == "Genesys Cloud, calls of a token"
+    assert found[0].name == "Genesys Cloud, requests per token"
 
 
 def test_copies_ask_nothing_of_the_destination(load: Load):
     assert allowed(load, "destination", destination=480) == pytest.approx(480 / 60 / 0.8)
+
+
+def test_a_bus_takes_what_the_region_lets_an_account_put(load: Load):
+    about = {"target": Target.eventbridge, "destination": None}
+    name = "EventBridge to the target bus"
+    assert allowed(load, name, **about) == pytest.approx(2_400 / 0.8)
+    assert allowed(load, name, region="af-south-1", **about) == pytest.approx(400 / 0.8)
+    found = limits(load, quotas(), "eu-central-1", None, False, Target.eventbridge)
+    assert not any("Genesys" in limit.name for limit in found)
 
 
 def test_a_region_has_its_own_quota(load: Load):
@@ -71,7 +80,7 @@ def test_the_concurrency_that_fits_is_twice_what_runs_at_once(steady: Load):
 def test_a_rate_below_every_limit_catches_up_after_the_pipe_has_started(load: Load):
     found = limits(load, quotas(), "eu-central-1", ANY, limited=False)
     course = simulate(1_000, load, found, quotas())
-    assert course.held_back_by == "pipe, starting up"
+    assert course.slowest == "pipe, starting up"
     assert course.caught_up_after_seconds is not None
     assert 0 < course.caught_up_after_seconds < 300
 
@@ -80,7 +89,7 @@ def test_a_rate_above_a_limit_never_catches_up_and_names_it(load: Load):
     found = limits(load, quotas(), "eu-central-1", ANY, limited=False)
     course = simulate(10_000, load, found, quotas())
     assert course.caught_up_after_seconds is None
-    assert course.held_back_by == "EventBridge to the queue"
+    assert course.slowest == "EventBridge to the queue"
     assert course.most_waiting == pytest.approx((10_000 - 4_500) * 3_600, rel=0.02)
 
 
@@ -88,12 +97,12 @@ def test_a_trickle_never_waits(load: Load):
     found = limits(load, quotas(), "eu-central-1", ANY, limited=False)
     course = simulate(1, load, found, quotas())
     assert course.most_waiting == 0
-    assert course.held_back_by == ""
+    assert course.slowest == ""
 
 
 def test_messages_handed_back_fill_the_queue_s_flight():
-    assert TEMPLATE["Mappings"]["Timing"]["production"]["Visibility"] == VISIBILITY_SECONDS
-    assert handed_back_per_second(quotas()) == 250
+    assert TEMPLATE["Mappings"]["Durations"]["production"]["Visibility"] == VISIBILITY_SECONDS
+    assert returned_per_second(quotas()) == 250
 
 
 def test_every_quota_says_whom_to_ask_and_where_it_stands():
@@ -110,7 +119,7 @@ def test_the_command_says_what_binds_and_what_to_ask_for():
         app, ["capacity", "--rate", "6000", "--destination-per-minute", "9000000"]
     )
     assert said.exit_code == 0, said.output
-    assert "First binds: EventBridge to the queue." in said.output
+    assert "The first limit: EventBridge to the queue." in said.output
     assert "L-5540C5E3" in said.output
 
 
@@ -118,7 +127,7 @@ def test_the_command_says_where_nothing_is_too_low():
     said = CliRunner().invoke(
         app, ["capacity", "--rate", "100", "--destination-per-minute", "9000000"]
     )
-    assert "No quota is below 100 events a second." in said.output
+    assert "No quota is below 100 events per second." in said.output
     assert "MaxConcurrentActions=32" in said.output
 
 

@@ -1,9 +1,8 @@
 """The estimate of what Step Functions logs."""
 
-import pytest
+import json
 
-from bench import recorded
-from bench.machine_log import COUNTED, OVERHEAD_BYTES, compared, size
+from bench.machine_log import OVERHEAD_BYTES, data_bytes, size
 
 ACTED = {
     "states": [
@@ -57,14 +56,24 @@ def test_level_off_logs_nothing():
     assert size(REFUSED, "OFF") == (0, 0)
 
 
-def test_what_an_event_costs_is_its_own_and_its_share_of_the_batch(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    counted = dict.fromkeys(COUNTED, 7.0)
-    was = {"batch": dict.fromkeys(COUNTED, 10.0), "unique": counted, "collapsed": counted}
-    now = {"batch": dict.fromkeys(COUNTED, 5.0), "unique": counted, "collapsed": counted}
-    monkeypatch.setattr(recorded, "read", lambda _: {"before": {"parts": was}, "parts": now})
-    found = {(event, words): values for event, words, values in compared()}
-    assert found["an event that acts", "states entered"] == [17, 12, 8, 7.5]
-    assert found["a copy in its batch", "states entered"] == [None, None, 8, 7.5]
-    assert found["a copy of one in work", "states entered"] == [None] * 4
+def test_payloads_are_logged_with_each_state_and_only_where_states_are():
+    def more(execution: dict[str, object], level: str) -> int:
+        noted = {**execution, "dataBytes": 5_000}
+        return size(noted, level, payloads=True)[1] - size(noted, level)[1]
+
+    assert more(ACTED, "ALL") == 5_000
+    assert more(REFUSED, "ERROR") == more(REFUSED, "OFF") == 0
+
+
+def test_a_payload_takes_as_much_room_as_its_text_in_a_line_takes():
+    event = {"text": 'says "hallo" to Jürgen', "at": [1, 2]}
+    line = {"name": "ClaimKey"}
+    inner = json.dumps(event, separators=(",", ":"), ensure_ascii=False)
+    whole = line | {"input": inner, "inputDetails": {"truncated": False}}
+    bare, full = (
+        len(json.dumps(one, separators=(",", ":"), ensure_ascii=False).encode())
+        for one in (line, whole)
+    )
+    assert data_bytes("input", event) == full - bare
+    variables = data_bytes("assignedVariables", {"event": event, "made": 0})
+    assert variables > data_bytes("output", event) > data_bytes("parameters", event)

@@ -1,4 +1,4 @@
-"""What bench.overload makes of the calls that the destination counted, and of what it saw wait."""
+"""bench.overload judges the requests that the destination counted, and the waits that it saw."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the probe counts and breaks in the embedded AWS, on the real stack."""
+"""The probe counts and breaks what it should in the emulator, on the real stack."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,30 +9,30 @@ from bench.compare.streams import DIES_BEFORE_ACT, STORE_ANSWER_LOST
 from bench.cost import messages
 from bench.events import START_MS, Centre, text
 from bench.stack import Seen, cause_faults, probed_stack
-from once.embedded.pipe import Ending, PipeRunner
-from once.embedded.stack import EmbeddedStack
+from once.local.pipe import Ending, PipeRunner
+from once.local.stack import LocalStack
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 
 
 @pytest.fixture(scope="module")
-def stack() -> Iterator[EmbeddedStack]:
+def stack() -> Iterator[LocalStack]:
     with probed_stack(lambda _: {}) as started:
         started.pipe.stop()
         yield started
 
 
 @pytest.fixture
-def pipe(stack: EmbeddedStack) -> PipeRunner:
+def pipe(stack: LocalStack) -> PipeRunner:
     return PipeRunner(stack.client, stack.outputs["PipeName"])
 
 
-def operations(stack: EmbeddedStack, since: int) -> Counter[str]:
+def operations(stack: LocalStack, since: int) -> Counter[str]:
     return Counter(call["operation"] for call in Seen.read(stack.aws).store[since:])
 
 
-def test_it_counts_what_an_event_and_its_copy_ask_of_the_store(
-    stack: EmbeddedStack, pipe: PipeRunner
+def test_the_probe_counts_store_requests_of_an_event_and_its_copy(
+    stack: LocalStack, pipe: PipeRunner
 ):
     body = text(Centre(1).conversation("acd.end", START_MS))
     assert pipe.run_batch(messages([body])).ending is Ending.SUCCEEDED
@@ -46,7 +46,7 @@ def test_it_counts_what_an_event_and_its_copy_ask_of_the_store(
 
 
 def test_an_execution_that_dies_leaves_its_event_on_the_queue_and_calls_nobody(
-    stack: EmbeddedStack, pipe: PipeRunner
+    stack: LocalStack, pipe: PipeRunner
 ):
     batch = messages([text(Centre(2).conversation("acd.end", START_MS))])
     cause_faults(stack.aws, {DIES_BEFORE_ACT: [batch[0]["MessageId"]]})
@@ -60,7 +60,7 @@ def test_an_execution_that_dies_leaves_its_event_on_the_queue_and_calls_nobody(
 
 
 def test_a_lost_answer_of_the_store_is_put_again_and_the_event_acts(
-    stack: EmbeddedStack, pipe: PipeRunner
+    stack: LocalStack, pipe: PipeRunner
 ):
     batch = messages([text(Centre(3).conversation("acd.end", START_MS))])
     cause_faults(stack.aws, {STORE_ANSWER_LOST: [batch[0]["MessageId"]]})

@@ -3,7 +3,6 @@
 import json
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -117,10 +116,3 @@ def test_a_lost_answer_makes_the_client_write_again(redis_socket: str):
 
 def test_the_redis_server_is_a_real_one(redis_socket: str):
     assert version(redis_socket).split()[0] in ("Redis", "Valkey")
-
-
-def test_each_rival_is_a_small_file_that_says_whose_habit_it_is():
-    for rival in RIVALS:
-        source = Path(rival.file).read_text()
-        assert source.startswith('"""')
-        assert len(source.splitlines()) <= 50, rival.file

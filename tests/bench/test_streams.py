@@ -3,8 +3,8 @@
 from collections import Counter
 
 from bench.compare.destination import Destination
+from bench.compare.reading import fingerprint
 from bench.compare.streams import streams
-from once.audit.rivals import fingerprint
 
 
 def test_a_seed_gives_the_same_streams_again_and_another_seed_others():
@@ -42,7 +42,3 @@ def test_copies_under_other_ids_have_the_content_of_the_first():
         assert contents.setdefault(message.happening.name, content) == content
         envelopes[message.event["id"]] += 1
     assert len(contents) * 2 == len(envelopes) == len(stream.messages)
-
-
-def test_this_project_says_openly_of_two_streams_that_it_may_lose_them():
-    assert [s.name for s in streams(1) if s.said_openly] == ["act's answer lost", "there and back"]

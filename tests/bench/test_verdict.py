@@ -1,4 +1,4 @@
-"""What counts as lost, twice, skipped and stale: judged by what a destination saw."""
+"""The judge counts lost, repeated, skipped and stale events by what a destination saw."""
 
 from typing import Any
 

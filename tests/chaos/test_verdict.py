@@ -4,19 +4,24 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+from once_enrichment.normalise import normalise
+
 from once.genesys.server import Received
 from once.outcomes import Outcome
-from once.run.report import Ended, FaultsReport, LineReport, RepeatedAct, Report
+from once.run.report import LineReport, Report
+from proof.chaos.effects import Ended, FaultsReport, RepeatedAct
 from proof.chaos.events import Happening, Stream, chaos_stream
-from proof.chaos.verdict import MAX_RECEIVES, Verdict, judge
-from proof.template import RESOURCES
+from proof.chaos.faults import OrderCheck
+from proof.chaos.verdict import MAX_RECEIVES, UNDER_WAY_MS, Verdict, judge
 
 OLD, NEW = Happening("old", 1_000, latest_by="agent"), Happening("new", 2_000, latest_by="agent")
 ALONE = Happening("alone", 1_500)
 CUT = Happening("cut", 1_500, broken=True)
 POISON = Happening("poison", 1_500, poison=True)
+STATE = Happening("state", 1_500, latest_by="call", returns=True)
 MAX_TRIES = 3
-PROCESSED, DUPLICATE, STALE, PARKED, RETRY = Outcome
+PROCESSED, DUPLICATE, STALE, _, PARKED, RETRY = Outcome
 
 
 def event(line: int) -> dict[str, Any]:
@@ -32,11 +37,11 @@ def request(
     acted: bool = True,
     repeated: bool = False,
 ) -> Received:
-    """What the destination received because of a line, under a key that it need not deserve."""
+    """Makes a request that the destination received for a line, under any key, from an execution
+    that has the key's name."""
     body = {"topic": "topic", "body": event(line)["detail"]}
-    return Received(
-        at_ms, "webhook", {"idempotencyKey": key}, {}, body, b"", status, acted, repeated
-    )
+    facts, headers = {"idempotencyKey": key}, {"x-once-execution": key}
+    return Received(at_ms, "webhook", facts, headers, body, b"", status, acted, repeated)
 
 
 def verdict(
@@ -46,13 +51,16 @@ def verdict(
     dead: Sequence[Ended] = (),
     given_up: Sequence[Ended] = (),
     reason: str | None = None,
+    unsettled: Mapping[str, int] | None = None,
+    asked: Mapping[str, float] | None = None,
 ) -> Verdict:
-    """Lines count from 1, as they are told."""
+    """Lines count from 1, as they are told. Each request asked for a newer state right before, or
+    when `asked` says of its key; the answer took half a millisecond."""
     stream = Stream()
     for line, (happening, _) in enumerate(said, 1):
         stream.tell(happening, "{" if happening.broken else event(line))
     acts = [
-        RepeatedAct(idempotency_key=key, line=1, acts=2, because=because)
+        RepeatedAct(idempotency_key=key, acts=2, because=because)
         for key, because in (repeated or {}).items()
     ]
     report = Report(
@@ -63,17 +71,25 @@ def verdict(
             for line, (_, outcome) in enumerate(said, 1)
         ],
         actions=[],
-        dead_letters=len(dead),
         seconds=1,
-        faults=FaultsReport(
-            seed=1,
-            happened={},
-            repeated_acts=acts,
-            dead_letters=list(dead),
-            given_up=list(given_up),
-        ),
     )
-    return judge(stream, report, requests, MAX_TRIES)
+    faults = FaultsReport(
+        happened={},
+        repeated_acts=acts,
+        dead_letters=dead,
+        given_up=given_up,
+        unsettled=unsettled or {},
+    )
+    asked_ms = {one.facts["idempotencyKey"]: one.at_ms - 1.0 for one in requests} | (asked or {})
+    checks = [
+        OrderCheck(owner=key, asked_ms=at_ms, passed_ms=at_ms + 0.5)
+        for key, at_ms in asked_ms.items()
+    ]
+    return judge(stream, report, faults, requests, checks, MAX_TRIES)
+
+
+def names(found: Sequence[str]) -> list[str]:
+    return [one.partition(":")[0] for one in found]
 
 
 def test_each_acted_once_with_its_copies_is_faultless() -> None:
@@ -118,6 +134,20 @@ def test_copies_that_act_under_keys_of_their_own_act_twice() -> None:
     assert verdict(said, request(1, "one"), request(2, "other")).acted_twice == ["alone"]
 
 
+def test_an_unchanged_state_acts_twice_unless_a_fault_hid_that_it_was_settled() -> None:
+    said = [(STATE, PROCESSED), (STATE, PROCESSED)]
+    acts = request(1, "k.1"), request(2, "k.2")
+    assert verdict(said, *acts).acted_twice == ["state"]
+    assert verdict(said, *acts, unsettled={"other": 1}).acted_twice == ["state"]
+    excused = verdict(said, *acts, unsettled={"k": 1})
+    assert (excused.faultless, excused.unchanged) == (True, 1)
+    assert verdict(said, *acts, request(1, "k.3"), unsettled={"k": 1}).acted_twice == ["state"]
+    other = request(2, "other.2")
+    assert verdict(said, acts[0], other, unsettled={"k": 1, "other": 1}).acted_twice == ["state"]
+    said = [(ALONE, PROCESSED), (ALONE, PROCESSED)]
+    assert verdict(said, *acts, unsettled={"k": 1}).acted_twice == ["alone"]
+
+
 def test_a_repeated_act_is_a_double_unless_its_answer_was_lost() -> None:
     said = [(ALONE, PROCESSED)]
     requests = [request(1, "a", None), request(1, "a", repeated=True)]
@@ -132,21 +162,39 @@ def test_the_newest_state_is_never_stale() -> None:
     assert verdict([(ALONE, STALE)]).stale_for_nothing == ["alone"]
 
 
-def test_an_older_state_may_pass_a_newer_one_in_work_but_not_come_after_it() -> None:
+def test_an_older_state_that_asked_after_a_newer_one_had_passed_may_not_act() -> None:
     said = [(OLD, PROCESSED), (NEW, PROCESSED)]
-    old, new = request(1, "o", at_ms=20_000), request(2, "n", at_ms=9_999)
-    assert verdict(said, old, new).stale_over_newer == ["old"]
-    assert verdict(said, old, request(2, "n", at_ms=10_000)).faultless
-    assert verdict(said, request(1, "o"), request(2, "n", at_ms=90_000)).faultless
-    refused = request(2, "n", 500, at_ms=1, acted=False)
-    assert verdict(said, old, refused, request(2, "n", at_ms=90_000)).faultless
+    old, new = request(1, "o", at_ms=9_000), request(2, "n", at_ms=8_000)
+    found = verdict(said, old, new, asked={"n": 5_000, "o": 5_001})
+    assert found.stale_over_newer == ["old: asked 0.001 s after new had passed"]
+    refused = request(2, "n", 500, at_ms=8_000, acted=False)
+    assert verdict(said, old, refused, request(2, "n", at_ms=10_000)).faultless
     elsewhere = Happening("elsewhere", 3_000, latest_by="another agent")
     said = [(OLD, PROCESSED), (elsewhere, PROCESSED)]
     assert verdict(said, old, request(2, "e")).faultless
 
 
+def test_an_older_state_that_had_asked_before_may_arrive_after_a_newer_one() -> None:
+    """However long a busy machine lets its function begin."""
+    said = [(OLD, PROCESSED), (NEW, PROCESSED)]
+    new = request(2, "n", at_ms=6_000)
+    slow, asked = request(1, "o", at_ms=5_000 + UNDER_WAY_MS), {"n": 5_500, "o": 5_000}
+    assert verdict(said, slow, new, asked=asked).faultless
+    slower = request(1, "o", at_ms=5_001 + UNDER_WAY_MS)
+    found = verdict(said, slower, new, asked=asked)
+    assert found.stale_over_newer == ["old: under way too long, after new"]
+    assert verdict([(OLD, PROCESSED)], slower, asked=asked).faultless
+
+
+def test_an_ordered_state_may_not_act_without_asking() -> None:
+    said = [(OLD, PROCESSED), (NEW, PROCESSED)]
+    new, second = request(2, "n", at_ms=6_000), request(1, "o", at_ms=9_000)
+    found = verdict(said, new, second, asked={"n": 5_500, "o": 9_500})
+    assert found.stale_over_newer == ["old: without asking for a newer state"]
+
+
 def test_only_what_is_broken_or_refused_is_parked() -> None:
-    assert verdict([(ALONE, PARKED)]).parked_for_nothing == ["alone"]
+    assert names(verdict([(ALONE, PARKED)]).parked_for_nothing) == ["alone"]
     assert verdict([(ALONE, PARKED)], request(1, "a", 422, acted=False)).faultless
 
 
@@ -154,23 +202,24 @@ def test_what_is_given_up_must_have_failed_as_often_as_it_may() -> None:
     failed = [request(1, "a", status, acted=False) for status in (500, None, 503)]
     given_up = verdict([(ALONE, PARKED)], *failed)
     assert (given_up.faultless, given_up.parked) == (True, ["alone"])
-    assert verdict([(ALONE, PARKED)], *failed[1:]).parked_for_nothing == ["alone"]
+    assert names(verdict([(ALONE, PARKED)], *failed[1:]).parked_for_nothing) == ["alone"]
     limited = request(1, "a", 429, acted=False)
-    assert verdict([(ALONE, PARKED)], *failed[1:], limited).parked_for_nothing == ["alone"]
+    assert names(verdict([(ALONE, PARKED)], *failed[1:], limited).parked_for_nothing) == ["alone"]
 
 
 def test_what_always_fails_may_have_failed_more_often_than_was_seen() -> None:
     assert verdict([(POISON, PARKED)], request(1, "a", 500, acted=False)).faultless
-    assert verdict([(POISON, PARKED)]).parked_for_nothing == ["poison"]
+    assert names(verdict([(POISON, PARKED)]).parked_for_nothing) == ["poison"]
 
 
-def test_a_function_that_was_killed_may_have_spent_a_try_before_it_called() -> None:
+def test_a_function_that_did_not_end_may_have_spent_a_try_before_it_called() -> None:
     failed = [request(1, "a", 500, acted=False)] * 2
-    killed = Ended(line=1, reason="GAVE_UP", met={"data_action.killed": 1})
-    assert verdict([(ALONE, PARKED)], *failed, given_up=[killed]).faultless
+    for fault in ("data_action.killed", "data_action.timed_out"):
+        ended = Ended(line=1, reason="GAVE_UP", met={fault: 1})
+        assert verdict([(ALONE, PARKED)], *failed, given_up=[ended]).faultless
     other = Ended(line=1, reason="GAVE_UP", met={"table.throttled": 1})
     found = verdict([(ALONE, PARKED)], *failed, given_up=[other])
-    assert found.parked_for_nothing == ["alone"]
+    assert names(found.parked_for_nothing) == ["alone"]
 
 
 def letter(line: int = 1, **met: int) -> Ended:
@@ -183,11 +232,6 @@ def test_a_dead_letter_wants_a_fault_for_each_of_its_receives() -> None:
     assert verdict(said, dead=[letter(killed=MAX_RECEIVES - 1)]).dead_for_nothing == ["alone"]
     killed = verdict(said, dead=[letter(killed=MAX_RECEIVES - 1, throttled=1)])
     assert (killed.faultless, killed.dead) == (True, ["alone: SETUP_FAULT"])
-
-
-def test_a_message_dies_after_as_many_receives_as_the_template_says() -> None:
-    queue = RESOURCES["EventQueue"]["Properties"]
-    assert queue["RedrivePolicy"]["maxReceiveCount"] == MAX_RECEIVES
 
 
 def test_what_always_fails_is_lost_where_nothing_keeps_it() -> None:
@@ -227,3 +271,35 @@ def test_poison_is_in_the_stream_as_often_as_asked() -> None:
     for happening, conversation in zip(poison, stream.poisoned, strict=True):
         line = stream.lines[stream.said.index(happening)]
         assert json.loads(line)["detail"]["eventBody"]["conversationId"] == conversation
+
+
+def test_a_snapshot_with_another_attribute_is_a_change_and_a_copy_is_none() -> None:
+    stream = chaos_stream(7, 600)
+    bodies: dict[str, set[str]] = {}
+    for line, happening in zip(stream.lines, stream.said, strict=True):
+        if (happening.latest_by or "").startswith(("snapshot", "member")):
+            assert happening.returns
+            body = json.dumps(json.loads(line)["detail"]["eventBody"])
+            bodies.setdefault(happening.name, set()).add(body)
+    assert all(len(said) == 1 for said in bodies.values())
+    distinct = {body for [body] in bodies.values()}
+    assert len(distinct) == len(bodies)
+    assert any('"de"' in one and one.replace('"de"', '"en"') in distinct for one in distinct)
+
+
+@pytest.mark.parametrize("seed", [1, 7, 14])
+def test_the_enrichment_tells_apart_what_the_stream_does(seed: int) -> None:
+    """A family that is keyed otherwise is seen here, and not as a double of a long run."""
+    stream = chaos_stream(seed, 1_000)
+    keys: dict[Happening, set[tuple[str, str]]] = {}
+    for line, happening in zip(stream.lines, stream.said, strict=True):
+        if not happening.broken:
+            element = normalise({"messageId": "m", "receiptHandle": "r", "body": line})
+            keys.setdefault(happening, set()).add((element["key"]["pk"], element["key"]["sk"]))
+            order = element["policy"]["order"]
+            assert happening.returns == (order == "changes")
+            assert (happening.latest_by is None) == (order == "none")
+    assert {len(of_its_copies) for of_its_copies in keys.values()} == {1}
+    # A chat's status comes again, and its time tells which one it is.
+    lasting = [key for one, [key] in keys.items() if not (one.latest_by or "").startswith("chat")]
+    assert len(set(lasting)) == len(lasting)

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from proof.console import TOKEN, Served, served, stack_of
-from proof.embedded import Embedded
+from proof.deployed import DeployedStack
 from tests.operate.conftest import up
 
 
@@ -47,15 +47,15 @@ def said(console: Served, path: str) -> Any:
 
 
 @pytest.fixture(scope="session")
-def console(embedded: Embedded) -> Iterator[Served]:
-    with served(stack_of(embedded)) as one:
+def console(local: DeployedStack) -> Iterator[Served]:
+    with served(stack_of(local)) as one:
         yield one
 
 
 @pytest.fixture
-def typed(embedded: Embedded, tmp_path: Path) -> Iterator[None]:
+def stack_in_folder(local: DeployedStack, tmp_path: Path) -> Iterator[None]:
     """A folder where commands find the stack."""
-    with up(embedded, tmp_path):
+    with up(local, tmp_path):
         yield
 
 

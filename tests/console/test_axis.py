@@ -3,8 +3,8 @@
 from once.console.axis import Axis, axis
 from once.operate.claims import Claim
 from once.operate.destination import Call
+from once.operate.path import Path, Step
 from once.operate.story import tell
-from once.operate.way import Step, Way
 from once.outcomes import Outcome
 from once.records import OutcomeRecord
 
@@ -23,28 +23,26 @@ def record(message_id: str, outcome: str, reason: str, at_ms: int, **more: objec
 
 def drawn(
     *records: OutcomeRecord,
-    way: Way | None = None,
+    path: Path | None = None,
     calls: tuple[Call, ...] = (),
     claim: Claim | None = None,
 ) -> Axis:
     first, *others = tell(records, [], NOW_MS)
-    return axis(first, others, way, calls, claim, NOW_MS)
+    return axis(first, others, path, calls, claim, NOW_MS)
 
 
-def took(*steps: tuple[str, int]) -> Way:
+def took(*steps: tuple[str, int]) -> Path:
     entered = [Step(state=state, at_ms=NOW_MS - 100_000 + at_ms) for state, at_ms in steps]
-    return Way(
-        message_id="m-1", source="execution log", why_record=None, execution="r", steps=entered
-    )
+    return Path(message_id="m-1", execution="r", steps=entered, missing=None)
 
 
 def labels(found: Axis, lane: int = 0) -> list[str]:
     return [mark.label for mark in found.lanes[lane].marks]
 
 
-def test_equal_hand_backs_are_one_mark_with_the_time_they_lasted() -> None:
-    waits = [record("m-1", "RETRY", "CALL_FAILED", n * 1_000, calls=1) for n in range(7)]
-    found = drawn(*waits, record("m-1", "PROCESSED", "ACTED", 9_000, calls=1))
+def test_equal_returns_are_one_mark_with_their_duration() -> None:
+    waits = [record("m-1", "RETRY", "CALL_FAILED", n * 1_000, requests=1) for n in range(7)]
+    found = drawn(*waits, record("m-1", "PROCESSED", "ACTED", 9_000, requests=1))
     assert labels(found) == ["waits 7 times", "done"]
     waited, done = found.lanes[0].marks
     assert waited.until_ms == done.at_ms
@@ -61,7 +59,7 @@ def test_what_still_waits_reaches_to_its_return() -> None:
 
 def test_a_copy_has_a_lane_and_a_tick_of_its_own() -> None:
     found = drawn(
-        record("m-1", "PROCESSED", "ACTED", 0, calls=1),
+        record("m-1", "PROCESSED", "ACTED", 0, requests=1),
         record("m-2", "DUPLICATE", "SAME_KEY", 500, because="run#m-1"),
     )
     assert [lane.outcome for lane in found.lanes] == [Outcome.PROCESSED, Outcome.DUPLICATE]
@@ -82,46 +80,46 @@ def call(at_ms: int, status: int | None) -> Call:
 
 
 def test_attempts_stand_where_the_destination_saw_them() -> None:
-    way = took(("RunAction", -900))
-    acted = record("m-1", "PROCESSED", "ACTED", 0, calls=2)
-    found = drawn(acted, way=way, calls=(call(-800, None), call(-100, 200)))
-    assert labels(found) == ["hung up", "200", "done"]
-    assert labels(drawn(acted, way=way)) == ["calls", "done"]
+    path = took(("RunAction", -900))
+    acted = record("m-1", "PROCESSED", "ACTED", 0, requests=2)
+    found = drawn(acted, path=path, calls=(call(-800, None), call(-100, 200)))
+    assert labels(found) == ["no response", "200", "done"]
+    assert labels(drawn(acted, path=path)) == ["requests", "done"]
 
 
 def test_each_of_two_acts_has_its_own_call() -> None:
     found = drawn(
-        record("m-1", "PROCESSED", "ACTED", 0, calls=1),
-        record("m-2", "PROCESSED", "ACTED", 9_000, calls=1),
+        record("m-1", "PROCESSED", "ACTED", 0, requests=1),
+        record("m-2", "PROCESSED", "ACTED", 9_000, requests=1),
         calls=(call(-100, 200), call(8_900, 200)),
     )
     assert [labels(found, lane) for lane in (0, 1)] == [["200", "done"], ["200", "done"]]
     assert found.lanes[0].marks[0].at_ms < found.lanes[1].marks[0].at_ms
 
 
-def test_an_attempt_stays_when_its_message_was_handed_back_without_a_call() -> None:
+def test_an_attempt_stays_if_its_message_returned_without_a_request() -> None:
     found = drawn(
-        record("m-1", "RETRY", "CALL_FAILED", 0, calls=2),
+        record("m-1", "RETRY", "CALL_FAILED", 0, requests=2),
         record("m-1", "RETRY", "BREAKER_OPEN", 9_000),
         calls=(call(-200, None), call(-100, None)),
     )
-    assert labels(found) == ["hung up", "hung up", "waits", "waits"]
+    assert labels(found) == ["no response", "no response", "waits", "waits"]
     titles = [mark.title.partition(": ")[2] for mark in found.lanes[0].marks[:2]]
-    assert titles == ["attempt 1: no answer", "attempt 2: no answer"]
+    assert titles == ["attempt 1: no response", "attempt 2: no response"]
 
 
-def test_an_attempt_stays_when_what_acted_was_delivered_again() -> None:
+def test_an_attempt_stays_if_its_message_was_delivered_again() -> None:
     found = drawn(
-        record("m-1", "PROCESSED", "ACTED", 0, calls=1),
+        record("m-1", "PROCESSED", "ACTED", 0, requests=1),
         record("m-1", "PROCESSED", "SETTLED_BEFORE", 9_000, because="run#m-1"),
         calls=(call(-100, 200),),
     )
     assert labels(found) == ["200", "done", "again"]
 
 
-def test_a_call_that_nothing_is_recorded_of_yet_is_of_who_calls_now() -> None:
-    found = drawn(record("m-1", "RETRY", "CALL_FAILED", 0, calls=1), calls=(call(500, None),))
-    assert labels(found) == ["waits", "hung up"]
+def test_an_unrecorded_request_belongs_to_the_owner() -> None:
+    found = drawn(record("m-1", "RETRY", "CALL_FAILED", 0, requests=1), calls=(call(500, None),))
+    assert labels(found) == ["waits", "no response"]
 
 
 def test_marks_are_in_order_and_their_labels_apart() -> None:
@@ -145,13 +143,14 @@ def claim(done_ms: int) -> Claim:
     return Claim.model_validate(
         {"pk": PK, "sk": SK, "status": "DONE", "owner": "run#m-1", "message_id": "m-1"}
         | {"event_time": at_ms, "occurrence": 1, "claimed_at": at_ms, "lease_until": at_ms}
-        | {"expires_at": 0, "family": "f", "topic": "t", "done_at": at_ms + done_ms}
+        | {"event_id": "", "tries": 0, "failed_at": 0, "copies": 0}
+        | {"expires_at": 9_999, "family": "f", "topic": "t", "done_at": at_ms + done_ms}
     )
 
 
 def test_it_is_done_when_its_claim_says_so_and_not_when_its_batch_was_recorded() -> None:
     found = drawn(
-        record("m-1", "PROCESSED", "ACTED", 500, calls=1),
+        record("m-1", "PROCESSED", "ACTED", 500, requests=1),
         record("m-2", "DUPLICATE", "SAME_KEY", 700, because="run#m-1"),
         record("m-1", "PROCESSED", "SETTLED_BEFORE", 9_000, because="run#m-1"),
         claim=claim(100),
@@ -165,18 +164,18 @@ def test_it_is_done_when_its_claim_says_so_and_not_when_its_batch_was_recorded()
         assert "as recorded when its batch ended" in mark.title
 
 
-def test_a_claim_that_another_holds_is_not_mistaken_for_a_refusal_of_the_destination() -> None:
-    acted = record("m-1", "PROCESSED", "ACTED", 900, calls=1)
-    found = drawn(acted, way=took(("ClaimKey", 0), ("ReadClaim", 300), ("ClaimKey", 600)))
+def test_a_busy_claim_is_no_rejection_by_the_destination() -> None:
+    acted = record("m-1", "PROCESSED", "ACTED", 900, requests=1)
+    found = drawn(acted, path=took(("ClaimKey", 0), ("ReadClaim", 300), ("ClaimKey", 600)))
     assert labels(found) == ["claim refused", "claimed", "done"]
 
 
-def test_what_waited_for_others_of_its_batch_says_when_its_own_round_began() -> None:
-    acted = record("m-1", "PROCESSED", "ACTED", 9_000, calls=1)
-    own = (("SettleEvents", 6_000), ("OpenEvent", 6_100), ("ClaimKey", 6_200))
-    way = took(("OpenBatch", 0), ("SettleEvents", 100), *own, ("SettleEvents", 8_000))
-    found = drawn(acted, way=way)
+def test_an_event_of_a_later_round_names_the_start_of_its_round() -> None:
+    acted = record("m-1", "PROCESSED", "ACTED", 9_000, requests=1)
+    own = (("SettleEvents", 6_000), ("ClaimKey", 6_100), ("CheckOrder", 6_200))
+    path = took(("OpenBatch", 0), ("SettleEvents", 100), *own, ("SettleEvents", 8_000))
+    found = drawn(acted, path=path)
     assert labels(found) == ["taken", "its round", "claimed", "done"]
     assert found.lanes[0].marks[1].said == "after 1 round of other events of its batch"
     alone = took(("OpenBatch", 0), *own, ("SettleEvents", 8_000))
-    assert labels(drawn(acted, way=alone)) == ["taken", "claimed", "done"]
+    assert labels(drawn(acted, path=alone)) == ["taken", "claimed", "done"]

@@ -3,26 +3,29 @@
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import time
+from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
+from playwright.sync_api import Browser
 
 from once.console import command
-from once.project import ROOT
 from proof.console import Served
-from proof.embedded import Embedded
-from proof.terminal import hear_ctrl_c
+from proof.deployed import DeployedStack
 from tests.console.conftest import ask
 from tests.operate.conftest import once, up
 from tests.operate.support import until
 
 
-@pytest.mark.embedded
-def test_ctrl_c_ends_it_at_once_while_a_page_is_open(embedded: Embedded, tmp_path: Path) -> None:
-    with up(embedded, tmp_path):
+@pytest.mark.local
+def test_ctrl_c_ends_it_at_once_while_a_page_is_open(local: DeployedStack, tmp_path: Path) -> None:
+    with up(local, tmp_path):
         process = subprocess.Popen(
             [sys.executable, "-m", "once.cli", "console", "--no-browser", "--port", "0"],
             cwd=tmp_path,
@@ -39,23 +42,51 @@ def test_ctrl_c_ends_it_at_once_while_a_page_is_open(embedded: Embedded, tmp_pat
             cookie = _cookie(served)
             status, text, _ = ask(served, "/now.json", {"Cookie": cookie})
             assert (status, '"status"' in text) == (200, True)
-            stream = subprocess.Popen(
-                ["curl", "-sN", "-H", f"Cookie: {cookie}", f"{served.address}/stream"],
-                stdout=subprocess.PIPE,
-            )
-            with stream:
-                assert stream.stdout is not None
-                assert stream.stdout.readline().startswith(b"event: ")
-                started = time.monotonic()
-                process.send_signal(signal.SIGINT)
-                assert process.wait(10) == 0
-                stream.communicate(timeout=10)  # read to its end, or curl would wait for us
-                assert stream.returncode in (0, 18)  # 18: the stream ended, as it does now
-            assert time.monotonic() - started < 5
+            page = HTTPConnection(found[1].removeprefix("http://"))
+            page.request("GET", "/rows", headers={"Cookie": cookie})
+            assert page.getresponse().status == 200
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+            page.close()
+
+
+@pytest.mark.local
+def test_the_browser_gets_the_token_by_a_private_file(
+    local: DeployedStack, tmp_path: Path, browser: Browser
+) -> None:
+    arguments = tmp_path / "arguments"
+    program = tmp_path / "browser"
+    program.write_text(f'#!/bin/sh\necho "$@" > {arguments}\n')
+    program.chmod(0o755)
+    with up(local, tmp_path):
+        console = subprocess.Popen(
+            [sys.executable, "-m", "once.cli", "console", "--port", "0"],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", "BROWSER": f"{program} %s"},
+        )
+        assert console.stdout is not None
+        with console, console.stdout as said:
+            found = re.search(r"(http://127\.0\.0\.1:\d+/)\?token=(\S+)", said.readline())
+            assert found is not None
+            until(lambda: arguments.exists() and arguments.read_text())
+            address = arguments.read_text().strip()
+            assert found[2] not in address
+            file = Path(url2pathname(urlsplit(address).path))
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600
+            context = browser.new_context()
+            page = context.new_page()
+            page.goto(address)
+            page.wait_for_url(found[1])
+            context.close()
+            console.send_signal(signal.SIGINT)
+            assert console.wait(30) == 0
+    assert not file.exists()
 
 
 def _cookie(served: Served) -> str:
-    """As a browser keeps it from the address that was printed."""
+    """Returns the cookie that a browser gets from the printed address."""
     until = time.monotonic() + 20
     while True:
         try:
@@ -68,37 +99,12 @@ def _cookie(served: Served) -> str:
         return headers["Set-Cookie"].partition(";")[0]
 
 
-@pytest.mark.embedded
+@pytest.mark.local
 def test_without_its_libraries_it_says_how_to_install_them(
-    embedded: Embedded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    local: DeployedStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "find_spec", lambda _: None)
-    with up(embedded, tmp_path):
+    with up(local, tmp_path):
         answer = once("console")
     assert answer.code == 1
-    assert "pip install 'genesys-once[console]'" in answer.err
-
-
-@pytest.mark.parametrize("ends", ["console", "person"])
-def test_make_console_leaves_no_sender_behind(tmp_path: Path, ends: str) -> None:
-    """However the console ends: by itself, or by the Ctrl-C that all in the terminal get."""
-    pid = tmp_path / "pid"
-    stays = "exec sleep 60" if ends == "person" else "exit"
-    console = f"[ $1 = up ] || {{ until [ -s {pid} ]; do :; done; {stays}; }}"
-    for name, line in {"python": f"echo $$ > {pid}; exec sleep 60", "once": console}.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n")
-        (tmp_path / name).chmod(0o755)
-    make = ["make", "console", f"BIN={tmp_path}", "READY="]
-    with subprocess.Popen(
-        make,
-        cwd=ROOT,
-        start_new_session=True,
-        stderr=subprocess.DEVNULL,
-        preexec_fn=hear_ctrl_c,
-    ) as run:
-        until(lambda: pid.exists() and pid.read_text())
-        if ends == "person":
-            os.killpg(run.pid, signal.SIGINT)
-        run.wait(60)
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(pid.read_text()), 0)
+    assert "Get it with:\nmake setup" in answer.err

@@ -26,7 +26,7 @@ def test_nothing_of_how_a_page_is_written_is_shown(name: str) -> None:
     assert 'href="../' not in text
 
 
-def test_what_is_no_page_is_refused() -> None:
+def test_an_unknown_page_is_refused() -> None:
     for name in ("nothing", "../README", "examples/x"):
         with pytest.raises(OnceError, match="There is no page"):
             page(name)

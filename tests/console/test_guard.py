@@ -6,14 +6,14 @@ from typing import cast
 
 import pytest
 
-from once.console.command import listen
 from once.errors import OnceError
 from once.operate.stack import Stack
+from once.ports import listen
 from proof.console import TOKEN, Served, served
 from tests.console.conftest import ask
 
-STACK = cast(Stack, SimpleNamespace(embedded=True, up=None, name="once"))
-ONLY_LOOKED_AT = cast(Stack, SimpleNamespace(embedded=False, up=None, name="once"))
+STACK = cast(Stack, SimpleNamespace(is_local=True, up=None, name="once"))
+ONLY_LOOKED_AT = cast(Stack, SimpleNamespace(is_local=False, up=None, name="once"))
 STYLE = "/static/console.css"
 
 
@@ -24,7 +24,7 @@ def guarded() -> Iterator[Served]:
 
 
 def headers(guarded: Served, **given: str) -> dict[str, str]:
-    """As our own page would send them, but for what is given."""
+    """Makes the headers of our own page, with the given ones instead."""
     usual = {"Authorization": f"Bearer {TOKEN}", "Origin": guarded.address}
     return {**usual, **{name.capitalize(): value for name, value in given.items()}}
 
@@ -60,7 +60,14 @@ def test_a_page_of_another_origin_neither_asks_nor_acts(guarded: Served) -> None
     assert ask(guarded, "/act/resume", without, b"yes=yes")[0] == 403
 
 
-def test_no_script_but_ours_runs_and_nobody_frames_the_page(guarded: Served) -> None:
+def test_a_page_on_another_port_may_link_here_and_embed_nothing(guarded: Served) -> None:
+    for site in ("same-site", "cross-site"):
+        sent = {"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": site}
+        assert ask(guarded, STYLE, {**sent, "Sec-Fetch-Mode": "no-cors"})[0] == 403
+        assert ask(guarded, STYLE, {**sent, "Sec-Fetch-Mode": "navigate"})[0] == 200
+
+
+def test_foreign_scripts_and_frames_are_refused(guarded: Served) -> None:
     for path in (STYLE, "/nothing-there"):
         _, _, said = ask(guarded, path)
         policy = said["Content-Security-Policy"]
@@ -72,7 +79,14 @@ def test_no_script_but_ours_runs_and_nobody_frames_the_page(guarded: Served) -> 
 
 def test_a_deployed_stack_is_not_acted_on_unless_it_was_asked_for() -> None:
     with served(ONLY_LOOKED_AT, write=False) as only_looks:
-        for name in ("replay-parked", "drop-parked", "replay-dead", "forget", "hold", "resume"):
+        for name in (
+            "replay-parked",
+            "drop-parked",
+            "replay-dead-letters",
+            "forget",
+            "pause",
+            "resume",
+        ):
             status, text, _ = ask(
                 only_looks, f"/act/{name}", headers(only_looks), b"ids=m-1&yes=yes&key=a/b/c/d"
             )
@@ -81,12 +95,12 @@ def test_a_deployed_stack_is_not_acted_on_unless_it_was_asked_for() -> None:
         assert ask(only_looks, "/sandbox/send", headers(only_looks), b"text={}")[0] == 404
 
 
-def test_nothing_chosen_is_not_everything(guarded: Served) -> None:
-    for name in ("replay-parked", "drop-parked", "replay-dead"):
+def test_an_empty_choice_acts_on_nothing(guarded: Served) -> None:
+    for name in ("replay-parked", "drop-parked", "replay-dead-letters", "drop-dead-letters"):
         status, text, _ = ask(guarded, f"/act/{name}", headers(guarded), b"yes=yes")
         assert (status, "Choose what to act on first" in text) == (400, True)
 
 
 def test_a_port_that_is_taken_is_said(guarded: Served) -> None:
     with pytest.raises(OnceError, match="once console --port 0"):
-        listen(int(guarded.address.rpartition(":")[2]))
+        listen(int(guarded.address.rpartition(":")[2]), "once console")

@@ -1,4 +1,4 @@
-"""What the pages say in words of their own: no stack is needed to read them."""
+"""The pages use the right words; reading them needs no stack."""
 
 import re
 from types import SimpleNamespace
@@ -6,21 +6,17 @@ from typing import Any
 
 import pytest
 
-from once.console.app import Console, _because, _Pages
-from once.operate.pace import Breaker, State
-from once.operate.status import QUEUES, Queue, Status
-from once.operate.waiting import Waits
-from once.outcomes import Outcome
-
-NOW_MS = 1_795_000_100_000  # 2026-11-18 11:08:20
+from once.console.app import _because, _Pages
+from once.operate.status import read_status
+from tests.operate.deployed import NOW_MS, breaker_row, deployed, returned
 
 
 @pytest.mark.parametrize(
     ("reason", "detail", "said"),
     [
         ("NOT_JSON", "The text is not JSON", "The text is not JSON"),
-        ("REJECTED", "HTTP 422", "the destination refused it for good: HTTP 422"),
-        ("REJECTED", None, "the destination refused it for good"),
+        ("REJECTED", "HTTP 422", "the destination permanently rejected it: HTTP 422"),
+        ("REJECTED", None, "the destination permanently rejected it"),
         # A reason that no version here knows, in one word: there is nothing to say twice.
         ("STRANGE", "nobody knows it", "strange: nobody knows it"),
     ],
@@ -31,62 +27,41 @@ def test_a_detail_that_says_the_reason_stands_alone_and_any_other_follows_it(
     assert _because(reason, detail) == said
 
 
-def strip(breaker: Breaker) -> str:
+def strip(row: dict[str, Any] | None = None) -> str:
     """The text of its figures, without the findings below them, which say much of it again."""
-    waits = Waits(
-        reason="BREAKER_OPEN",
-        awaits="a person",
-        events=3,
-        first_returns_at_ms=NOW_MS,
-        last_returns_at_ms=NOW_MS,
-        said="",
-        example="",
+    stack = deployed(None, returned("m1", "BREAKER_OPEN"), row=row)
+    feed: Any = SimpleNamespace(
+        status=read_status(stack, NOW_MS),
+        trouble="",
+        status_as_of_ms=NOW_MS,
+        find_durations=lambda: (40, 90),
     )
-    empty = {"visible": 0, "inFlight": 3, "delayed": 0, "oldestSeconds": None}
-    found = Status(
-        queues=[Queue.model_validate({"name": name, **empty}) for name in QUEUES],
-        last_arrival_ms=None,
-        arrivals=[],
-        outcomes=dict.fromkeys(Outcome, 0),
-        complete=True,
-        hidden=3,
-        waiting=[waits],
-        failing=[],
-        asked_again=None,
-        pipe="RUNNING",
-        pipe_reason=None,
-        machine="ACTIVE",
-        embedded=True,
-        only_observes=False,
-        breaker=breaker,
-        limit=None,
-        alarms=[],
-        findings=[],
-    )
-    feed: Any = SimpleNamespace(status=found, trouble="")
-    stack: Any = SimpleNamespace(embedded=True)
-    figures, _, _ = _Pages(Console(stack, feed, write=True))._strip().partition("</dl>")
+    figures, _, _ = _Pages(stack, feed, write=True)._strip().partition("</dl>")
     return " ".join(re.sub("<[^>]*>", " ", figures).split())
 
 
 @pytest.mark.parametrize(
-    ("breaker", "wait", "calls"),
+    ("row", "wait", "requests"),
     [
         (
-            Breaker(state=State.OPEN, held="the CRM is repaired", until_ms=NOW_MS + 60_000),
-            "handed back, until the hold ends",
-            "resume… held ends at 11:09:20 the CRM is repaired",
+            {"not_before": NOW_MS + 60_000, "held": "the CRM is repaired", "held_by": "ada"},
+            "until the pause ends",
+            "resume… paused ends at 17:41:00 the CRM is repaired (ada)",
         ),
         (
-            Breaker(state=State.HALF_OPEN, hold_ended=True),
-            "handed back, until a call is answered",
-            "hold… HALF_OPEN the hold has ended, the next event probes",
+            {"open_until": NOW_MS + 60_000},
+            "until a request succeeds",
+            "pause… OPEN next probe at 17:41:00",
         ),
     ],
 )
-def test_the_figures_say_why_calls_are_held_until_when_and_what_ends_the_waiting(
-    breaker: Breaker, wait: str, calls: str
+def test_the_figures_name_cause_and_end_of_a_pause_in_requests(
+    row: dict[str, Any], wait: str, requests: str
 ) -> None:
-    said = strip(breaker)
-    assert f"Wait 3 {wait} Parked" in said
-    assert f"Calls {calls} Last arrival" in said
+    shown = strip(breaker_row(**row))
+    assert f"Wait 1 {wait} Parked" in shown
+    assert f"Requests {requests}" in shown
+
+
+def test_a_healthy_stack_shows_how_fast_its_destination_responds() -> None:
+    assert "Requests pause… flow median 40 ms, p95 90 ms" in strip()

@@ -1,11 +1,12 @@
 """Fixtures: the imitation of Genesys, and a data action wired to it."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
 from once.genesys.server import GenesysServer
-from tests.data_action.support import MAPPING, Bench
+from tests.data_action.support import Bench
 
 
 @pytest.fixture
@@ -16,10 +17,7 @@ def server() -> Iterator[GenesysServer]:
 
 @pytest.fixture
 def make(server: GenesysServer) -> Callable[..., Bench]:
-    def build(target: str = "genesys", mapping_text: str | None = None) -> Bench:
-        return Bench(server, target, mapping_text or MAPPING.read_text("utf-8"))
-
-    return build
+    return partial(Bench, server)
 
 
 @pytest.fixture

@@ -3,26 +3,23 @@
 import hashlib
 import io
 import json
-import re
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from data_action import genesys, handler, mapping, webhook
-from data_action.bodies import Bodies
-from data_action.breaker import Breaker
-from data_action.handler import DataAction
-from data_action.outbound import Outbound
-from data_action.secret import Secret
+from once_data_action import genesys, webhook
+from once_data_action.bodies import Bodies
+from once_data_action.breaker import Breaker
+from once_data_action.handler import DataAction
+from once_data_action.outbound import Outbound
+from once_data_action.secret import Secret
 
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
 
 BUCKET = "overflow"
 TABLE = "claims"
-CALL_MS = 8_000
-MAPPING = Path(handler.__file__).parents[1] / "actions.toml"
+REQUEST_MS = 8_000
 
 
 def aws_error(code: str, status: int = 400) -> ClientError:
@@ -53,6 +50,9 @@ class FakeTable:
     def __init__(self) -> None:
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.error: Exception | None = None
+
+    def get_item(self, **request: Any) -> dict[str, Any]:
+        return self._take("GetItem", request)
 
     def update_item(self, **request: Any) -> dict[str, Any]:
         return self._take("UpdateItem", request)
@@ -98,7 +98,7 @@ class Clock:
 class Bench:
     """One data action and the things around it that a test turns."""
 
-    def __init__(self, server: GenesysServer, target: str, mapping_text: str) -> None:
+    def __init__(self, server: GenesysServer, target: str) -> None:
         self.server = server
         self.clock = Clock()
         self.bucket = FakeBucket()
@@ -106,22 +106,22 @@ class Bench:
         self.http = http = Outbound(self.clock)
         if target == "webhook":
             self.secrets = FakeSecrets(signingSecret=SIGNING_SECRET)
-            secret = Secret("arn", webhook.FIELDS, self.secrets)  # type: ignore[arg-type]
+            secret = Secret("arn", webhook.FIELDS, self.secrets, self.clock)  # type: ignore[arg-type]
             act: Any = webhook.Webhook(server.webhook_url, secret, bodies, http, self.clock)
         else:
             self.secrets = FakeSecrets(clientId=CLIENT_ID, clientSecret=CLIENT_SECRET)
-            secret = Secret("arn", genesys.FIELDS, self.secrets)  # type: ignore[arg-type]
+            secret = Secret("arn", genesys.FIELDS, self.secrets, self.clock)  # type: ignore[arg-type]
             tokens = genesys.Tokens(server.url, secret, http, self.clock)
-            actions = mapping.read("actions.toml", mapping_text)
-            act = genesys.Genesys(server.url, tokens, actions, bodies, http)
+            act = genesys.Genesys(server.url, tokens, bodies, http)
         self.table = FakeTable()
         breaker = Breaker(TABLE, self.table, self.clock)
-        self.action = DataAction(act, breaker, CALL_MS, self.clock)
+        self.action = DataAction(act, breaker, REQUEST_MS, self.clock)
 
     def call(
         self, number: int = 1, *, remaining_ms: int = 20_000, **changes: Any
     ) -> dict[str, Any]:
         changes.setdefault("deadlineMs", self.clock() + 10_000)
+        changes.setdefault("pace", {"readMs": self.clock()})
         return self.action(payload(number, **changes), remaining_ms)
 
     def fails(self, number: int = 1, **changes: Any) -> tuple[str, dict[str, Any]]:
@@ -131,19 +131,13 @@ class Bench:
         return type(raised.value).__name__, read_error(raised.value)
 
 
-# As the state machine finds the sentence and the facts in the Cause, which is Lambda's JSON.
-SENTENCE = re.compile(r'"errorMessage": ?"([^"\\\[]{1,300}) \[')
-FACTS = re.compile(r"[\[ ](calls|status|startedMs|endedMs|retryAfterSeconds)=([0-9]{1,15})")
-
-
 def read_error(error: BaseException) -> dict[str, Any]:
-    """What the state machine knows of an error."""
+    """Reads an error as the state machine does, from Lambda's JSON."""
     cause = json.dumps({"errorMessage": str(error), "errorType": type(error).__name__})
-    sentence = SENTENCE.search(cause)
-    assert sentence, cause
-    behind = cause[sentence.end() - 1 :]
-    assert re.match(r'(\[|( ?\w+=\d+)+\])+"', behind), behind
-    return {"sentence": sentence[1]} | {name: int(value) for name, value in FACTS.findall(behind)}
+    assert '"errorMessage": "{\\"once\\":\\"1\\",' in cause
+    facts: dict[str, Any] = json.loads(json.loads(cause)["errorMessage"])
+    assert facts.pop("once") == "1"
+    return facts
 
 
 def event(number: int = 1) -> dict[str, Any]:
@@ -167,6 +161,7 @@ def event(number: int = 1) -> dict[str, Any]:
         "key": {"pk": pk, "sk": sk},
         "idempotencyKey": hashlib.sha256(f"{pk}\n{sk}".encode()).hexdigest(),
         "policy": {"windowMs": 0, "order": "none"},
+        "route": {"name": "*", "action": "custom_-_1"},
         "body": {"conversationId": f"c{number}", "disconnectType": "PEER"},
         "trace": {"envelopeId": "e", "correlationId": "k", "source": "s"},
     }
@@ -178,9 +173,9 @@ def payload(number: int = 1, **changes: Any) -> dict[str, Any]:
         "version": "2",
         "event": one,
         "idempotencyKey": one["idempotencyKey"],
-        "callsAllowed": 2,
+        "requestsAllowed": 2,
         "retry": 0,
-        "breakerUnread": False,
+        "pace": {"readMs": now_ms()},
         "failedBefore": False,
         "execution": f"0f0f:1#m{number}",
         **changes,

@@ -1,4 +1,4 @@
-"""What each call leaves in the breaker's row, on a table that judges the conditions."""
+"""Each request notes its end in the breaker's row, on a table that evaluates the conditions."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ConnectTimeoutError
-from data_action import breaker_row
-from data_action.breaker import Breaker
-from data_action.breaker_row import KEY
 from moto import mock_aws
-from pacing import breaker_row as pacing_row
+from once_data_action import breaker_row
+from once_data_action.breaker import FRESH_MS, Breaker
+from once_data_action.breaker_row import KEY
+from once_pacing import breaker_row as pacing_row
 
 from tests.data_action.support import TABLE, Bench, aws_error, event
 from tests.data_action.test_canary import canary
@@ -34,13 +34,17 @@ def row(table: Any) -> dict[str, Any] | None:
     }
 
 
+def started_ms(message: dict[str, Any]) -> int:
+    began: int = message["endedMs"] - message["durationMs"]
+    return began
+
+
 def answers(bench: Bench, *replies: object) -> None:
     bench.server.script.add({"replies": list(replies)})
 
 
 def test_a_healthy_destination_costs_the_table_nothing(either: Bench) -> None:
     either.call()
-    either.call(2, pace={})
     assert either.table.requests == []
 
 
@@ -53,15 +57,15 @@ def test_a_failed_call_is_noted_with_its_start_and_its_event(
     _, message = bench.fails()
     noted = row(table)
     assert noted is not None
-    assert noted["since"] == message["startedMs"]
-    assert before <= message["startedMs"] <= message["endedMs"] <= bench.clock()
+    assert noted["since"] == started_ms(message)
+    assert before <= noted["since"] <= message["endedMs"] <= bench.clock()
     assert noted["failed"] == {event()["idempotencyKey"][:16]}
     assert noted["expires_at"] == pytest.approx(before // 1000 + 14 * 86_400, abs=5)
 
 
 def test_since_stays_the_start_of_the_first_failure(bench: Bench, table: Any) -> None:
     answers(bench, 500, 500)
-    first = bench.fails(1)[1]["startedMs"]
+    first = started_ms(bench.fails(1)[1])
     bench.clock.ahead_ms += 1_000
     bench.fails(2)
     noted = row(table)
@@ -76,7 +80,7 @@ def test_an_event_that_failed_before_is_no_evidence(bench: Bench, table: Any) ->
     noted = row(table)
     assert noted is not None
     assert noted.keys() == {"since", "expires_at"}
-    assert noted["since"] == message["startedMs"]
+    assert noted["since"] == started_ms(message)
 
 
 def test_a_login_that_fails_is_a_failed_call(make: Callable[..., Bench], table: Any) -> None:
@@ -86,7 +90,7 @@ def test_a_login_that_fails_is_a_failed_call(make: Callable[..., Bench], table: 
     _, message = bench.fails()
     noted = row(table)
     assert noted is not None
-    assert (message["calls"], noted["since"]) == (1, message["startedMs"])
+    assert (message["requests"], noted["since"]) == (1, started_ms(message))
 
 
 @pytest.mark.parametrize("failed_before", [False, True])
@@ -116,7 +120,7 @@ def test_a_rate_limit_holds_everybody_and_is_no_failure(
     assert name == "RateLimited"
     assert noted is not None
     assert noted.keys() == {"since", "not_before", "expires_at"}
-    assert noted["since"] == message["startedMs"]
+    assert noted["since"] == started_ms(message)
     assert noted["not_before"] - message["endedMs"] == pytest.approx(seconds * 1000, abs=200)
 
 
@@ -128,7 +132,7 @@ def test_a_shorter_rate_limit_does_not_shorten_a_longer_one(bench: Bench, table:
     assert row(table) == longer
 
 
-READ = {"since": 1_777_888_800_000, "notBefore": 1_777_888_830_000}
+READ = {"since": 1_777_888_800_000, "readMs": 9_000_000_000_000}
 
 
 def write(table: Any, **fields: int) -> None:
@@ -138,7 +142,7 @@ def write(table: Any, **fields: int) -> None:
 
 @pytest.mark.parametrize("reply", [200, 204, 422, 400])
 def test_an_answer_ends_what_the_batch_had_read(bench: Bench, table: Any, reply: int) -> None:
-    write(table, since=READ["since"], not_before=READ["notBefore"], open_until=5)
+    write(table, since=READ["since"], not_before=READ["since"] + 30_000, open_until=5)
     answers(bench, reply)
     if reply < 300:
         bench.call(pace=READ)
@@ -149,7 +153,7 @@ def test_an_answer_ends_what_the_batch_had_read(bench: Bench, table: Any, reply:
 
 def test_an_act_that_genesys_is_unsure_of_is_an_answer(genesys_action: Bench) -> None:
     answers(genesys_action, "processing")
-    assert genesys_action.fails(pace={"since": 5})[0] == "Uncertain"
+    assert genesys_action.fails(pace=READ | {"since": 5})[0] == "Uncertain"
     assert [operation for operation, _ in genesys_action.table.requests] == ["DeleteItem"]
 
 
@@ -157,19 +161,25 @@ LATER = 9_000_000_000_000
 
 
 @pytest.mark.parametrize(
-    ("there", "read"),
-    [
-        ({"since": LATER}, {"since": 5}),
-        ({"since": 5, "not_before": LATER}, {"since": 5}),
-        ({"since": 5, "not_before": LATER}, {"since": 5, "notBefore": LATER}),
-    ],
+    "there", [{"since": LATER}, {"since": 5, "not_before": LATER}], ids=["failure", "wait"]
 )
 def test_a_later_failure_and_a_wait_that_is_not_over_stay(
-    bench: Bench, table: Any, there: dict[str, int], read: dict[str, int]
+    bench: Bench, table: Any, there: dict[str, int]
 ) -> None:
     write(table, **there)
-    assert bench.call(pace=read)["result"] == "ACTED"
+    assert bench.call(pace=READ | {"since": 5})["result"] == "ACTED"
     assert row(table) == there
+
+
+def test_the_answered_retry_of_a_failed_request_ends_what_that_noted(
+    bench: Bench, table: Any
+) -> None:
+    answers(bench, 500)
+    bench.fails()
+    assert row(table) is not None
+    bench.clock.ahead_ms += 1_000
+    bench.call(retry=1)
+    assert row(table) is None
 
 
 def test_a_slow_answer_ends_what_its_batch_could_not_have_read(bench: Bench, table: Any) -> None:
@@ -177,16 +187,11 @@ def test_a_slow_answer_ends_what_its_batch_could_not_have_read(bench: Bench, tab
     answers(bench, 200, {"delayMs": 1_100}, {"delayMs": 1_100, "status": 422})
     bench.call(1)
     assert row(table) == {"since": 5}
-    bench.call(2, breakerUnread=True)
+    bench.call(2)
     assert row(table) is None
     write(table, since=5)
     bench.fails(3)
     assert row(table) is None
-
-
-def test_who_could_not_read_the_row_ends_nothing_by_a_quick_answer(either: Bench) -> None:
-    either.call(pace=READ, breakerUnread=True)
-    assert either.table.requests == []
 
 
 @pytest.mark.parametrize("reply", [401, 403, 404, 301])
@@ -200,7 +205,7 @@ def test_a_fault_of_the_set_up_says_nothing_of_the_destination(
 
 def test_what_was_not_called_notes_nothing(either: Bench) -> None:
     either.call(event=canary(), pace=READ)
-    either.fails(event=canary(refuse=True), pace=READ)
+    either.fails(event=canary(refuseUntilMs=10**15), pace=READ)
     either.fails(event=canary(failUntilMs=either.clock() + 60_000), pace=READ)
     either.fails(deadlineMs=1, pace=READ)
     assert either.table.requests == []
@@ -224,6 +229,70 @@ def test_a_note_that_cannot_be_made_changes_no_outcome(either: Bench, fault: Exc
     assert len(either.table.requests) == 4
 
 
+@pytest.mark.parametrize("stop", ["not_before", "open_until"])
+@pytest.mark.parametrize("read_ms_ago", [FRESH_MS, None])
+def test_a_pause_stops_the_requests_of_a_batch_that_began_before(
+    bench: Bench, table: Any, stop: str, read_ms_ago: int | None
+) -> None:
+    write(table, since=5, **{stop: LATER})
+    read = {} if read_ms_ago is None else {"readMs": bench.clock() - read_ms_ago}
+    name, message = bench.fails(pace=read)
+    assert (name, message["requests"]) == ("Paused", 0)
+    assert bench.server.log == []
+    assert row(table) == {"since": 5, stop: LATER}
+
+
+def test_a_row_that_the_batch_has_just_read_is_not_read_again(either: Bench) -> None:
+    either.call(pace={"readMs": either.clock() - FRESH_MS + 1_000})
+    assert either.table.requests == []
+
+
+def test_a_probe_is_stopped_by_a_pause_and_not_by_itself(bench: Bench, table: Any) -> None:
+    probing = {"readMs": 1, "since": 5, "probe": LATER}
+    write(table, since=5, not_before=LATER, open_until=LATER)
+    assert bench.fails(pace=probing)[0] == "Paused"
+    write(table, since=5, open_until=LATER)
+    assert bench.call(pace=probing)["result"] == "ACTED"
+    assert row(table) is None
+
+
+def test_a_second_request_that_meets_a_pause_leaves_a_failed_one(bench: Bench, table: Any) -> None:
+    write(table, since=5, not_before=LATER)
+    name, message = bench.fails(pace={"readMs": 1}, retry=1)
+    assert (name, message["requests"]) == ("Failed", 1)
+    assert bench.server.log == []
+
+
+def test_a_pause_that_is_over_stops_nothing_and_its_row_goes(bench: Bench, table: Any) -> None:
+    write(table, since=5, not_before=6)
+    assert bench.call(pace={"readMs": 1})["result"] == "ACTED"
+    assert row(table) is None
+
+
+def test_a_row_that_cannot_be_read_again_stops_nothing(either: Bench) -> None:
+    either.table.error = aws_error("InternalServerError", 500)
+    assert either.call(pace={})["result"] == "ACTED"
+
+
+def test_a_rate_limit_does_not_shorten_a_pause(bench: Bench, table: Any) -> None:
+    table.update_item(**pacing_row.pause(TABLE, "repairs", "ops", LATER, bench.clock()))
+    paused = table.get_item(TableName=TABLE, Key=KEY)["Item"]
+    answers(bench, {"status": 429, "retryAfter": 5})
+    assert bench.fails()[0] == "RateLimited"
+    assert table.get_item(TableName=TABLE, Key=KEY)["Item"] == paused
+
+
+def test_a_probe_asks_again_what_the_environment_remembers_as_refused(
+    genesys_action: Bench,
+) -> None:
+    genesys_action.server.client_secret = "another"
+    for number in range(3):
+        assert genesys_action.fails(number)[0] == "NotAuthorised"
+    probing = {"readMs": genesys_action.clock(), "since": 5, "probe": LATER}
+    assert genesys_action.fails(9, pace=probing)[1]["requests"] == 1
+    assert len(genesys_action.server.received("token")) == 2
+
+
 def test_the_requests_are_those_of_the_pacing_function() -> None:
     assert breaker_row.KEY == pacing_row.KEY
     assert breaker_row.MOST_FAILED == pacing_row.MOST_FAILED
@@ -235,6 +304,7 @@ def test_the_requests_are_those_of_the_pacing_function() -> None:
         assert until == pacing_row.rate_limited_until_ms(9_000, seconds)
         ours = breaker_row.note_rate_limited(TABLE, 5, until, 9_000)
         assert ours == pacing_row.note_rate_limited(TABLE, 5, until, 9_000)
+    assert breaker_row.read(TABLE) == pacing_row.read(TABLE)
     assert breaker_row.SLOW_MS == pacing_row.SLOW_MS
     assert breaker_row.clear(TABLE, 5) == pacing_row.clear(TABLE, 5)
 

@@ -1,9 +1,9 @@
-"""When a call may begin and how long it may take, to the millisecond."""
+"""A request begins and ends within its budget, to the millisecond."""
 
 import pytest
-from data_action.breaker import Breaker
-from data_action.errors import TooLate
-from data_action.request import ActionRequest, Budget
+from once_data_action.breaker import Breaker
+from once_data_action.errors import TooLate
+from once_data_action.request import ActionRequest, Budget
 
 from tests.data_action.support import TABLE, FakeTable, payload
 
@@ -21,9 +21,9 @@ class Clock:
 
 
 def budget(
-    clock: Clock, *, deadline_ms: int = 60_000, call_ms: int = 8_000, remaining_ms: int = 20_000
+    clock: Clock, *, deadline_ms: int = 60_000, request_ms: int = 8_000, remaining_ms: int = 20_000
 ) -> Budget:
-    return Budget(NOW + deadline_ms, call_ms, remaining_ms, clock)
+    return Budget(NOW + deadline_ms, request_ms, remaining_ms, clock)
 
 
 def test_no_call_begins_at_the_deadline_and_one_may_a_millisecond_before() -> None:

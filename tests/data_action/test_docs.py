@@ -9,14 +9,14 @@ from types import ModuleType
 
 import boto3
 import pytest
-from data_action import errors, mapping
-from data_action.replies import error_of
-from data_action.request import WebhookRequest
 from moto import mock_aws
+from once_data_action import errors, eventbridge
+from once_data_action.replies import error_of
+from once_data_action.request import WebhookRequest
 from pydantic import TypeAdapter
 
 from once.genesys.script import Script
-from tests.data_action.support import MAPPING, Bench, aws_error, now_ms, payload, read_error
+from tests.data_action.support import Bench, aws_error, now_ms, payload, read_error
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "data-action.md").read_text("utf-8")
@@ -33,22 +33,22 @@ MACHINE = ROOT / "statemachine" / "dedupe.asl.yaml"
 
 
 def test_every_error_is_documented() -> None:
-    assert {row[0].strip("`") for row in rows("| error | asked again")} == ERRORS
+    assert {row[0].strip("`") for row in rows("| error | second request")} == ERRORS
 
 
 @pytest.mark.skipif(not MACHINE.exists(), reason="for the state machine of this contract")
 def test_every_error_has_its_way_through_the_state_machine() -> None:
     text = " ".join(MACHINE.read_text("utf-8").split())
     named = dict(re.findall(r"'(\w+)': '(\w+)'", text))
-    for cell, again, outcome in rows("| error | asked again"):
+    for cell, again, outcome in rows("| error | second request"):
         name = cell.strip("`")
         reason = re.findall(r"`(\w+)`", outcome)[1]
         assert named.get(name, "CALL_FAILED") == reason, name
-        assert ("ErrorEquals: [Transient]" in text) == again.startswith("once") or again == "no"
+        assert ("ErrorEquals: [Transient]" in text) == again.startswith("after") or again == "no"
 
 
 def test_every_status_has_the_error_that_is_documented() -> None:
-    table = rows("| answer | error")
+    table = rows("| response | error")
     named: dict[int, str] = {}
     for answer, error in table:
         wanted = re.match(r"`(\w+)`", error)
@@ -63,11 +63,14 @@ def test_every_status_has_the_error_that_is_documented() -> None:
     assert {status: type(error_of(status, None)).__name__ for status in named} == named
 
 
-def test_the_sources_of_the_mapping_are_documented() -> None:
-    listed = re.findall(r"`([^`]+)`", "".join(row[0] for row in rows("| in `[inputs]`")))
-    inputs = "\n".join(f'i{n} = "{source}"' for n, source in enumerate(listed))
-    assert mapping.check(f'[actions]\n"*" = "a"\n[inputs]\n{inputs}\n') == []
-    assert set(listed) >= mapping._SOURCES - {"body"}
+def test_every_error_code_of_a_bus_has_the_error_that_is_documented() -> None:
+    *named, (rest, _) = rows("| error code of `PutEvents`")
+    assert rest.startswith("any other")
+    documented = {code: row[1] for row in named for code in re.findall(r"`(\w+)`", row[0])}
+    found = {code: f"`{type(eventbridge._error_of(code)).__name__}`" for code in documented}
+    assert {code: error.partition(",")[0] for code, error in documented.items()} == found
+    listed = {*eventbridge._DENIED, *eventbridge._INVALID, "ThrottlingException"}
+    assert listed - {"RequestEntityTooLargeException"} <= documented.keys()
 
 
 def test_the_documented_webhook_is_the_shape_in_code() -> None:
@@ -78,17 +81,23 @@ def test_the_documented_webhook_is_the_shape_in_code() -> None:
 
 def test_the_documented_request_and_answer_are_those_of_the_code(webhook_action: Bench) -> None:
     request, answer = (json.loads(block) for block in blocks() if '"version": "2"' in block)
-    sent = payload(deadlineMs=1, pace={"since": 1})
+    sent = payload(deadlineMs=1, pace={"readMs": 1, "since": 1})
     assert request.keys() == sent.keys()
     assert answer.keys() == webhook_action.call().keys()
 
 
 def test_the_documented_error_is_read_as_ours_are() -> None:
-    (text,) = re.findall(r"^    (.* \[calls=.*\])$", TEXT, re.MULTILINE)
+    (text,) = (block for block in blocks() if '"sentence"' in block)
     facts = {row[0] for row in rows("| fact |")}
-    assert read_error(Exception(text)).keys() - {"sentence"} < {
-        name for names in facts for name in re.findall(r"`(\w+)`", names)
-    }
+    named = {name for names in facts for name in re.findall(r"`(\w+)`", names)}
+    assert read_error(Exception(text.strip())).keys() < named
+    assert named == read_error(_full_error()).keys()
+
+
+def _full_error() -> errors.ActionError:
+    error = errors.RateLimited("full", status=429, retry_after_seconds=5)
+    error.ended_ms, error.duration_ms = 1, 1
+    return error
 
 
 def test_the_documented_script_is_read() -> None:
@@ -98,13 +107,6 @@ def test_the_documented_script_is_read() -> None:
 
 def blocks() -> list[str]:
     return re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)
-
-
-def test_the_default_of_the_parameter_is_the_mapping_we_ship() -> None:
-    template = (ROOT / "template.yaml").read_text("utf-8")
-    default = re.search(r"\n  ActionMapping:\n(?:    .*\n)*?    Default: (\S+)\n", template)
-    assert default
-    assert default[1] == MAPPING.name
 
 
 @pytest.fixture
@@ -140,13 +142,13 @@ def test_the_example_lambda_acts_once_for_a_key(own_lambda: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "changes", "wanted", "calls"),
+    ("table", "changes", "wanted", "requests"),
     [
         ("gone", {}, "NotConfigured", 1),
         ("acted", {"deadlineMs": 1}, "TooLate", 0),
         ("acted", {"deadlineMs": 1, "retry": 1}, "Failed", 1),
         ("x", {}, "Transient", 1),
-        ("x", {"callsAllowed": 1}, "Failed", 1),
+        ("x", {"requestsAllowed": 1}, "Failed", 1),
         ("x", {"retry": 1}, "Failed", 2),
     ],
 )
@@ -156,7 +158,7 @@ def test_the_example_lambda_raises_the_errors_of_the_contract(
     table: str,
     changes: dict[str, int],
     wanted: str,
-    calls: int,
+    requests: int,
 ) -> None:
     assert wanted in ERRORS
     monkeypatch.setenv("TABLE", table)
@@ -165,7 +167,7 @@ def test_the_example_lambda_raises_the_errors_of_the_contract(
     with pytest.raises(getattr(own_lambda, wanted)) as raised:
         own_lambda.handler(payload(**{"deadlineMs": now_ms() + 5_000} | changes), None)
     read = read_error(raised.value)
-    assert read["calls"] == calls
+    assert read["requests"] == requests
     assert ("endedMs" in read) == ("deadlineMs" not in changes)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from once.genesys.script import action_error_body
-from tests.data_action.support import MAPPING, Bench
+from tests.data_action.support import Bench
 
 
 def answers(bench: Bench, reply: object) -> tuple[str, dict[str, object]]:
@@ -78,12 +78,11 @@ def test_a_400_without_details_is_refused_for_good(genesys_action: Bench, body: 
     assert answers(genesys_action, {"status": 400, "body": body})[0] == "Rejected"
 
 
-def test_an_action_that_is_not_there_names_its_line(genesys_action: Bench) -> None:
+def test_data_action_that_is_not_there_is_named_with_its_route(genesys_action: Bench) -> None:
     name, message = answers(genesys_action, 404)
     assert name == "NotConfigured"
-    lines = MAPPING.read_text("utf-8").splitlines()
-    line = next(n for n, text in enumerate(lines, 1) if text.startswith('"*"'))
-    assert f"actions.toml, line {line}:" in str(message["sentence"])
+    assert "no data action custom_-_1" in str(message["sentence"])
+    assert "the route '*'" in str(message["sentence"])
 
 
 def test_a_missing_permission_is_a_fault_of_the_set_up(genesys_action: Bench) -> None:
@@ -93,7 +92,7 @@ def test_a_missing_permission_is_a_fault_of_the_set_up(genesys_action: Bench) ->
 
 
 def test_the_limits_of_genesys_are_waited_for(genesys_action: Bench) -> None:
-    genesys_action.server.script.per_minute = 2
+    genesys_action.server.script.limits.per_minute = 2
     genesys_action.call(1)
     genesys_action.call(2)
     name, message = genesys_action.fails(3)

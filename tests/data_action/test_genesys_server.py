@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import urllib3
@@ -119,7 +120,7 @@ def test_without_a_living_token_nothing_is_done(client: Client) -> None:
 
 
 def test_a_token_ends_after_its_seconds(client: Client) -> None:
-    client.server.script.token_seconds = -1
+    client.server.script.token.seconds = -1
     client.token = client.login().json()["access_token"]
     assert client.execute().status == 401
 
@@ -132,7 +133,7 @@ def test_a_login_with_a_wrong_secret_is_refused(client: Client) -> None:
 
 def test_executions_at_the_same_time_are_limited(client: Client) -> None:
     client.server.script = Script.read(
-        {"limits": {"concurrent": 1}, "rules": [{"replies": [{"delayMs": 300}]}]}
+        {"limits": {"concurrent": 1}, "rules": [{"replies": [{"delayMs": 1_500}]}]}
     )
     running = threading.Thread(target=client.execute)
     running.start()
@@ -147,13 +148,24 @@ def test_executions_at_the_same_time_are_limited(client: Client) -> None:
 
 
 def test_requests_per_minute_are_limited(client: Client) -> None:
-    client.server.script.per_minute = 2
+    client.server.script.limits.per_minute = 2
     assert client.statuses({}, {}, {}) == [200, 200, 429]
     assert int(client.execute().headers["Retry-After"]) <= 60
 
 
 def test_an_address_it_does_not_know_is_404(client: Client) -> None:
     assert client.pool.request("POST", f"{client.server.url}/api/v2/users").status == 404
+
+
+@pytest.mark.parametrize("path", ["/webhook", "/oauth/token", ACTION, "/anything"])
+@pytest.mark.parametrize("header", [{"Origin": "null"}, {"Host": "rebind.example"}], ids=str)
+def test_a_request_of_a_page_is_refused_and_leaves_no_trace(
+    server: GenesysServer, path: str, header: dict[str, str]
+) -> None:
+    event = {"family": "user.presence", "idempotencyKey": "k1"}
+    answer = urllib3.request("POST", server.url + path, json=event, headers=header, retries=False)
+    assert answer.status == 403
+    assert (server.log, server.keys) == ([], {})
 
 
 def test_it_stops_while_a_call_is_held() -> None:
@@ -184,20 +196,36 @@ def test_a_script_is_read_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "says"),
     [
-        ([{"match": {"familly": "x"}}], "rule 1, match: familly is not one of"),
-        ([{}, {"replies": ["boom"]}], "rule 2: no reply is called boom; there are ok,"),
-        ([{"replies": [{"answer": "maybe"}]}], "answer is send, none or reset"),
+        (
+            [{"match": {"familly": "x"}}],
+            "rule 1, match, familly: Input should be 'endpoint', 'family'",
+        ),
+        ([{}, {"replies": ["boom"]}], "rule 2, reply 1: no reply is called boom; there are ok,"),
+        (
+            [{"replies": [{"answer": "maybe"}]}],
+            "rule 1, reply 1, answer: Input should be 'send', 'none' or 'reset'",
+        ),
         ([{"replies": [{"action": "ACTION.X"}]}], "ACTION.REMOTE_ENDPOINT"),
-        ([5], "rule 1 is not an object"),
-        ({"rules": 5}, "the script: rules is not a list"),
-        ([{"replies": 500}], "rule 1: replies is not a list"),
-        ({"rule": []}, "the script: rule is not one of"),
-        ({"limits": {"minute": 5}}, "limits: minute is not one of"),
+        ([{"replies": [{"status": "many"}]}], "rule 1, reply 1, status: Input should be"),
+        ([{"then": {"delayMs": "long"}}], "rule 1, then, delayMs: Input should be"),
+        ("lose", "the script: it is not an object"),
+        ([5], "rule 1: it is not an object"),
+        ({"rules": 5}, "rules: it is not a list"),
+        ([{"replies": 500}], "rule 1, replies: it is not a list"),
+        ({"rule": []}, "rule: there is no such field"),
+        ({"limits": {"minute": 5}}, "limits, minute: there is no such field"),
     ],
 )
-def test_a_faulty_script_is_told_with_its_place(script: list[object], says: str) -> None:
+def test_a_faulty_script_is_told_with_its_place(script: Any, says: str) -> None:
     with pytest.raises(OnceError, match=re.escape(says)):
         Script.read(script)
+
+
+def test_a_faulty_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "script.json"
+    file.write_text('[{"then": "boom"}]')
+    with pytest.raises(OnceError, match=re.escape(f"{file}, rule 1, then: no reply")):
+        Script.read(file)
 
 
 def test_a_file_that_is_not_json_is_told(tmp_path: Path) -> None:

@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 import trustme
-from data_action.errors import ActionError, Failed, NotConfigured
-from data_action.outbound import Outbound, Reply
-from data_action.request import Budget
+from once_data_action.errors import ActionError, Failed, NotConfigured, TooLate
+from once_data_action.outbound import Outbound, Reply
+from once_data_action.request import Budget
 
 HEAD = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n"
 CHUNKED = b"HTTP/1.1 %d X\r\nTransfer-Encoding: chunked\r\n\r\n"
 CLOSING = b"HTTP/1.1 %d X\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+# Half as long as a destination keeps a request busy here, and long enough for a busy machine.
+SOON_SECONDS = 10
 
 
 def now_ms() -> int:
@@ -108,20 +110,30 @@ def tls_of(authority: trustme.CA, name: str) -> ssl.SSLContext:
 def trusted(
     authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> ssl.SSLContext:
-    """Of a server named localhost, whose authority this machine trusts."""
+    """Makes the TLS context of a server named localhost, whose authority this machine trusts."""
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
     return tls_of(authority, "localhost")
+
+
+def test_a_connection_that_stands_after_the_deadline_is_sent_no_request(
+    raw: Callable[..., RawServer],
+) -> None:
+    server, clock = raw(HEAD % (200, 0)), iter((0, 0, 99, 100))
+    budget = Budget(100, 8_000, 20_000, lambda: next(clock))
+    with pytest.raises(TooLate):
+        Outbound(now_ms).post(f"http://127.0.0.1:{server.port}/", {}, b"{}", budget)
+    assert (server.requests, budget.started_ms) == (0, None)
 
 
 @pytest.mark.parametrize("head", [HEAD, CLOSING])
 def test_a_success_counts_even_if_its_body_never_ends(
     raw: Callable[..., RawServer], head: bytes
 ) -> None:
-    server = raw(head % (200, 10), b"...", pause=5)
+    server = raw(head % (200, 10), b"...", pause=60)
     started = time.monotonic()
     assert post(f"http://127.0.0.1:{server.port}", 20).ok
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < SOON_SECONDS
 
 
 def test_a_success_counts_even_if_its_body_breaks_off(raw: Callable[..., RawServer]) -> None:
@@ -168,9 +180,9 @@ def test_an_answer_that_drips_is_left_in_time(
     started = time.monotonic()
     with pytest.raises(Failed, match=r"within 0\.3 s"):
         post(f"{over}://localhost:{server.port}", 0.3)
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < SOON_SECONDS
     for thread in set(threading.enumerate()) - before:
-        thread.join(1)
+        thread.join(SOON_SECONDS)
         assert not thread.is_alive(), "what nobody waits for any more ends"
 
 
@@ -181,7 +193,7 @@ def test_a_success_whose_end_drips_has_acted(
     server = raw(first, *[then] * 1000, pause=0.02)
     started = time.monotonic()
     assert post(f"http://127.0.0.1:{server.port}", 0.3).ok
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < SOON_SECONDS
 
 
 def test_a_peer_that_never_finishes_the_tls_handshake_is_left_in_time() -> None:
@@ -189,7 +201,7 @@ def test_a_peer_that_never_finishes_the_tls_handshake_is_left_in_time() -> None:
         started = time.monotonic()
         with pytest.raises(Failed):
             post(f"https://127.0.0.1:{silent.getsockname()[1]}", 0.3)
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < SOON_SECONDS
 
 
 def test_a_call_that_nobody_waits_for_any_more_is_not_made(
@@ -199,7 +211,7 @@ def test_a_call_that_nobody_waits_for_any_more_is_not_made(
     asked, answer, found = socket.getaddrinfo, threading.Event(), threading.Event()
 
     def slow_name_server(*args: Any, **kwargs: Any) -> Any:
-        assert answer.wait(5)
+        assert answer.wait(SOON_SECONDS)
         found.set()
         return asked(*args, **kwargs)
 
@@ -208,9 +220,9 @@ def test_a_call_that_nobody_waits_for_any_more_is_not_made(
     with pytest.raises(Failed, match=r"within 0\.1 s"):
         post(f"http://127.0.0.1:{server.port}", 0.1)
     answer.set()
-    assert found.wait(5)
+    assert found.wait(SOON_SECONDS)
     for thread in set(threading.enumerate()) - before:
-        thread.join(5)
+        thread.join(SOON_SECONDS)
     assert server.requests == 0
 
 
@@ -270,10 +282,10 @@ def test_what_is_not_http_is_transient(raw: Callable[..., RawServer]) -> None:
 
 
 def test_a_port_where_nobody_listens_is_transient() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    with pytest.raises(Failed, match="refused, not found"):
-        post(f"http://127.0.0.1:{port}")
+    with socket.socket() as silent:  # keeps the port, and accepts nothing
+        silent.bind(("127.0.0.1", 0))
+        with pytest.raises(Failed, match="refused, not found"):
+            post(f"http://127.0.0.1:{silent.getsockname()[1]}")
 
 
 def test_a_name_that_is_not_found_is_transient() -> None:

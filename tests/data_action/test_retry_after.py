@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 
 import pytest
-from data_action.replies import retry_after_seconds
 from hypothesis import given
 from hypothesis import strategies as st
+from once_data_action.replies import retry_after_seconds
 
 from tests.data_action.support import Bench
 

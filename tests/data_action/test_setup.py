@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import boto3
 import pytest
-from data_action import handler, request
-from data_action.errors import NotConfigured
-from data_action.settings import Settings
 from moto import mock_aws
+from once_data_action import handler, request
+from once_data_action.errors import NotConfigured
+from once_data_action.settings import Settings
 
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
 from proof.template import TEMPLATE
-from tests.data_action.support import BUCKET, MAPPING, TABLE, event, now_ms, payload
+from tests.data_action.support import BUCKET, TABLE, event, now_ms, payload
 
 
 class Context:
@@ -30,7 +30,6 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]
         "AWS_SECRET_ACCESS_KEY": "testing",
         "OVERFLOW_BUCKET": BUCKET,
         "CLAIM_TABLE": TABLE,
-        "ACTION_MAPPING": "actions.toml",
     }.items():
         monkeypatch.setenv(name, value)
     handler._data_action.cache_clear()
@@ -81,7 +80,7 @@ def test_webhook_from_the_environment_with_a_body_from_the_bucket(
 
 def test_without_a_target_events_are_only_observed(environment: pytest.MonkeyPatch) -> None:
     environment.delenv("ACTION_TARGET", raising=False)
-    assert call() == {"version": "2", "result": "OBSERVED", "calls": 0}
+    assert call() == {"version": "2", "result": "OBSERVED", "requests": 0}
 
 
 def test_a_fault_of_the_environment_is_told_on_every_call(
@@ -139,8 +138,6 @@ WEBHOOK = {
         (GENESYS | {"GENESYS_HOST": "mypurecloud.de.evil.example"}, "GenesysHost"),
         (GENESYS | {"GENESYS_HOST": "evil.example/mypurecloud.de"}, "GenesysHost"),
         (GENESYS | {"GENESYS_HOST": "http://10.0.0.1:80"}, "GenesysHost"),
-        (GENESYS | {"ACTION_MAPPING": "missing.toml"}, "missing.toml"),
-        (GENESYS | {"ACTION_MAPPING": "data_action/webhook.py"}, "webhook.py, line 1: not TOML"),
         (WEBHOOK | {"WEBHOOK_URL": ""}, "WebhookUrl"),
         (WEBHOOK | {"WEBHOOK_URL": "http://example.com/in"}, "https"),
         (WEBHOOK | {"WEBHOOK_URL": "https://user:pw@example.com/in"}, "password"),
@@ -190,18 +187,15 @@ def test_each_variable_that_the_template_sets_is_read() -> None:
     variables |= {"ACTION_TARGET": "none", "CALL_SECONDS": "2"}
     assert vars(Settings.read(variables)) == {
         "target": "none",
-        "call_ms": 2_000,
+        "request_ms": 2_000,
         "secret_arn": "of DESTINATION_SECRET_ARN",
         "webhook_url": "of WEBHOOK_URL",
         "genesys_host": "of GENESYS_HOST",
-        "mapping": "of ACTION_MAPPING",
         "overflow_bucket": "of OVERFLOW_BUCKET",
         "claim_table": "of CLAIM_TABLE",
+        "target_bus_arn": "of TARGET_BUS_ARN",
+        "source_bus_arn": "of SOURCE_BUS_ARN",
     }
-
-
-def test_the_mapping_we_ship_lies_where_the_function_looks() -> None:
-    assert (handler._MAPPINGS / "actions.toml") == MAPPING
 
 
 def test_a_note_that_hangs_leaves_time_to_answer() -> None:
@@ -213,5 +207,5 @@ def test_a_note_that_hangs_leaves_time_to_answer() -> None:
 def test_a_secret_that_hangs_is_said_before_the_function_ends() -> None:
     config = handler._AWS
     waited_s = config.retries["total_max_attempts"] * (config.connect_timeout + config.read_timeout)
-    timing = TEMPLATE["Mappings"]["Timing"]["production"]
+    timing = TEMPLATE["Mappings"]["Durations"]["production"]
     assert waited_s + request._ANSWER_MARGIN_MS / 1000 < timing["Action"]

@@ -4,9 +4,9 @@ import base64
 import json
 
 import pytest
-from data_action import webhook
-from data_action.errors import NotConfigured
-from data_action.request import WebhookRequest
+from once_data_action import webhook
+from once_data_action.errors import NotConfigured
+from once_data_action.request import WebhookRequest
 from pydantic import TypeAdapter
 from standardwebhooks import Webhook, WebhookVerificationError
 

@@ -2,17 +2,18 @@
 
 import json
 import time
+import uuid
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from data_action import breaker_row
+from once_data_action import breaker_row
 
-from once.embedded.pipe import Batch
 from once.genesys.server import Received
+from once.local.pipe import Batch
 from once.records import OutcomeLog, OutcomeRecord
-from proof.embedded import Embedded
+from proof.deployed import DeployedStack
 from proof.events import ORGANISATION, customer_start
 
 _AT_ONCE = 5
@@ -47,56 +48,57 @@ class Course:
         return self.record.outcome.value, self.record.reason
 
 
-def deliver(embedded: Embedded, courses: Sequence[Course]) -> None:
+def deliver(local: DeployedStack, courses: Sequence[Course]) -> None:
     """Side by side. A course that was delivered before is delivered again."""
 
     def run(course: Course) -> None:
-        course.batch = embedded.stack.pipe.run_batch([course.message])
-        course.requests = requests(embedded, course)
-        course.claim = claim(embedded, course)
+        course.batch = local.stack.pipe.run_batch([course.message])
+        course.requests = requests(local, course)
+        course.claim = claim(local, course)
 
-    # The embedded log answers its first 10,000 lines and no more, and others fill it.
+    # The emulator's log answers its first 10,000 lines and no more, and others fill it.
     since_ms = time.time_ns() // 1_000_000
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         list(pool.map(run, courses))
-    log = OutcomeLog(embedded.client("logs"), embedded.outputs["OutcomeLogGroupName"], since_ms)
+    log = OutcomeLog(local.client("logs"), local.outputs["OutcomeLogGroupName"], since_ms)
     newest = {record.message_id: record for record in log.new()}
     for course in courses:
         course.record = newest[course.message["MessageId"]]
 
 
-def let_calls_flow(embedded: Embedded) -> None:
+def let_calls_flow(local: DeployedStack) -> None:
     """Whatever was noted of the destination is forgotten."""
-    table = embedded.outputs["ClaimTableName"]
-    embedded.client("dynamodb").delete_item(TableName=table, Key=breaker_row.KEY)
+    table = local.outputs["ClaimTableName"]
+    local.client("dynamodb").delete_item(TableName=table, Key=breaker_row.KEY)
 
 
-def warm(embedded: Embedded) -> None:
+def warm(local: DeployedStack) -> None:
     """Functions that are slow to start would use up the time of the calls."""
-    for wave in range(5):
-        courses = [Course(f"warm-{wave}-{number}") for number in range(_AT_ONCE)]
+    for _ in range(5):
+        # Never seen before, or they would end as copies without a call.
+        courses = [Course(f"warm-{uuid.uuid4()}") for _ in range(_AT_ONCE)]
         for course in courses:
-            answers(embedded, course, {"delayMs": 500})
-        deliver(embedded, courses)
+            answers(local, course, {"delayMs": 500})
+        deliver(local, courses)
         if all(course.batch.seconds < 2 for course in courses):
             return
 
 
-def answers(embedded: Embedded, course: Course, *replies: Any) -> None:
-    """What the destination says about it: each reply once, then well."""
-    embedded.destination.script.add(
+def answers(local: DeployedStack, course: Course, *replies: Any) -> None:
+    """Sets the replies of the destination: each once, then successes."""
+    local.destination.script.add(
         {"match": {"conversationId": course.conversation}, "replies": list(replies)}
     )
 
 
-def requests(embedded: Embedded, course: Course) -> list[Received]:
+def requests(local: DeployedStack, course: Course) -> list[Received]:
     return [
         entry
-        for entry in embedded.destination.log
+        for entry in local.destination.log
         if entry.facts.get("conversationId") == course.conversation
     ]
 
 
-def claim(embedded: Embedded, course: Course) -> tuple[str, str]:
-    (row,) = embedded.rows(f"{ORGANISATION}/conversation/{course.conversation}").values()
+def claim(local: DeployedStack, course: Course) -> tuple[str, str]:
+    (row,) = local.rows(f"{ORGANISATION}/conversation/{course.conversation}").values()
     return row["status"], row["outcome"]

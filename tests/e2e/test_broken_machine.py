@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from once.embedded import stack
-from once.embedded.aws import EmbeddedAws
-from once.embedded.deploy import Stack
+from once.local import stack
+from once.local.aws import Emulator
+from once.local.deploy import Stack
 from proof.events import customer_start
 from tests.operate.conftest import once
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 
 FAILS = {"Type": "Fail", "Error": "Broken", "Cause": "on purpose"}
 DEFINITIONS = {
@@ -24,8 +24,8 @@ OUTPUTS = {"PipeName": "pipe", "OutcomeLogGroupName": "outcomes", "EventBusName"
 ROLE = "arn:aws:iam::000000000000:role/any"
 
 
-def machine_alone(aws: EmbeddedAws, definition: str) -> Stack:
-    """What a run needs of a stack, around this machine: no need to build all of it."""
+def machine_alone(aws: Emulator, definition: str) -> Stack:
+    """Makes the parts of a stack that a run needs, around this state machine, without a build."""
     sqs, outputs = aws.client("sqs"), dict(OUTPUTS)
     for name in ("EventQueueUrl", "EventDeadLettersUrl", "RuleDeadLettersUrl"):
         outputs[name] = sqs.create_queue(QueueName=name, Attributes={"VisibilityTimeout": "1"})[
@@ -39,14 +39,14 @@ def machine_alone(aws: EmbeddedAws, definition: str) -> Stack:
     queue = sqs.get_queue_attributes(QueueUrl=outputs["EventQueueUrl"], AttributeNames=["QueueArn"])
     source = queue["Attributes"]["QueueArn"]
     aws.client("pipes").create_pipe(Name="pipe", RoleArn=ROLE, Source=source, Target=machine)
-    return Stack("stack", Path(), outputs, 0, 0)
+    return Stack(Path(), outputs)
 
 
 @pytest.mark.parametrize(("definition", "said"), DEFINITIONS.values(), ids=DEFINITIONS)
 def test_a_run_through_a_machine_that_cannot_work_says_so_and_ends(
     definition: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def deploy(aws: EmbeddedAws, _: Path, __: Mapping[str, str], ___: stack.Step) -> Stack:
+    def deploy(aws: Emulator, _: Path, __: Mapping[str, str], ___: stack.Step) -> Stack:
         return machine_alone(aws, definition)
 
     monkeypatch.setattr(stack, "deploy", deploy)

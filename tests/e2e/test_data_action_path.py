@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from proof.embedded import Embedded
+from proof.deployed import DeployedStack
 from proof.events import ORGANISATION, customer_start
 from proof.template import TEMPLATE
 from tests.data_action.test_docs import rows
@@ -25,14 +25,14 @@ from tests.e2e.delivery import (
 )
 from tests.operate.support import restart_with
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 
-_FAST = TEMPLATE["Mappings"]["Timing"]["fast"]
+_FAST = TEMPLATE["Mappings"]["Durations"]["fast"]
 _DEADLINE_MS = (_FAST["Machine"] - _FAST["Attempt"]) * 1000
 
 
 class Case(NamedTuple):
-    """What the destination answers, call by call, and what becomes of the event."""
+    """The replies of the destination, request by request, and the outcome of the event."""
 
     answer: str  # its row in the documents
     replies: tuple[Any, ...]
@@ -56,12 +56,12 @@ LONG_AGO = {"Retry-After": "Mon, 04 May 2020 10:00:00 GMT"}
 MOVED = {"status": 302, "headers": {"Location": "/elsewhere"}}
 
 BUSY = "408, 409, 423, 425"
-BROKEN = "no connection, reset, no answer in time"
+BROKEN = "no connection, reset, no response in time"
 LIMITED = "503 with a readable `Retry-After`"
-REMOTE = "Genesys, details say `ACTION.REMOTE_ENDPOINT`"
-PROCESSING = "Genesys, details say `ACTION.PROCESSING`"
-AUTHENTICATION = "Genesys, details say `ACTION.AUTHENTICATION`"
-CERTIFICATE = "a TLS certificate that is not valid"  # see test_webhook_path.py
+REMOTE = "Genesys 400 with `ACTION.REMOTE_ENDPOINT`"
+PROCESSING = "Genesys 400 with `ACTION.PROCESSING`"
+AUTHENTICATION = "Genesys 400 with `ACTION.AUTHENTICATION`"
+CERTIFICATE = "an invalid TLS certificate"  # see test_webhook_path.py
 
 CASES = [
     Case("200-299", (200,), 1, "PROCESSED", "ACTED"),
@@ -101,9 +101,10 @@ CASES = [
     Case("429", (limit("9" * 30),), 1, "RETRY", "RATE_LIMITED", "a number beyond all bounds"),
     Case(LIMITED, ({"status": 503, "retryAfter": 7},), 1, "RETRY", "RATE_LIMITED"),
 ]
+(REFUSED,) = (case for case in CASES if case.replies == (401, 401))
 CLAIMS = {
     ("PROCESSED", "ACTED"): ("DONE", "PROCESSED"),
-    ("PARKED", "REJECTED"): ("FAILED", "PARKED"),
+    ("PARKED", "REJECTED"): ("DONE", "PARKED"),
     ("PARKED", "UNCERTAIN"): ("DONE", "PARKED"),
 }
 # For how many seconds nobody calls after a refusal, at least and at most.
@@ -119,13 +120,19 @@ PAUSES = {
 
 
 @pytest.fixture(scope="module")
-def path(embedded: Embedded) -> Iterator[Embedded]:
+def path(local: DeployedStack) -> Iterator[DeployedStack]:
     """With functions that have started, and a destination of which nothing is noted."""
-    warm(embedded)
-    let_calls_flow(embedded)
-    yield embedded
-    let_calls_flow(embedded)
-    restart_with(embedded)  # without the tokens that have ended
+    warm(local)
+    let_calls_flow(local)
+    yield local
+    let_calls_flow(local)
+    restart_with(local)  # without the tokens that have ended
+
+
+def forget(path: DeployedStack) -> None:
+    """Lets the data action ask again what it remembers for 30 s as refused."""
+    restart_with(path)
+    warm(path)
 
 
 class Delivered(NamedTuple):
@@ -136,12 +143,15 @@ class Delivered(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def delivered(path: Embedded) -> Delivered:
+def delivered(path: DeployedStack) -> Delivered:
     """Side by side, but for those that stop all calls: one after the other."""
     found = {case.name: Course(f"action-{number}") for number, case in enumerate(CASES)}
     for case in CASES:
         answers(path, found[case.name], *case.replies)
-    deliver(path, [found[case.name] for case in CASES if case.reason != "RATE_LIMITED"])
+    together = [case for case in CASES if case.reason != "RATE_LIMITED" and case != REFUSED]
+    deliver(path, [found[case.name] for case in together])
+    deliver(path, [found[REFUSED.name]])
+    forget(path)
     pauses = {}
     for case in (case for case in CASES if case.reason == "RATE_LIMITED"):
         let_calls_flow(path)
@@ -159,7 +169,7 @@ def courses(delivered: Delivered) -> dict[str, Course]:
 
 
 @pytest.fixture(scope="module")
-def parked(path: Embedded, courses: dict[str, Course]) -> dict[str, dict[str, Any]]:  # noqa: ARG001
+def parked(path: DeployedStack, courses: dict[str, Course]) -> dict[str, dict[str, Any]]:  # noqa: ARG001
     """The letters in the parking queue, by subject."""
     return {letter["element"].get("subjectKey"): letter for letter in path.parked()}
 
@@ -173,7 +183,7 @@ def test_an_answer_ends_as_documented(
     assert len(course.requests) == case.requests
     assert len({entry.facts["idempotencyKey"] for entry in course.requests}) == 1
     assert course.claim == CLAIMS.get((case.outcome, case.reason), ("FAILED", "RETRY"))
-    assert (course.record.calls or 0) == len(course.requests) - (
+    assert (course.record.requests or 0) == len(course.requests) - (
         case.requests == 2 and "401" in case.name
     )
     gone = case.outcome != "RETRY"
@@ -196,7 +206,7 @@ def test_no_call_begins_after_the_deadline(courses: dict[str, Course]) -> None:
 
 
 def test_what_was_handed_back_acts_at_its_next_delivery_under_the_same_key(
-    path: Embedded, courses: dict[str, Course]
+    path: DeployedStack, courses: dict[str, Course]
 ) -> None:
     again = [courses[case.name] for case in CASES if case.outcome == "RETRY"]
     deliver(path, again)
@@ -207,7 +217,7 @@ def test_what_was_handed_back_acts_at_its_next_delivery_under_the_same_key(
 
 
 def test_what_a_limited_destination_refused_comes_back_by_itself_under_the_same_key(
-    path: Embedded,
+    path: DeployedStack,
 ) -> None:
     let_calls_flow(path)
     course = Course("comes-back")
@@ -222,9 +232,9 @@ def test_what_a_limited_destination_refused_comes_back_by_itself_under_the_same_
 
 def test_every_documented_answer_and_error_is_among_the_cases() -> None:
     """And what ends badly ends as the second table says of the error that the first one names."""
-    errors = {answer: error for answer, error, *_ in rows("| answer | error")}
+    errors = {answer: error for answer, error, *_ in rows("| response | error")}
     assert {case.answer for case in CASES} | {CERTIFICATE} == set(errors)
-    ends = {error.strip("`"): outcome for error, _, outcome in rows("| error | asked again")}
+    ends = {error.strip("`"): outcome for error, _, outcome in rows("| error | second request")}
     met = set()
     for case in CASES:
         if case.outcome != "PROCESSED":
@@ -232,11 +242,11 @@ def test_every_documented_answer_and_error_is_among_the_cases() -> None:
             assert named, case.answer
             assert ends[named[1]].startswith(f"`{case.outcome}`, `{case.reason}`"), case.name
             met.add(named[1])
-    # Failed, where a second call may follow at once; and a call that the deadline forbids.
-    assert set(ends) - met == {"Transient", "TooLate"}
+    # Failed, if a second request may follow; and what the deadline or a pause forbids.
+    assert set(ends) - met == {"Transient", "TooLate", "Paused"}
 
 
-def login(path: Embedded, *replies: Any) -> tuple[Course, list[int | None]]:
+def login(path: DeployedStack, *replies: Any) -> tuple[Course, list[int | None]]:
     """An event whose token has ended, and how the login answered when it was renewed."""
     let_calls_flow(path)
     before = len(path.destination.received("token"))
@@ -245,6 +255,8 @@ def login(path: Embedded, *replies: Any) -> tuple[Course, list[int | None]]:
     course = Course(f"login-{before}-{len(replies)}")
     deliver(path, [course])
     answers = path.destination.received("token")[before:]
+    if course.record.reason == "SETUP_FAULT":
+        forget(path)
     return course, [entry.status for entry in answers]
 
 
@@ -263,7 +275,7 @@ def login(path: Embedded, *replies: Any) -> tuple[Course, list[int | None]]:
     ids=["well", "500", "reset", "429", "429 more than 180 s", "scope", "401", "404"],
 )
 def test_a_token_that_ended_is_renewed_as_far_as_the_login_lets(
-    path: Embedded, replies: list[Any], answers: list[int | None], outcome: str, reason: str
+    path: DeployedStack, replies: list[Any], answers: list[int | None], outcome: str, reason: str
 ) -> None:
     course, answered = login(path, *replies)
     assert course.ended == (outcome, reason)

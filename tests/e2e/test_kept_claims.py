@@ -1,6 +1,7 @@
-"""The claims outlive the stack: a new one goes on with the table, or with one restored from it."""
+"""The claims outlive the stack, and what waits outlives a deployment over it."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,37 +9,35 @@ from typing import Any
 
 import pytest
 
-from once.embedded.aws import EmbeddedAws
-from once.embedded.deploy import STACK_NAME, deploy
-from once.embedded.pipe import PipeRunner
-from once.embedded.stack import EmbeddedStack
 from once.genesys.server import GenesysServer
+from once.local.aws import Emulator
+from once.local.deploy import STACK_NAME, deploy
+from once.local.pipe import PipeRunner
+from once.local.stack import LocalStack
 from once.project import TEMPLATE
-from once.run.command import destination_parameters
-from once.run.tracker import Tracker
-from proof.embedded import Embedded
+from once.run.local import destination_parameters
+from proof.deployed import DeployedStack
 from proof.events import customer_start
+from tests.operate.support import until
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 
 
 class Account:
     """One AWS in which stacks come and go, and the destination that all of them call."""
 
-    def __init__(self, aws: EmbeddedAws, destination: GenesysServer) -> None:
+    def __init__(self, aws: Emulator, destination: GenesysServer) -> None:
         self.aws, self.destination = aws, destination
         self._parameters = dict(destination_parameters(aws, destination))
 
     @contextmanager
-    def stack(self, template: Path = TEMPLATE, **parameters: str) -> Iterator[Embedded]:
+    def stack(self, template: Path = TEMPLATE, **parameters: str) -> Iterator[DeployedStack]:
         """Deployed, or changed where it is there already; only its pipe ends with the block."""
-        tracker = Tracker()
         deployed = deploy(self.aws, template, {**self._parameters, **parameters})
-        pipe = PipeRunner(self.aws.client, deployed.outputs["PipeName"], observer=tracker)
-        running = EmbeddedStack(self.aws, deployed, pipe.start())
+        pipe = PipeRunner(self.aws.client, deployed.outputs["PipeName"])
+        running = LocalStack(self.aws, deployed, pipe.start())
         try:
-            tracker.watch(running.client, running.outputs)
-            yield Embedded(running, self.destination, tracker)
+            yield DeployedStack(running, self.destination)
         finally:
             pipe.stop()
 
@@ -56,7 +55,7 @@ class Account:
 
 @pytest.fixture
 def account() -> Iterator[Account]:
-    with EmbeddedAws.start() as aws, GenesysServer() as destination:
+    with Emulator.start() as aws, GenesysServer() as destination:
         yield Account(aws, destination)
 
 
@@ -94,3 +93,30 @@ def test_a_stack_made_again_with_the_kept_table_skips_the_copies_of_what_acted_b
         assert {report.outcome for report in again} == {"DUPLICATE"}
     assert len(account.calls()) == 4
     assert dynamodb.describe_table(TableName=kept)["Table"]["ItemCount"] > 0
+
+
+def count_waiting(stack: DeployedStack) -> int:
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    found = stack.client("sqs").get_queue_attributes(
+        QueueUrl=stack.outputs["EventQueueUrl"], AttributeNames=names
+    )["Attributes"]
+    return sum(map(int, found.values()))
+
+
+def test_a_deployment_loses_and_repeats_nothing_that_waits(account: Account) -> None:
+    waiting = [customer_start(f"waits-{number}") for number in range(6)]
+    before = [customer_start(f"before-{number}") for number in range(3)]
+    with account.stack() as old:
+        old.settle(*before)
+        account.destination.answer_always({"status": 503})
+        old.send(*waiting)
+        until(lambda: len(account.calls()) >= len(before) + len(waiting))
+    account.destination.answer_always(None)
+    with account.stack(MaxTries="9") as new:
+        assert count_waiting(new) == len(waiting)
+        new.settle(*before, customer_start("after"))
+        until(lambda: count_waiting(new) == 0)
+    records = account.destination.keys.values()
+    acts = Counter({record.facts["conversationId"]: record.acts for record in records})
+    sent = {event["detail"]["eventBody"]["conversationId"] for event in (*before, *waiting)}
+    assert acts == dict.fromkeys({*sent, "after"}, 1)

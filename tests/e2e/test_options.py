@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
-from once.embedded.stack import EmbeddedStack
 from once.examples.story import FOLDER
 from once.genesys.server import GenesysServer
-from once.run.tracker import Tracker
+from once.local.stack import LocalStack
 from proof.definition.asl import ROOT
-from proof.embedded import Embedded, deployed
+from proof.deployed import DeployedStack, deployed
 from proof.template import TEMPLATE, of_type
 from tests.e2e.test_story import check_groups
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 
 EXAMPLE = ROOT / "docs" / "examples" / "own_data_action.py"
 TABLE = "acted"
@@ -29,13 +28,13 @@ EVERYTHING = {
     "EventBusName": "not-used-then",
     "SourcePrefix": "aws.partner/genesys.com/cloud",
     "DetailTypes": "v2.users.{id}.presence,v2.detail.events.conversation.{id}.customer.end",
+    "EventFilter": '{"topicName": [{"prefix": "v2."}]}',
     "BatchSize": "7",
     "MaxTries": "9",
     "ClaimDays": "3",
     "ArchiveDays": "2",
     "MaxActionsPerMinute": "3000",
     "MaxConcurrentActions": "5",
-    "DeletionProtection": "true",
     "KmsKeyArn": KEY,
     "FormerKmsKeyArn": f"{KEY[:-1]}6",
     "LogLevel": "ERROR",
@@ -49,7 +48,7 @@ EVERYTHING = {
     "RolePath": "/contact-centre/",
     "ActionFunctionArn": OWN_ACTION,
 }
-# Set by what the tests run on (once/embedded/deploy.py, once/run/command.py).
+# Set by what the tests run on (once/local/deploy.py, once/run/command.py).
 SET_ANYWAY = {
     "Timing",
     "PythonRuntime",
@@ -57,34 +56,30 @@ SET_ANYWAY = {
     "ActionTarget",
     "GenesysHost",
     "WebhookUrl",
+    "TargetBusArn",
     "DestinationSecretArn",
-    "ActionMapping",
+    "RoutesFile",
 }
-# The embedded AWS has no schema registry: tests/contracts/test_registry.py holds what it would get.
+# The emulator has no schema registry: tests/contracts/test_registry.py holds what it would get.
 # Nor are its times those with which a batching window goes: tests/test_deployments.py has one.
-NOT_EMBEDDED = {"PublishSchemas", "BatchWindowSeconds"}
+NOT_LOCAL = {"PublishSchemas", "BatchWindowSeconds"}
 # It wants a table that is there already: tests/e2e/test_kept_claims.py.
 ELSEWHERE = {"ClaimTableName"}
 
 
 @pytest.fixture
-def with_nothing() -> Iterator[Embedded]:
-    tracker = Tracker()
-    with (
-        GenesysServer() as nobody,
-        EmbeddedStack.start(lambda _: {}, observer=tracker) as stack,
-    ):
-        tracker.watch(stack.client, stack.outputs)
-        yield Embedded(stack, nobody, tracker)
+def with_nothing() -> Iterator[DeployedStack]:
+    with GenesysServer() as nobody, LocalStack.start(lambda _: {}) as stack:
+        yield DeployedStack(stack, nobody)
 
 
 @pytest.fixture
-def with_everything() -> Iterator[Embedded]:
-    with deployed(**EVERYTHING) as embedded:
+def with_everything() -> Iterator[DeployedStack]:
+    with deployed(**EVERYTHING) as local:
         package = io.BytesIO()
         with zipfile.ZipFile(package, "w") as archive:
             archive.write(EXAMPLE, EXAMPLE.name)
-        embedded.client("lambda").create_function(
+        local.client("lambda").create_function(
             FunctionName=OWN_ACTION.rsplit(":", 1)[1],
             Runtime="python3.11",
             Role="arn:aws:iam::000000000000:role/own",
@@ -92,33 +87,35 @@ def with_everything() -> Iterator[Embedded]:
             Code={"ZipFile": package.getvalue()},
             Environment={"Variables": {"TABLE": TABLE}},
         )
-        embedded.client("dynamodb").create_table(
+        local.client("dynamodb").create_table(
             TableName=TABLE,
             KeySchema=[{"AttributeName": "idempotencyKey", "KeyType": "HASH"}],
             AttributeDefinitions=[{"AttributeName": "idempotencyKey", "AttributeType": "S"}],
             BillingMode="PAY_PER_REQUEST",
         )
-        yield embedded
+        yield local
 
 
-def tell_the_story(embedded: Embedded) -> dict[str, Any]:
+def tell_the_story(local: DeployedStack) -> dict[str, Any]:
     lines = (FOLDER / "story.jsonl").read_text().splitlines()
-    reports = embedded.settle(*lines)
+    reports = local.settle(*lines)
     return {"events": [json.loads(report.model_dump_json(by_alias=True)) for report in reports]}
 
 
 def test_every_parameter_is_among_those_tried() -> None:
-    assert set(EVERYTHING) | SET_ANYWAY | NOT_EMBEDDED | ELSEWHERE == set(TEMPLATE["Parameters"])
+    assert set(EVERYTHING) | SET_ANYWAY | NOT_LOCAL | ELSEWHERE == set(TEMPLATE["Parameters"])
     for name, value in EVERYTHING.items():
         assert value != str(TEMPLATE["Parameters"][name].get("Default")), name
 
 
-def test_with_no_parameter_events_are_judged_and_nobody_is_called(with_nothing: Embedded) -> None:
+def test_with_no_parameter_events_are_judged_and_nobody_is_called(
+    with_nothing: DeployedStack,
+) -> None:
     check_groups(tell_the_story(with_nothing))
     assert with_nothing.destination.log == []
 
 
-def test_with_every_parameter_the_story_is_the_same(with_everything: Embedded) -> None:
+def test_with_every_parameter_the_story_is_the_same(with_everything: DeployedStack) -> None:
     story = tell_the_story(with_everything)
     check_groups(story)
     assert with_everything.destination.log == [], "an action of one's own is called in our place"
@@ -130,12 +127,12 @@ def test_with_every_parameter_the_story_is_the_same(with_everything: Embedded) -
             QueueUrl=with_everything.outputs[name], AttributeNames=["All"]
         )["Attributes"]
         assert attributes["KmsMasterKeyId"] == KEY, name
-    subscriptions = with_everything.client("sns").list_subscriptions_by_topic(
-        TopicArn=with_everything.outputs["AlarmTopicArn"]
-    )["Subscriptions"]
-    assert [(s["Protocol"], s["Endpoint"]) for s in subscriptions] == [
-        ("email", "on-call@example.com")
-    ]
+    for topic in ("PageTopicArn", "TicketTopicArn"):
+        (subscription,) = with_everything.client("sns").list_subscriptions_by_topic(
+            TopicArn=with_everything.outputs[topic]
+        )["Subscriptions"]
+        address = (subscription["Protocol"], subscription["Endpoint"])
+        assert address == ("email", "on-call@example.com")
     rule = with_everything.client("events").describe_rule(
         Name=with_everything.outputs["EventRuleName"], EventBusName=SOURCE
     )

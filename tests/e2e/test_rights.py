@@ -1,6 +1,6 @@
 """The deployed roles under enforced IAM and TLS: enough for the work, and each right is needed.
 
-The embedded AWS enforces the roles of functions and of whoever assumes one, here the pipe's. It
+The emulator enforces the roles of functions and of whoever assumes one, here the pipe's. It
 does not enforce the state machine's, so that is asked of IAM's simulator. It evaluates no key
 policies.
 """
@@ -20,27 +20,28 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from once.embedded import aws as embedded_aws
-from once.embedded import child
-from once.embedded.aws import ACCOUNT, REGION, EmbeddedAws
-from once.embedded.deploy import deploy
-from once.embedded.pipe import Batch, Ending, PipeRunner
 from once.genesys.server import GenesysServer
+from once.local import aws as emulator
+from once.local import child
+from once.local.aws import ACCOUNT, REGION, Emulator
+from once.local.deploy import deploy
+from once.local.pipe import Batch, Ending, PipeRunner
 from once.project import TEMPLATE
 from once.records import OutcomeLog
-from once.run.command import destination_parameters
-from proof.embedded import Embedded
+from once.run.local import destination_parameters
+from proof import secured_server
+from proof.deployed import DeployedStack
 from proof.events import customer_start
 from tests.test_permissions import LOG_DELIVERY, granted, used_by_machine
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 
 OVERFLOWING = "x" * 220_000
 
 
 @contextmanager
 def checking_who_calls(**settings: str) -> Iterator[None]:
-    """An embedded AWS that is started within enforces IAM."""
+    """An emulator that is started within enforces IAM."""
     begin = child.start
 
     def start(program: str, *args: str, env: Mapping[str, str], **rest: Any) -> Popen[bytes]:
@@ -48,17 +49,18 @@ def checking_who_calls(**settings: str) -> Iterator[None]:
         if "USE_SSL" in settings:
             changed["AWS_ENDPOINT_URL"] = env["AWS_ENDPOINT_URL"].replace("http:", "https:")
             changed["AWS_CA_BUNDLE"] = f"{env['TMPDIR']}/ministack-tls/server.crt"
-        return begin(program, *args, env=changed, **rest)
+        assert Path(program).name == "server.py"
+        return begin(str(secured_server.__file__), *args, env=changed, **rest)
 
     with patch.object(child, "start", start):
         yield
 
 
-class SecuredAws(EmbeddedAws):
-    """An embedded AWS that checks who calls, and speaks TLS with a certificate of its own."""
+class SecuredAws(Emulator):
+    """An emulator that checks who calls, and speaks TLS with a certificate of its own."""
 
-    def __init__(self, root: Path, port: int, process: Popen[bytes]) -> None:
-        super().__init__(root, port, process)
+    def __init__(self, root: Path, port: int, key: str, process: Popen[bytes]) -> None:
+        super().__init__(root, port, key, process)
         self.endpoint = self.endpoint.replace("http:", "https:")
         self.certificate = str(root / "tmp" / "ministack-tls" / "server.crt")
 
@@ -67,11 +69,11 @@ class SecuredAws(EmbeddedAws):
         # Only to ask whether it is up: the certificate is made while it starts.
         anyone = ssl.create_default_context()
         anyone.check_hostname, anyone.verify_mode = False, ssl.CERT_NONE
-        build = embedded_aws.build_opener
+        build = emulator.build_opener
         with (
             checking_who_calls(USE_SSL="1"),
             patch.object(
-                embedded_aws,
+                emulator,
                 "build_opener",
                 lambda proxy: build(proxy, HTTPSHandler(context=anyone)),
             ),
@@ -81,7 +83,16 @@ class SecuredAws(EmbeddedAws):
         return started
 
     def client(self, service: str) -> Any:
-        return self.client_as(service, {"AccessKeyId": ACCOUNT, "SecretAccessKey": "embedded"})
+        return self.client_as(service, self.owner)
+
+    @property
+    def owner(self) -> dict[str, str]:
+        """The credentials of the account's owner."""
+        return {
+            "AccessKeyId": ACCOUNT,
+            "SecretAccessKey": "local",
+            "SessionToken": self.key,
+        }
 
     def client_as(self, service: str, credentials: Mapping[str, Any]) -> Any:
         session: Any = boto3.session.Session()
@@ -92,12 +103,27 @@ class SecuredAws(EmbeddedAws):
             verify=self.certificate,
             aws_access_key_id=credentials["AccessKeyId"],
             aws_secret_access_key=credentials["SecretAccessKey"],
-            aws_session_token=credentials.get("SessionToken"),
+            aws_session_token=credentials["SessionToken"],
             config=self._config,
         )
 
     def environment(self) -> dict[str, str]:
-        return {**super().environment(), "AWS_CA_BUNDLE": self.certificate}
+        known = {"AWS_ENDPOINT_URL": self.endpoint, "AWS_CA_BUNDLE": self.certificate}
+        return super().environment() | known
+
+
+def assume(aws: Emulator, role: str) -> Mapping[str, str]:
+    """Credentials with the permissions of a role, whoever its trust policy names."""
+    trust = {"Effect": "Allow", "Principal": {"AWS": ACCOUNT}, "Action": "sts:AssumeRole"}
+    iam = aws.client("iam")
+    iam.update_assume_role_policy(
+        RoleName=role,
+        PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trust]}),
+    )
+    credentials: Mapping[str, str] = aws.client("sts").assume_role(
+        RoleArn=iam.get_role(RoleName=role)["Role"]["Arn"], RoleSessionName="once"
+    )["Credentials"]
+    return credentials
 
 
 class Secured:
@@ -108,7 +134,7 @@ class Secured:
         self.outputs = outputs
         self.destination = destination
         self._queue = outputs["EventQueueUrl"]
-        self._as_pipe = self._assume(physical(aws, "PipeRole"))
+        self._as_pipe = assume(aws, physical(aws, "PipeRole"))
         self.pipe = PipeRunner(self._pipe_client, outputs["PipeName"])
 
     def through(self, *events: Any) -> Batch:
@@ -129,19 +155,6 @@ class Secured:
             entry.acted and conversation.encode() in entry.raw for entry in self.destination.log
         )
 
-    def _assume(self, role: str) -> Mapping[str, Any]:
-        """Its rights are what is tried here. Its trust, of the pipes service alone, is not."""
-        trust = {"Effect": "Allow", "Principal": {"AWS": ACCOUNT}, "Action": "sts:AssumeRole"}
-        iam = self.aws.client("iam")
-        iam.update_assume_role_policy(
-            RoleName=role,
-            PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trust]}),
-        )
-        credentials: Mapping[str, Any] = self.aws.client("sts").assume_role(
-            RoleArn=iam.get_role(RoleName=role)["Role"]["Arn"], RoleSessionName="pipe"
-        )["Credentials"]
-        return credentials
-
     def _pipe_client(self, service: str) -> Any:
         if service == "pipes":  # the control plane, where a pipe is described to the stand-in
             return self.aws.client(service)
@@ -151,7 +164,7 @@ class Secured:
         return client
 
 
-def physical(aws: EmbeddedAws, logical_id: str) -> str:
+def physical(aws: Emulator, logical_id: str) -> str:
     found: str = aws.client("cloudformation").describe_stack_resource(
         StackName="once", LogicalResourceId=logical_id
     )["StackResourceDetail"]["PhysicalResourceId"]
@@ -159,7 +172,7 @@ def physical(aws: EmbeddedAws, logical_id: str) -> str:
 
 
 @contextmanager
-def without(aws: EmbeddedAws, role: str, action: str) -> Iterator[None]:
+def without(aws: Emulator, role: str, action: str) -> Iterator[None]:
     """The deployed role less one right."""
     iam, name = aws.client("iam"), physical(aws, role)
     deployed = {
@@ -186,7 +199,7 @@ def without(aws: EmbeddedAws, role: str, action: str) -> Iterator[None]:
         put(deployed)
 
 
-def restart(aws: EmbeddedAws, function: str) -> None:
+def restart(aws: Emulator, function: str) -> None:
     """So that nothing is left of what the function remembers from earlier calls."""
     client, name = aws.client("lambda"), physical(aws, function)
     size = client.get_function_configuration(FunctionName=name)["MemorySize"]
@@ -280,7 +293,7 @@ def test_an_event_is_handed_back_when_a_function_lacks_its_right(
 
 
 def ask_pacing(secured: Secured, *, breaker_unread: bool = False) -> Any:
-    """What the state machine asks before a batch, and the error's type where it raises."""
+    """Asks pacing as before a batch, and returns the error's type if it raises."""
     question = {
         "version": "1",
         "ask": "begin",
@@ -324,7 +337,7 @@ def test_pacing_sets_return_times_with_its_right_and_not_without(secured: Secure
 
 
 def test_pacing_reads_the_breaker_with_its_right_and_not_without(secured: Secured) -> None:
-    assert ask_pacing(secured, breaker_unread=True)["allowed"] == ["m"]
+    assert ask_pacing(secured, breaker_unread=True)["returned"] == []
     with without(secured.aws, "PacingRole", "dynamodb:GetItem"):
         restart(secured.aws, "PacingFunction")
         assert "errorType" in ask_pacing(secured, breaker_unread=True)
@@ -332,35 +345,35 @@ def test_pacing_reads_the_breaker_with_its_right_and_not_without(secured: Secure
 
 
 def test_whoever_comes_without_tls_is_refused_even_the_owner_of_the_account() -> None:
-    """Tried on queues and topic; the embedded bucket refuses its owner nothing."""
+    """Tried on queues and topic; the emulator's bucket refuses its owner nothing."""
     with checking_who_calls():
-        aws = EmbeddedAws.start()
+        aws = Emulator.start()
     with aws:
         outputs = deploy(aws, TEMPLATE, {}).outputs
         for name in [output for output in outputs if output.endswith("Url")]:
             with pytest.raises(ClientError, match="AccessDenied"):
                 aws.client("sqs").send_message(QueueUrl=outputs[name], MessageBody="{}")
         with pytest.raises(ClientError, match="AuthorizationError"):
-            aws.client("sns").publish(TopicArn=outputs["AlarmTopicArn"], Message="m")
+            aws.client("sns").publish(TopicArn=outputs["PageTopicArn"], Message="m")
 
 
-def arn_of_queue(embedded: Embedded, output: str) -> str:
-    attributes = embedded.client("sqs").get_queue_attributes(
-        QueueUrl=embedded.outputs[output], AttributeNames=["QueueArn"]
+def arn_of_queue(local: DeployedStack, output: str) -> str:
+    attributes = local.client("sqs").get_queue_attributes(
+        QueueUrl=local.outputs[output], AttributeNames=["QueueArn"]
     )
     arn: str = attributes["Attributes"]["QueueArn"]
     return arn
 
 
-def test_the_machine_may_do_what_it_calls_and_not_without_each_right(embedded: Embedded) -> None:
-    aws = embedded.stack.aws
+def test_the_machine_may_do_what_it_calls_and_not_without_each_right(local: DeployedStack) -> None:
+    aws = local.stack.aws
     iam = aws.client("iam")
     role = iam.get_role(RoleName=physical(aws, "StateMachineRole"))["Role"]["Arn"]
     arns = {
         "ClaimTable": aws.client("dynamodb").describe_table(
-            TableName=embedded.outputs["ClaimTableName"]
+            TableName=local.outputs["ClaimTableName"]
         )["Table"]["TableArn"],
-        "ParkingQueue": arn_of_queue(embedded, "ParkingQueueUrl"),
+        "ParkingQueue": arn_of_queue(local, "ParkingQueueUrl"),
         **{
             name: aws.client("lambda").get_function(FunctionName=physical(aws, name))[
                 "Configuration"
@@ -368,7 +381,7 @@ def test_the_machine_may_do_what_it_calls_and_not_without_each_right(embedded: E
             for name in ("DataActionFunction", "PacingFunction")
         },
         "OutcomeLogGroup": aws.client("logs").describe_log_groups(
-            logGroupNamePrefix=embedded.outputs["OutcomeLogGroupName"]
+            logGroupNamePrefix=local.outputs["OutcomeLogGroupName"]
         )["logGroups"][0]["arn"],
         "*": "*",
     }

@@ -4,7 +4,6 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
@@ -13,22 +12,22 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from once.genesys.server import SIGNING_SECRET, Received
 from once.outcomes import Outcome
-from proof.embedded import Embedded, deployed
+from proof.deployed import DeployedStack, deployed
 from proof.events import customer_start
 from tests.e2e.delivery import Course, answers, deliver
 from tests.e2e.test_privacy import MARKERS, PHONE, call, leaks, written
 from tests.operate.support import destination_answers, restart_with
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 
 
 @pytest.fixture(scope="module")
-def calling() -> Iterator[Embedded]:
+def calling() -> Iterator[DeployedStack]:
     with deployed(ActionTarget="webhook") as stack:
         yield stack
 
 
-def received(calling: Embedded, conversation: str) -> list[Received]:
+def received(calling: DeployedStack, conversation: str) -> list[Received]:
     return [
         entry
         for entry in calling.destination.received("webhook")
@@ -37,7 +36,7 @@ def received(calling: Embedded, conversation: str) -> list[Received]:
 
 
 def test_a_receiver_verifies_each_attempt_with_the_library_of_the_specification(
-    calling: Embedded,
+    calling: DeployedStack,
 ) -> None:
     destination_answers(calling, "hook-retried", 500)
     (report,) = calling.settle(customer_start("hook-retried", note="Ünï → 通话 😀"))
@@ -56,7 +55,7 @@ def test_a_receiver_verifies_each_attempt_with_the_library_of_the_specification(
     assert len({entry.headers["webhook-id"] for entry in requests}) == 1
 
 
-def test_the_id_of_a_windowed_event_has_no_full_stop(calling: Embedded) -> None:
+def test_the_id_of_a_windowed_event_has_no_full_stop(calling: DeployedStack) -> None:
     change = {
         "detail-type": "Conversation Status Change",
         "source": "tests.chat",
@@ -74,7 +73,7 @@ def test_the_id_of_a_windowed_event_has_no_full_stop(calling: Embedded) -> None:
     Webhook(SIGNING_SECRET).verify(entry.raw, entry.headers)
 
 
-def test_a_body_too_large_for_the_machine_arrives_whole(calling: Embedded) -> None:
+def test_a_body_too_large_for_the_machine_arrives_whole(calling: DeployedStack) -> None:
     calling.settle(customer_start("hook-large", note="x" * 300_000))
     (entry,) = received(calling, "hook-large")
     said = Webhook(SIGNING_SECRET).verify(entry.raw, entry.headers)
@@ -86,7 +85,7 @@ def test_a_body_too_large_for_the_machine_arrives_whole(calling: Embedded) -> No
     [(422, "PARKED", "REJECTED"), (410, "RETRY", "SETUP_FAULT")],
 )
 def test_its_answers_count_as_those_of_genesys(
-    calling: Embedded, reply: int, outcome: str, reason: str
+    calling: DeployedStack, reply: int, outcome: str, reason: str
 ) -> None:
     course = Course(f"hook-{reply}")
     answers(calling, course, reply)
@@ -94,7 +93,7 @@ def test_its_answers_count_as_those_of_genesys(
     assert course.ended == (outcome, reason)
 
 
-def test_what_the_receiver_is_told_is_written_nowhere_else(calling: Embedded) -> None:
+def test_text_for_the_receiver_is_written_nowhere_else(calling: DeployedStack) -> None:
     since = datetime.now(UTC)
     replies: list[object] = [200, 422, 500]
     for reply in replies:
@@ -108,7 +107,7 @@ def test_what_the_receiver_is_told_is_written_nowhere_else(calling: Embedded) ->
     assert leaks(written(calling, since), {*MARKERS, *signatures}) == []
 
 
-def at_address(calling: Embedded, name: str, address: str) -> tuple[str, str | None]:
+def at_address(calling: DeployedStack, name: str, address: str) -> tuple[str, str | None]:
     course = Course(f"hook-{name}")
     restart_with(calling, WEBHOOK_URL=address)
     try:
@@ -143,13 +142,13 @@ def untrusted() -> Iterator[str]:
 
 
 def test_a_certificate_that_is_not_valid_is_a_fault_of_the_set_up(
-    calling: Embedded, untrusted: str
+    calling: DeployedStack, untrusted: str
 ) -> None:
     assert at_address(calling, "untrusted", untrusted) == ("RETRY", "SETUP_FAULT")
 
 
-def test_an_address_where_nobody_listens_is_asked_again_later(calling: Embedded) -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
-        port = taken.getsockname()[1]
-    nobodys = f"http://127.0.0.1:{port}/hook"
-    assert at_address(calling, "nobody", nobodys) == ("RETRY", "CALL_FAILED")
+def test_an_address_where_nobody_listens_is_asked_again_later(calling: DeployedStack) -> None:
+    with socket.socket() as silent:  # keeps the port, and accepts nothing
+        silent.bind(("127.0.0.1", 0))
+        nobodys = f"http://127.0.0.1:{silent.getsockname()[1]}/hook"
+        assert at_address(calling, "nobody", nobodys) == ("RETRY", "CALL_FAILED")

@@ -13,20 +13,16 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
-from once.embedded.aws import EmbeddedAws
-from once.embedded.deploy import deploy
 from once.examples.story import FOLDER
+from once.local.aws import Emulator
+from once.local.deploy import deploy
 from once.project import ROOT
 from proof.events import customer_start
 from tests.operate.support import until
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 
 Once = Callable[..., subprocess.CompletedProcess[str]]
-# What the README has uvx install; pip takes it in the same words.
-(IN_ONE_LINE,) = re.findall(
-    r"^uvx --from '\./(\S+\.whl\[\S+])'", (ROOT / "README.md").read_text("utf-8"), re.M
-)
 EXPECTED = json.loads((FOLDER / "story.expected.json").read_text())
 
 
@@ -72,7 +68,7 @@ def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Once:
 
 @pytest.fixture(scope="module")
 def local(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Once:
-    return installed(str(wheel.with_name(IN_ONE_LINE)), tmp_path_factory.mktemp("local"))
+    return installed(f"{wheel}[local]", tmp_path_factory.mktemp("local"))
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +98,7 @@ def test_without_the_extra_run_says_how_to_install_it(bare: Once, tmp_path: Path
     done = bare("run", cwd=tmp_path)
     assert done.returncode == 1
     assert "needs ministack and aws-sam-cli" in done.stderr
-    assert "pip install 'genesys-once[local]'" in done.stderr
+    assert "uv tool install --python 3.13 'genesys-once[local] @ git+" in done.stderr
 
 
 @pytest.mark.usefixtures("up")
@@ -110,12 +106,12 @@ def test_explain_needs_neither_the_sam_cli_nor_the_emulator(bare: Once, tmp_path
     (tmp_path / "events.jsonl").write_text(json.dumps(customer_start("a-conversation")))
     sent = bare("send", "events.jsonl", cwd=tmp_path)
     assert sent.returncode == 0, sent.stderr
-    until(lambda: "acted once" in bare("explain", "a-conversation", cwd=tmp_path).stdout)
+    until(lambda: "acted on" in bare("explain", "a-conversation", cwd=tmp_path).stdout)
 
 
 @pytest.mark.usefixtures("up")
 def test_the_console_serves_its_page_with_its_extra_alone(page: Path, tmp_path: Path) -> None:
-    command = [str(page), "console", "--stack", "embedded", "--no-browser", "--port", "0"]
+    command = [str(page), "console", "--stack", "local", "--no-browser", "--port", "0"]
     at_once = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=at_once
@@ -140,7 +136,7 @@ def listens(port: int | None) -> bool:
 
 @pytest.mark.parametrize(
     "command",
-    [["cost", "--events-per-month", "1e6"], ["capacity", "--rate", "50"], ["mapping", "check"]],
+    [["cost", "--events-per-month", "1e6"], ["capacity", "--rate", "50"], ["routes", "check"]],
     ids=" ".join,
 )
 def test_what_needs_no_stack_works_without_the_extra(
@@ -152,7 +148,7 @@ def test_what_needs_no_stack_works_without_the_extra(
 
 def test_the_folder_that_template_writes_can_be_deployed(bare: Once, tmp_path: Path) -> None:
     assert bare("template", "written", cwd=tmp_path).returncode == 0
-    with EmbeddedAws.start() as aws:
+    with Emulator.start() as aws:
         outputs = deploy(aws, tmp_path / "written" / "template.yaml", {}).outputs
     assert {"EventQueueUrl", "StateMachineArn"} <= outputs.keys()
 

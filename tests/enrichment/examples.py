@@ -90,7 +90,7 @@ def agent(**call: Any) -> Event:
 
 
 def transcription(*utterances: tuple[str, bool], **body: Any) -> Event:
-    """What was said; each utterance with its id and whether it is final."""
+    """Makes a transcription; each utterance has its id, and says if it is final."""
     whole = {
         "eventTime": "2025-03-12T09:00:00.264Z",
         "organizationId": ORGANISATION,
@@ -119,7 +119,7 @@ def audit(**body: Any) -> Event:
 
 
 def counters(**body: Any) -> Event:
-    """How many conversations a user has: numbers, and no time."""
+    """Makes the numbers of conversations that a user has, without a time."""
     whole = {
         "userId": USER,
         "call": {"contactCenter": {"active": 1, "acw": 0}, "enterprise": {"active": 0, "acw": 0}},

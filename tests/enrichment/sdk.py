@@ -19,34 +19,47 @@ _DATE_NAME = re.compile(r"^date[A-Z]|Date$|^created$|^exportTimestamp$|^invocati
 _DURATION = re.compile(r"(duration|timeout|interval|estimated|actual|expiry)", re.IGNORECASE)
 
 
+class Sdk:
+    """The models of one version of the SDK, read from their files: importing it would load 5,000
+    modules for the few used."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "models"
+        index = (self.folder / "__init__.py").read_text()
+        imports = re.findall(r"^from \.(\w+) import (\w+)$", index, re.M)
+        self.modules = {model: module for module, model in imports}
+        self._fields: dict[str, dict[str, str]] = {}
+
+    def fields(self, model: str) -> dict[str, str]:
+        """The fields of a model by their names in JSON, with the SDK's names of their types."""
+        if model not in self._fields:
+            assert model in self.modules, (
+                f"The SDK has no model {model} any more. Look for its successor in Genesys' list "
+                "of notification topics, and change tests/enrichment/topic_models.py."
+            )
+            text = (self.folder / f"{self.modules[model]}.py").read_text()
+            kinds, names = (
+                ast.literal_eval(re.findall(rf"self\.{table} = (\{{.*?\}})", text, re.DOTALL)[0])
+                for table in ("swagger_types", "attribute_map")
+            )
+            self._fields[model] = {names[field]: kind for field, kind in kinds.items()}
+        return self._fields[model]
+
+
 @cache
-def _modules() -> dict[str, Path]:
-    """Where each model is written. Importing the SDK would load 5,000 modules for the few used."""
+def installed() -> Sdk:
     spec = find_spec("PureCloudPlatformClientV2")
     assert spec is not None, "PureCloudPlatformClientV2 is not installed: run make setup"
     assert spec.origin is not None
-    folder = Path(spec.origin).parent / "models"
-    imports = re.findall(r"^from \.(\w+) import (\w+)$", (folder / "__init__.py").read_text(), re.M)
-    return {model: folder / f"{module}.py" for module, model in imports}
+    return Sdk(Path(spec.origin).parent)
 
 
-@cache
 def fields(model: str) -> dict[str, str]:
-    """The fields of a model by their names in JSON, with the SDK's names of their types."""
-    assert model in _modules(), (
-        f"The installed SDK has no model {model} any more. Look for its successor in Genesys' list "
-        "of notification topics, and change tests/enrichment/topic_models.py."
-    )
-    text = _modules()[model].read_text()
-    kinds, names = (
-        ast.literal_eval(re.findall(rf"self\.{table} = (\{{.*?\}})", text, re.DOTALL)[0])
-        for table in ("swagger_types", "attribute_map")
-    )
-    return {names[field]: kind for field, kind in kinds.items()}
+    return installed().fields(model)
 
 
 def is_time(name: str, kind: str) -> bool:
-    """Whether a field tells a point in time."""
+    """Returns true if a field is a point in time."""
     if kind in ("datetime", "date"):
         return True
     if kind == "int":
@@ -57,7 +70,8 @@ def is_time(name: str, kind: str) -> bool:
 class Maker:
     """Makes bodies; the same seed makes the same body."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, sdk: Sdk | None = None) -> None:
+        self._sdk = sdk or installed()
         self._random = Random(seed)  # noqa: S311
 
     def body(self, topic: str) -> dict[str, Any]:
@@ -92,7 +106,9 @@ class Maker:
     def _object(self, model: str, depth: int) -> dict[str, Any]:
         if depth > _DEPTH:
             return {}
-        return {name: self.value(name, kind, depth) for name, kind in fields(model).items()}
+        return {
+            name: self.value(name, kind, depth) for name, kind in self._sdk.fields(model).items()
+        }
 
     def _time(self, kind: str) -> Any:
         moment = START + timedelta(milliseconds=self._random.randrange(1, 3_600_000))
@@ -117,9 +133,9 @@ def topic_name(template: str, maker: Maker, body: dict[str, Any]) -> str:
     return name
 
 
-def event(template: str, seed: int) -> dict[str, Any]:
+def event(template: str, seed: int, sdk: Sdk | None = None) -> dict[str, Any]:
     """An event as EventBridge delivers it, with a full body."""
-    maker = Maker(seed)
+    maker = Maker(seed, sdk)
     body = maker.body(template)
     published = START + timedelta(hours=1, milliseconds=maker._random.randrange(1, 999))
     return {

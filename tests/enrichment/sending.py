@@ -4,8 +4,8 @@ import copy
 import json
 from typing import Any
 
-from enrichment.batch import enrich
-from enrichment.elements import Element
+from once_enrichment.batch import enrich
+from once_enrichment.elements import Element
 from pydantic import TypeAdapter
 
 SENT_MS = 1741777200000  # 2025-03-12T11:00:00Z, after every event of these tests
@@ -31,7 +31,7 @@ def no_bucket(key: str, content: bytes) -> dict[str, str]:
 
 
 def elements(*records: Any) -> list[dict[str, Any]]:
-    """What the enrichment answers, held against its contract."""
+    """Returns what the enrichment returns, checked by its contract."""
     answer = enrich(list(records), no_bucket)
     for element in answer:
         _CONTRACT.validate_python(element)

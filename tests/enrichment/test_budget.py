@@ -10,8 +10,8 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from enrichment import budget, normalise
-from enrichment.message import Message
+from once_enrichment import budget, normalise
+from once_enrichment.message import Message
 
 from tests.enrichment.examples import conversation
 from tests.enrichment.sending import element, elements, record
@@ -77,12 +77,7 @@ def test_a_large_batch_of_good_messages_is_not_stopped(monkeypatch: pytest.Monke
     """The budget is a message's, not the batch's."""
     monkeypatch.setattr(budget, "SECONDS", 0.02)
     batch = [record(conversation("user.start", sessionId=f"s{n}"), str(n)) for n in range(5_000)]
-    assert {one["kind"] for one in normalised(batch)} == {"event"}
-
-
-def normalised(batch: list[Any]) -> list[dict[str, Any]]:
-    with budget.Budget() as watching:
-        return [normalise.prepare(one, watching)[0] for one in batch]
+    assert {normalise.normalise(one)["kind"] for one in batch} == {"event"}
 
 
 def test_afterwards_nothing_is_watched() -> None:
@@ -93,7 +88,7 @@ def test_afterwards_nothing_is_watched() -> None:
 
 
 def test_a_thread_of_ones_own_is_served_without_a_watch() -> None:
-    """As `once` calls it; Lambda calls its handler in the main thread."""
+    """`once` calls the enrichment in a thread; Lambda calls its handler in the main thread."""
     found: list[Any] = []
     thread = Thread(target=lambda: found.extend(elements(record(conversation("user.start")))))
     thread.start()

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from enrichment.collapse import collapse
 from hypothesis import given
 from hypothesis import strategies as st
+from once_enrichment.collapse import collapse
 
-from tests.enrichment.examples import conversation, counters, presence
+from tests.enrichment.examples import conversation, presence
 from tests.enrichment.sending import SENT_MS, elements, record
 
 
@@ -16,9 +16,8 @@ def kinds(answer: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 def at(published: str) -> Any:
     """A windowed event, published at this second and millisecond of nine o'clock."""
-    event = counters()
-    event["detail"]["timestamp"] = f"2025-03-12T09:00:{published}Z"
-    return event
+    timestamp = f"2025-03-12T09:00:{published}Z"
+    return {"detail": {"conversationId": "c", "status": "connected", "timestamp": timestamp}}
 
 
 def test_the_earliest_is_kept_wherever_it_stands() -> None:
@@ -115,3 +114,29 @@ def test_each_message_is_kept_or_points_to_one_of_its_key_that_is(
             original = kept[after["copyOf"]]
             assert original["key"] == before["key"]
             assert original["occurredAtMs"] <= before["occurredAtMs"]
+
+
+def test_message_delivered_twice_in_one_batch_is_one_element_with_the_newer_handle() -> None:
+    first, other = record(conversation("user.start"), "a"), record(conversation("acw"), "b")
+    again = {**first, "receiptHandle": "newer"}
+    answer = elements(first, other, again)
+    assert kinds(answer) == [("a", "event"), ("b", "event")]
+    assert answer[0]["receiptHandle"] == "newer"
+
+
+def test_changes_collapse_at_an_equal_time_only() -> None:
+    def state(key: str, ms: int, message_id: str) -> dict[str, Any]:
+        return {
+            **elements(record(presence(), message_id))[0],
+            "idempotencyKey": key,
+            "occurredAtMs": ms,
+            "policy": {"windowMs": 0, "order": "changes", "latest": "latest/f"},
+        }
+
+    returned = [state("A", 1, "a"), state("B", 2, "b"), state("A", 3, "c"), state("A", 3, "d")]
+    assert kinds(collapse(returned)) == [
+        ("a", "event"),
+        ("b", "event"),
+        ("c", "event"),
+        ("d", "c"),
+    ]

@@ -4,9 +4,9 @@ and what the models list are one list of fields."""
 from collections.abc import Iterator
 from typing import Any
 
-from enrichment.batch import enrich
-from enrichment.contract import RetryReason
-from enrichment.elements import (
+from once_enrichment.batch import enrich
+from once_enrichment.contract import CANARY, RetryReason
+from once_enrichment.elements import (
     Copy,
     Element,
     Event,
@@ -15,16 +15,18 @@ from enrichment.elements import (
     Policy,
     Reference,
     Retry,
+    Route,
     Subject,
     Trace,
 )
-from enrichment.overflow import WriteError
+from once_enrichment.overflow import WriteError
+from once_enrichment.routes_file import read
 from pydantic import BaseModel, TypeAdapter
 
 from tests.enrichment.examples import presence
 from tests.enrichment.sending import record
 
-MODELS = (Event, Copy, Parked, Retry, Key, Policy, Reference, Subject, Trace)
+MODELS = (Event, Copy, Parked, Retry, Key, Policy, Reference, Route, Subject, Trace)
 LARGE = "x" * 300_000
 
 
@@ -43,8 +45,25 @@ def written(value: Any) -> Iterator[tuple[str, str]]:
             yield from written(getattr(value, name))
 
 
+ROUTES = read(
+    "routes.toml",
+    """
+    [[routes]]
+    family = "user.presence"
+    max_age = "1m"
+    action = "a"
+    inputs = { key = "idempotencyKey" }
+    [[routes]]
+    family = "*"
+    action = "none"
+    """,
+)
+
+
 def test_each_field_that_the_models_list_is_written_and_no_other() -> None:
-    event, own = presence(), {"conversation_id": "c", "event_id": "1", "state": "new"}
+    event = presence()
+    event["detail"]["metadata"]["action"] = "Associated"
+    own = {"conversation_id": "c", "event_id": "1", "state": "new"}
     free = {"source": "shop", "detail-type": "Order", "detail": {**own, "timestamp": "yesterday"}}
     events = [
         event,
@@ -56,7 +75,8 @@ def test_each_field_that_the_models_list_is_written_and_no_other() -> None:
         f"no event {LARGE}",
     ]
     batch = [record(one, str(number)) for number, one in enumerate(events)]
-    answered = [*enrich(batch, kept), *enrich(batch[4:5], refused)]
+    batch[0]["messageAttributes"] = {CANARY: {"stringValue": "run", "dataType": "String"}}
+    answered = [*enrich(batch, kept, ROUTES), *enrich(batch[4:5], refused)]
     found = TypeAdapter(list[Element]).validate_python(answered)
     listed = {(model.__name__, field) for model in MODELS for field in model.model_fields}
     assert {name for one in found for name in written(one)} == listed

@@ -1,14 +1,17 @@
 """The same event in every wrapping of the field, and what is no event at all."""
 
+import gc
 import json
 import re
+import sys
+from functools import _lru_cache_wrapper
 from pathlib import Path
 from typing import Any
 
 import pytest
-from enrichment.contract import FIRST_SENT
-from enrichment.keys import idempotency_key
-from enrichment.normalise import normalise
+from once_enrichment.contract import CANARY, FIRST_SENT
+from once_enrichment.keys import idempotency_key
+from once_enrichment.normalise import normalise
 
 from proof.definition.asl import ROOT
 from tests.enrichment.examples import (
@@ -99,9 +102,10 @@ def test_the_state_of_an_event_that_nobody_declared_is_said(name: str) -> None:
     assert element({"detail-type": "v2.some.{id}.things", "detail": detail})["state"] == "opened"
 
 
-def test_a_number_where_an_id_belongs_is_an_id() -> None:
+def test_number_where_an_id_belongs_makes_the_whole_body_the_identity() -> None:
     one = element(changed(EVENT, "participantId", to=5))
-    assert "/5/" in one["key"]["sk"]
+    assert one["note"] == "not as declared participantId: the whole body is the identity"
+    assert one["policy"] == {"windowMs": 1500, "order": "none"}
 
 
 def test_a_time_that_no_clock_can_say_is_no_identity() -> None:
@@ -301,7 +305,7 @@ def test_an_element_that_is_sent_back_cannot_name_a_row_that_no_event_makes(
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", str(2**70), f"[[{2**70}]]"])
 def test_an_element_that_is_sent_back_with_a_number_too_large_is_parked(number: str) -> None:
-    """As JSON it would be `Infinity`, for which the whole batch fails, each time it comes."""
+    """JSON would have `Infinity`, for which the whole batch would fail at each delivery."""
     text = json.dumps(element(EVENT) | {"body": {"n": "NUMBER"}}).replace('"NUMBER"', number)
     one = element(text)
     assert (one["kind"], one["reason"]) == ("parked", "NUMBER_OUT_OF_RANGE")
@@ -369,3 +373,60 @@ def test_a_message_looked_at_alone_is_the_element_of_its_batch(text: str) -> Non
     """`once dead-letters` shows what the enrichment would have made of it."""
     (one,) = elements(record(text))
     assert normalise(record(text)) == one
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"eventBody": "text"},
+            "its eventBody is a value of type str",
+        ),
+        (
+            {"eventBody": [1]},
+            "its eventBody is a value of type list",
+        ),
+        ({"topicName": None}, "The event has an eventBody, but no topicName"),
+    ],
+)
+def test_event_that_cannot_be_opened_is_told_by_what_it_lacks(
+    change: dict[str, Any], said: str
+) -> None:
+    one = element({**EVENT, "detail": {**EVENT["detail"], **change}})
+    assert (one["kind"], one["reason"]) == ("parked", "UNKNOWN_SHAPE")
+    assert said in one["detail"]
+
+
+def test_event_body_of_null_is_an_empty_body() -> None:
+    one = element({**EVENT, "detail": {**EVENT["detail"], "eventBody": None}})
+    assert one["body"] == {}
+    assert one["note"].startswith("missing eventTime, participantId, sessionId: ")
+
+
+def test_canary_is_known_by_the_attribute_of_its_message_alone() -> None:
+    sent = record(EVENT)
+    sent["messageAttributes"] = {CANARY: {"stringValue": "run", "dataType": "String"}}
+    (one,) = elements(sent)
+    assert one["canary"] is True
+    assert "canary" not in element(one), "an element that is sent back cannot claim it"
+    assert "canary" not in element(changed(EVENT, "canary", to=True))
+
+
+def test_caches_hold_no_long_text() -> None:
+    for number in range(50):
+        long = f"{number}{'x' * 20_000}"
+        element(
+            {"detail-type": long, "detail": {"conversationId": "c", long: long, "source": long}}
+        )
+        element({**EVENT, "source": long, "detail-type": f"v2.{long}"})
+    ours = [
+        vars(module) for name, module in sys.modules.items() if name.startswith("once_enrichment.")
+    ]
+    caches = [
+        one for names in ours for one in names.values() if isinstance(one, _lru_cache_wrapper)
+    ]
+    assert caches
+    held = [inner for cache in caches for inner in gc.get_referents(cache)]
+    keys = [str(key) for inner in held if isinstance(inner, dict) for key in inner]
+    assert keys
+    assert max(map(len, keys)) < 2_000

@@ -1,115 +1,70 @@
-"""The table of families: it is read as its models say, and nothing in it is idle."""
+"""The table of families: each topic once, nothing idle, and adding one takes one class."""
 
-from functools import cache
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import pytest
-from enrichment.declared import Declared
-from enrichment.families import BY_TOPIC, FAMILIES, Family
-from enrichment.field_types import Id
-from enrichment.reader import reader
-from enrichment.topics import family_name
-from pydantic import TypeAdapter
-from typing_extensions import TypedDict
+from once_enrichment import families
+from once_enrichment.families import BY_TOPIC, FAMILIES
+from once_enrichment.family import Family, Role, with_role
+from once_enrichment.topics import family_name
 
 from tests.enrichment import sdk
+from tests.enrichment.examples import event
 from tests.enrichment.sending import element
 from tests.enrichment.topic_models import MODELS
 
 TOPICS = sorted(set(BY_TOPIC) & set(MODELS))
 
 
-def paths(family: Family) -> tuple[str, ...]:
-    one = (family.subject[1], *family.identity, *family.state, *family.content, *family.latest_by)
-    return (*one, *family.times, *((family.time,) if family.time else ()))
-
-
-@cache
-def adapter(body: type) -> TypeAdapter[Any]:
-    return TypeAdapter(body)
-
-
-def by_pydantic(body: type, event_body: dict[str, Any], path: str) -> Any:
-    """What pydantic's own reading of the declaration holds at a path."""
-    seen: Any = adapter(body).validate_python(event_body)
-    for step in path.split("."):
-        seen = seen.get(step) if seen else None
-    return "" if seen is None else seen
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_the_reader_reads_what_pydantic_would(topic: str) -> None:
-    family = BY_TOPIC[topic]
-    every = paths(family)
-    body = sdk.Maker(7).body(topic)
-    for name in (None, *body):
-        part = {key: value for key, value in body.items() if key != name}
-        assert reader(family.body, (), every)(part) == tuple(
-            by_pydantic(family.body, part, path) for path in every
-        )
-
-
-def test_every_field_of_every_body_is_relied_on() -> None:
-    used: dict[type, set[str]] = {}
-    for family in FAMILIES:
-        used.setdefault(family.body, set()).update(p.partition(".")[0] for p in paths(family))
-    for body, names in used.items():
-        assert set(get_type_hints(body)) == names, body
-
-
-def test_what_identifies_is_never_empty() -> None:
-    """So that a missing part is None, and no key has an empty one."""
-    for family in FAMILIES:
-        for path in (family.subject[1], *family.identity):
-            kind: Any = family.body
-            for step in path.split("."):
-                kind = get_type_hints(kind, include_extras=True)[step]
-            assert kind == Id, path
-
-
-def test_no_topic_is_declared_twice_and_no_two_have_one_name() -> None:
+def test_each_topic_is_declared_once_and_has_a_name_of_its_own() -> None:
     declared = [topic for family in FAMILIES for topic in family.topics]
     assert len(declared) == len(set(declared))
     names = [family_name(topic) for topic in {*declared, *MODELS}]
     assert len(names) == len(set(names))
 
 
-def test_discrete_events_never_make_each_other_stale() -> None:
-    for topic, family in BY_TOPIC.items():
-        if topic.startswith("v2.detail.events."):
-            assert not family.latest, topic
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_family_has_one_subject_and_a_time_or_an_order(family: type[Family]) -> None:
+    assert len(with_role(family, Role.SUBJECT)) == bool(family.subject)
+    times = with_role(family, Role.TIME)
+    assert len(times) <= (family.order != "changes")
+    assert times or family.order != "none"
+    assert not with_role(family, Role.STATE, Role.IDENTITY) or times
+    assert family.__doc__, "says why no change is lost"
 
 
-def test_windowed_families_keep_the_latest() -> None:
-    for family in FAMILIES:
-        if not (family.time or family.times):
-            assert family.latest, family.topics
+@pytest.mark.parametrize("topic", TOPICS)
+def test_each_declared_field_is_one_of_the_sdk(topic: str) -> None:
+    family = BY_TOPIC[topic]
+    slots = {f"{family.subject}Id", *family.slots}
+    unknown = {*family.model_fields} - {*sdk.fields(MODELS[topic])} - slots
+    shared = {"userId"} if topic.endswith(".wrapup") else set()
+    assert unknown <= shared, "Genesys renamed it, or it is misspelt"
+    shown = family.shown.partition(".")[0]
+    assert not shown or shown in sdk.fields(MODELS[topic])
 
 
-@pytest.mark.parametrize("topic", [t for t in TOPICS if BY_TOPIC[t].time])
-def test_a_time_of_another_type_is_a_missing_one_and_said_so(topic: str) -> None:
-    event = sdk.event(topic, 1)
-    name = BY_TOPIC[topic].time.partition(".")[0]
-    event["detail"]["eventBody"][name] = ["no time"]
-    one = element(event)
-    assert one["kind"] == "event"
-    assert name in one["note"]
+@pytest.mark.parametrize("topic", [t for t in TOPICS if with_role(BY_TOPIC[t], Role.TIME)])
+def test_a_time_of_another_type_is_said_in_the_note(topic: str) -> None:
+    one_event = sdk.event(topic, 1)
+    (time,) = with_role(BY_TOPIC[topic], Role.TIME)
+    one_event["detail"]["eventBody"][time.path[0]] = ["no time"]
+    one = element(one_event)
+    assert time.path[0] in one["note"]
     assert one["policy"]["windowMs"] > 0
 
 
-def test_a_family_needs_only_its_declaration() -> None:
-    """The worked example of docs/families.md, run as it stands there."""
+def test_adding_a_family_takes_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example of docs/families.md, run as it is there."""
     docs = Path(__file__).parents[2] / "docs" / "families.md"
     example = docs.read_text("utf-8").partition("## Adding a family")[2]
     code = example.partition("```python\n")[2].partition("```")[0]
-    assert len(code.splitlines()) <= 15
-    names: dict[str, Any] = {"TypedDict": TypedDict, "Id": Id, "Family": Family}
-    exec(code.replace("\nFamily(", "\nfamily = Family("), names)  # noqa: S102
-    topic = "v2.desks.{id}.seat"
-    declared = Declared(names["family"], topic)
-    kind, subject, _, sk, _, state, latest, _, note = declared.identify(
-        {"userId": "u"}, topic.replace("{id}", "d7")
-    )
-    assert (kind.exact, subject, state, note) == (False, "d7", "u", None)
-    assert (sk, latest) == ("v1/desk.seat/userId=u", "latest/desk.seat")
+    names: dict[str, Any] = {"Family": Family, "__name__": "example"}
+    exec(code, names)  # noqa: S102 - the documents are ours
+    seat = names["Seat"]
+    monkeypatch.setitem(families.BY_TOPIC, seat.topics[0], seat)
+    one = element(event(seat.topics[0], {"userId": "u"}, "d7"))
+    assert (one["subject"], one["state"]) == ({"type": "desk", "id": "d7"}, "u")
+    assert one["policy"]["latest"] == "latest/desk.seat"
+    assert "note" not in one

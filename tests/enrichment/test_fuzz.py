@@ -1,11 +1,11 @@
-"""The fuzzer's short run; its long one is recorded in bench/results/fuzz.json."""
+"""The fuzzer's short run; `make fuzz` is its long one."""
 
 import itertools
 import secrets
 from typing import Any
 
 import pytest
-from enrichment.batch import enrich
+from once_enrichment.batch import enrich
 
 from tests.enrichment import fuzz
 from tests.enrichment.examples import conversation

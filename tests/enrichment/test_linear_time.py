@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import data_action
-import enrichment
-import pacing
+import once_data_action
+import once_enrichment
+import once_pacing
 import pytest
-from enrichment import topics
-from enrichment.batch import enrich
+from once_enrichment import topics
+from once_enrichment.batch import enrich
 
 from tests.enrichment.examples import CONVERSATION, USER, conversation, event
 from tests.enrichment.sending import elements, record
@@ -42,12 +42,12 @@ def grows_linearly(work: Callable[[str], Any], text: str, chars: int) -> bool:
     )
 
 
-OF_THE_DEPLOYER = {"data_action.settings"}
+OF_THE_DEPLOYER = {"once_data_action.settings"}
 
 
 def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
     """Every regular expression of the functions that meets what others than the deployer wrote."""
-    for package in (enrichment, data_action, pacing):
+    for package in (once_enrichment, once_data_action, once_pacing):
         for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             if found.name in OF_THE_DEPLOYER:
                 continue
@@ -74,12 +74,11 @@ TEXTS += (
 
 def test_the_regular_expressions_are_found() -> None:
     assert {
-        "enrichment.topics._AN_ID",
-        "enrichment.times.is_iso",
-        "enrichment.keys._MACHINE_MADE",
-        "data_action.replies._SECONDS",
-        "data_action.genesys._CORRELATION",
-        "data_action.mapping._PATTERN",
+        "once_enrichment.topics._AN_ID",
+        "once_enrichment.keys._MACHINE_MADE",
+        "once_data_action.replies._SECONDS",
+        "once_data_action.genesys._CORRELATION",
+        "once_enrichment.routes_file._SOURCE",
     } <= PATTERNS.keys()
 
 

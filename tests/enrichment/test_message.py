@@ -1,9 +1,9 @@
-"""What SQS says of a delivery, also of a record that somebody made by hand."""
+"""The facts of a delivery are read from SQS's record, also from one made by hand."""
 
 from typing import Any
 
 import pytest
-from enrichment.message import read
+from once_enrichment.message import read
 
 RECORD = {
     "messageId": "m1",

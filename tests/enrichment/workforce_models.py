@@ -1,4 +1,4 @@
-"""As topic_models.py, for the topics of workforce management."""
+"""Names the SDK's models of the workforce management topics, like topic_models.py."""
 
 USERS = {
     "adherence": "WfmUserScheduleAdherenceUpdatedTopicUserScheduleAdherenceUpdate",

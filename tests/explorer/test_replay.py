@@ -1,4 +1,4 @@
-"""The embedded AWS, led along random walks of the explorer, does what the explorer says."""
+"""The emulator, led along random walks of the explorer, does what the explorer says."""
 
 from collections.abc import Iterator
 
@@ -8,28 +8,28 @@ from proof.explorer.mutant_list import MUTANTS
 from proof.explorer.replay import SCENARIOS, DisagreementError, replay, world_of
 from proof.explorer.tasks import machine_of
 from proof.explorer.world import World
-from proof.scenarios.embedded_machine import EmbeddedMachine, started
+from proof.scenarios.emulator_machine import EmulatorMachine, started
 
 # A walk in which the destination refuses an event for good is among as many.
 SEEDS = 20
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 
 
 @pytest.fixture(scope="module")
-def machine() -> Iterator[EmbeddedMachine]:
+def machine() -> Iterator[EmulatorMachine]:
     with started() as machine:
         yield machine
 
 
-def test_random_walks_of_the_explorer_agree_with_the_embedded_aws(machine: EmbeddedMachine) -> None:
+def test_random_walks_of_the_explorer_agree_with_the_emulator(machine: EmulatorMachine) -> None:
     """One in each scenario. `python -m bench.explore` leads 200 of them."""
     moves = sum(replay(world_of(seed), seed, machine) for seed in range(len(SCENARIOS)))
     assert moves > 10 * len(SCENARIOS)
 
 
-def test_an_explorer_of_another_machine_disagrees(machine: EmbeddedMachine) -> None:
-    [mutant] = [mutant for mutant in MUTANTS if mutant.name == "a refused event is done"]
+def test_an_explorer_of_another_machine_disagrees(machine: EmulatorMachine) -> None:
+    [mutant] = [mutant for mutant in MUTANTS if mutant.name == "what is held is claimed"]
     scenario = world_of(0).scenario
     world = World(machine_of(mutant.definition(scenario), scenario), scenario)
 
@@ -37,5 +37,5 @@ def test_an_explorer_of_another_machine_disagrees(machine: EmbeddedMachine) -> N
         for seed in range(SEEDS):
             replay(world, seed, machine)
 
-    with pytest.raises(DisagreementError, match="rows"):
+    with pytest.raises(DisagreementError, match="task"):
         led()

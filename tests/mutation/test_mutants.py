@@ -1,4 +1,4 @@
-"""What `make mutate` changes, what it leaves alone, and that it knows a test that bites."""
+"""`make mutate` changes the right code, leaves the rest alone, and notices a test that fails."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_a_change_is_tried(source: str, change: str) -> None:
         "import a",
     ],
 )
-def test_what_no_test_could_notice_is_left_alone(source: str) -> None:
+def test_unnoticeable_changes_are_not_tried(source: str) -> None:
     assert changed(source) == set()
 
 
@@ -69,7 +69,7 @@ def test_only_the_tests_that_run_a_line_judge_it_and_the_quick_ones_first() -> N
     assert set(coverage.tests_of(one)) == {"quick", "slow", "other"}
 
 
-def test_what_is_listed_as_equivalent_is_a_change_that_would_be_tried() -> None:
+def test_listed_equivalents_are_changes_that_would_be_tried() -> None:
     named = {file for file, _, _ in equivalent()}
     assert named <= {file for package in PACKAGES.values() for file in files(package)}
     assert equivalent() <= {known(mutant) for file in named for mutant in changes(file)}

@@ -18,7 +18,7 @@ PIPE = {
 
 
 def message(number: int, body: str = "{}") -> dict[str, Any]:
-    """As ReceiveMessage gives it."""
+    """Makes a message as ReceiveMessage returns it."""
     return {
         "MessageId": f"m{number}",
         "ReceiptHandle": f"r{number}",

@@ -1,4 +1,4 @@
-"""What was built is kept whole, and built again only when what goes into it changes."""
+"""A build is kept whole, and made again only if its sources change."""
 
 import os
 import threading
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from once.embedded import builds
 from once.errors import OnceError
+from once.local import builds
 
 
 class Project:
@@ -69,7 +69,7 @@ def test_two_that_build_the_same_at_once_both_have_it_whole(project: Project) ->
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(built, range(2))) == ["whole", "whole"]
-    assert len(os.listdir(project.template.parent / "cache" / "built")) == 1
+    assert len(os.listdir(project.template.parent / "cache" / "builds")) == 1
 
 
 def test_a_build_that_fails_leaves_nothing_to_be_taken_for_one(project: Project) -> None:

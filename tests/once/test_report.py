@@ -1,4 +1,4 @@
-"""What a run reports, and what the person at the terminal and the shell are told of it."""
+"""A run reports its events, prints a summary, and ends with the right exit code."""
 
 import json
 from collections import Counter
@@ -15,7 +15,7 @@ from once.run.report import ActionReport, Key, LineReport, Report
 KEY = Key(pk="org/conversation/c", sk="v1/conversation.acw/p/s/1")
 
 
-def report(*outcomes: Outcome, dead_letters: int = 0) -> Report:
+def report(*outcomes: Outcome) -> Report:
     events = [
         LineReport(line=n, outcome=o, key=KEY, reason="SAME_KEY", via="queue", because_of_line=1)
         for n, o in enumerate(outcomes, 1)
@@ -25,7 +25,6 @@ def report(*outcomes: Outcome, dead_letters: int = 0) -> Report:
         outcomes=dict(Counter(outcomes)),
         events=events,
         actions=[ActionReport(idempotency_key="0" * 64, line=1, calls=2, effects=1)],
-        dead_letters=dead_letters,
         seconds=1.5,
     )
 
@@ -49,16 +48,16 @@ def test_a_run_in_which_all_is_settled_ends_well(monkeypatch: pytest.MonkeyPatch
         "All 4 events are accounted for: 1 acted, each once, 1 skipped as copies, "
         "1 skipped as out of date, 1 parked for a person." in said
     )
-    assert "a copy of what had acted: line 1" in said
+    assert "a copy of a settled event: line 1" in said
 
 
 def test_a_run_that_leaves_an_event_unsettled_ends_with_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    unsettled = report(Outcome.PROCESSED, Outcome.RETRY, Outcome.RETRY, dead_letters=1)
+    unsettled = report(Outcome.PROCESSED, Outcome.RETRY, Outcome.RETRY)
     code, said = run(monkeypatch, unsettled)
     assert code == 1
-    assert "2 of 3 events were not settled, 1 of them in a dead letter queue." in said
+    assert "2 of 3 events were not settled." in said
 
 
 def test_what_always_failed_alone_is_said_how_to_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,10 +65,7 @@ def test_what_always_failed_alone_is_said_how_to_give_up(monkeypatch: pytest.Mon
     assert "MaxTries" not in run(monkeypatch, unsettled)[1]
     failed = unsettled.events[1].model_copy(update={"reason": "CALL_FAILED"})
     unsettled = unsettled.model_copy(update={"events": [unsettled.events[0], failed]})
-    assert (
-        "send more lines, or give it up at once with --set MaxTries=1."
-        in (run(monkeypatch, unsettled)[1])
-    )
+    assert "send more lines, or use --set MaxTries=1." in run(monkeypatch, unsettled)[1]
 
 
 def test_the_report_has_the_names_that_were_promised(
@@ -91,6 +87,5 @@ def test_the_report_has_the_names_that_were_promised(
             }
         ],
         "actions": [{"idempotencyKey": "0" * 64, "line": 1, "calls": 2, "effects": 1}],
-        "deadLetters": 0,
         "seconds": 1.5,
     }

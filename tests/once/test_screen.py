@@ -1,4 +1,4 @@
-"""What others wrote is shown, and does not steer the terminal; prose breaks between words."""
+"""Foreign text is shown and cannot control the terminal; prose breaks between words."""
 
 import io
 import json

@@ -1,22 +1,18 @@
-"""With --step the lines of a subject follow each other, and no subject waits for another."""
+"""With --step copies follow each other, and no other line waits for them."""
 
 import json
-from typing import Any, cast
+from typing import Any
 
-from once.embedded.stack import EmbeddedStack
 from once.lines import Line
 from once.outcomes import Outcome
-from once.project import EXAMPLE
-from once.run.command import Plan, _send_and_wait
 from once.run.tracker import Standing, Tracker
+from once.sending import chain_by_claim, send_in_chains, send_to_queue
 from proof.events import customer_start
 from tests.once.test_tracker import OUTPUTS, FakeAws
 
 
 class Stack(FakeAws):
     """Settles the first line only when all but its successor have been sent."""
-
-    outputs = {**OUTPUTS, "EventBusName": "bus"}  # noqa: RUF012
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,20 +31,18 @@ class Stack(FakeAws):
         return {"Successful": answer}
 
 
-class Nobody:
-    def step(self, what: str) -> None: ...
-
-    def progress(self, standing: Standing, total: int) -> None: ...
-
-
-def test_a_subject_that_waits_holds_up_its_own_lines_alone() -> None:
+def test_a_line_that_waits_holds_up_its_own_copies_alone() -> None:
     names = ["a1", "b1", "a2", "b2", "b3"]
     lines = [
         Line(number, json.dumps({**customer_start(name[0]), "id": name}))
         for number, name in enumerate(names, 1)
     ]
-    stack, tracker = Stack(), Tracker()
-    plan = Plan(EXAMPLE, step=True)
-    _send_and_wait(plan, lines, cast(EmbeddedStack, stack), tracker, Nobody(), None)
+    stack, seen = Stack(), list[Standing]()
+    tracker = Tracker(stack.client, OUTPUTS)
+    send_in_chains(
+        chain_by_claim(lines),
+        lambda some: tracker.follow(send_to_queue(stack.client, OUTPUTS, some)),
+        lambda parts: tracker.wait_for_one(parts, seen.append),
+    )
     assert stack.sent == ["a1", "b1", "b2", "b3", "a2"]
-    assert tracker.standing().settled == len(lines)
+    assert seen[-1].settled == len(lines)

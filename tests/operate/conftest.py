@@ -1,7 +1,6 @@
 """The commands as a person types them, on the stack that the whole session shares."""
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
@@ -9,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from once.cli import app
 from once.operate.running import Running, kept
 from proof.definition.asl import ROOT
-from proof.embedded import Embedded
+from proof.deployed import DeployedStack
 from schemas.contracts import closed
 
 ANSWERS = ROOT / "schemas" / "answers"
@@ -23,7 +22,7 @@ ANSWERS = ROOT / "schemas" / "answers"
 
 @dataclass
 class Answer:
-    """How a command ended and what it said."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -32,7 +31,7 @@ class Answer:
 
     @property
     def json(self) -> Any:
-        """As the command's schema says, or the test fails."""
+        """Returns the output as JSON, and fails the test if it breaks the command's schema."""
         said = json.loads(self.out)
         Draft202012Validator(closed(_schema(self.typed))).validate(said)
         return said
@@ -53,22 +52,15 @@ def once(*arguments: str, says: str = "") -> Answer:
 
 
 @contextmanager
-def up(embedded: Embedded, folder: Path) -> Iterator[None]:
+def up(local: DeployedStack, folder: Path) -> Iterator[None]:
     """The shared stack is up in this folder, where commands are typed."""
     with chdir(folder), kept() as note:
-        note(
-            Running(
-                pid=os.getpid(),
-                endpoint=embedded.stack.aws.endpoint,
-                stack="once",
-                genesys=embedded.destination.url,
-            )
-        )
+        note(Running.here(local.stack.aws, local.destination, "once"))
         yield
 
 
 @pytest.fixture
-def operated(embedded: Embedded, tmp_path: Path) -> Iterator[Embedded]:
+def operated(local: DeployedStack, tmp_path: Path) -> Iterator[DeployedStack]:
     """The shared stack, up in the folder of this test."""
-    with up(embedded, tmp_path):
-        yield embedded
+    with up(local, tmp_path):
+        yield local

@@ -1,4 +1,4 @@
-"""What tests of the commands say to a shared stack."""
+"""Helps the tests of the commands to use a shared stack."""
 
 import json
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from proof.embedded import Embedded
+from proof.deployed import DeployedStack
 from proof.events import ORGANISATION, customer_start
 from tests.operate.conftest import once
 
@@ -15,18 +15,18 @@ def pk_of(conversation: str) -> str:
     return f"{ORGANISATION}/conversation/{conversation}"
 
 
-def destination_answers(embedded: Embedded, conversation: str, *replies: object) -> None:
-    """What it says about this conversation: each reply once, then well."""
-    embedded.destination.script.add(
+def destination_answers(local: DeployedStack, conversation: str, *replies: object) -> None:
+    """Sets the replies for this conversation: each once, then successes."""
+    local.destination.script.add(
         {"match": {"conversationId": conversation}, "replies": list(replies)}
     )
 
 
-def keys_asked(embedded: Embedded, conversation: str) -> list[str]:
+def keys_asked(local: DeployedStack, conversation: str) -> list[str]:
     """The Idempotency-Keys that the destination acted under, in order."""
     return [
         entry.facts["idempotencyKey"]
-        for entry in embedded.destination.received("execute")
+        for entry in local.destination.received("execute")
         if entry.facts.get("conversationId") == conversation and entry.acted
     ]
 
@@ -44,21 +44,21 @@ def explained(thing: str) -> list[dict[str, Any]]:
     """The events that explain tells of one subject or message; none while nothing is known."""
     answer = once("explain", thing, "--json")
     if answer.code != 0:
-        assert "Nothing is known" in answer.err, answer.err
+        assert "Nothing is known" in answer.out, answer.out
         return []
     return [event for subject in answer.json["subjects"] for event in subject["events"]]
 
 
 def verdict(thing: str) -> str | None:
-    """Of a subject with one event."""
+    """Returns the verdict on a subject with one event."""
     events = explained(thing)
     assert len(events) <= 1, events
     return events[0]["verdict"] if events else None
 
 
-def restart_with(embedded: Embedded, **settings: str) -> None:
+def restart_with(local: DeployedStack, **settings: str) -> None:
     """Lets the data action forget what it has cached; `settings` change its environment."""
-    functions, name = embedded.client("lambda"), embedded.outputs["DataActionFunctionName"]
+    functions, name = local.client("lambda"), local.outputs["DataActionFunctionName"]
     kept = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
     functions.update_function_configuration(
         FunctionName=name, Environment={"Variables": {**kept, **settings}}
@@ -66,12 +66,12 @@ def restart_with(embedded: Embedded, **settings: str) -> None:
 
 
 @contextmanager
-def queue_with(embedded: Embedded, **attributes: str) -> Iterator[None]:
+def queue_with(local: DeployedStack, **attributes: str) -> Iterator[None]:
     """The event queue with other attributes, until the block ends."""
-    sqs, url = embedded.client("sqs"), embedded.outputs["EventQueueUrl"]
+    sqs, url = local.client("sqs"), local.outputs["EventQueueUrl"]
     kept = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(attributes))["Attributes"]
     sqs.set_queue_attributes(QueueUrl=url, Attributes=attributes)
-    embedded.settle(customer_start())  # the receive that waits already goes by the old ones
+    local.settle(customer_start())  # the receive that waits already goes by the old ones
     try:
         yield
     finally:
@@ -79,9 +79,9 @@ def queue_with(embedded: Embedded, **attributes: str) -> Iterator[None]:
 
 
 @contextmanager
-def machine(embedded: Embedded, change: Callable[[dict[str, Any]], None]) -> Iterator[None]:
+def machine(local: DeployedStack, change: Callable[[dict[str, Any]], None]) -> Iterator[None]:
     """The deployed state machine with a fault in it, until the block ends."""
-    states, arn = embedded.client("stepfunctions"), embedded.outputs["StateMachineArn"]
+    states, arn = local.client("stepfunctions"), local.outputs["StateMachineArn"]
     deployed = states.describe_state_machine(stateMachineArn=arn)["definition"]
     changed = json.loads(deployed)
     change(changed)

@@ -1,5 +1,4 @@
-"""What the commands answer with `--json`: as their schemas say, and with the figures that a person
-reads."""
+"""The commands answer `--json` by their schemas, with the figures that the text shows."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 import urllib3
-from enrichment.normalise import normalise
+from once_enrichment.normalise import normalise
 
 from once.answers import model_of
 from once.cli import commands
@@ -16,9 +15,10 @@ from once.genesys.server import GenesysServer
 from once.operate import check, log, queues, replay
 from once.operate import phrases as words
 from once.operate.canaries import Canaries
+from once.operate.checks import Check
 from once.operate.stack import Stack
-from once.prove import run
 from once.records import OutcomeRecord
+from once.waiter import Waiter
 from proof.definition.asl import ROOT
 from proof.events import customer_start
 from proof.still import Still, still
@@ -46,7 +46,7 @@ def stocked(stack: Still, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     monkeypatch.setattr(log, "now_ms", lambda: now_ms)
     monkeypatch.setattr(queues, "_POLL_SECONDS", 0)  # nobody else reads them
     monkeypatch.setattr(replay, "_POLL_SECONDS", 0.01)
-    with GenesysServer() as destination, stack.up(tmp_path, destination.url):
+    with GenesysServer() as destination, stack.up(tmp_path, destination):
         webhook = {"family": "user.presence", "idempotencyKey": "k" * 64}
         urllib3.request("POST", destination.webhook_url, json=webhook)
         stock(stack)
@@ -68,6 +68,7 @@ def stock(stack: Still) -> None:
         "event_id": "",
         "event_time": acted["occurredAtMs"],
         "occurrence": acted["occurredAtMs"],
+        "failed_at": 0,
         "claimed_at": now_ms - MINUTE_MS,
         "lease_until": now_ms - 1,
         "done_at": now_ms - MINUTE_MS,
@@ -86,11 +87,11 @@ def stock(stack: Still) -> None:
                 "RETRY",
                 "CALL_FAILED",
                 now_ms - 3,
-                calls=2,
+                requests=2,
                 status=503,
                 returnsAtMs=now_ms - 2,
             ),
-            record(acted, "acted-1", "PROCESSED", "ACTED", now_ms - 2, calls=1, ageMs=1_500),
+            record(acted, "acted-1", "PROCESSED", "ACTED", now_ms - 2, requests=1, ageMs=1_500),
             record(acted, "acted-2", "DUPLICATE", "SAME_KEY", now_ms, because=row["owner"]),
             record(
                 element("waiting"),
@@ -98,7 +99,7 @@ def stock(stack: Still) -> None:
                 "RETRY",
                 "CALL_FAILED",
                 now_ms,
-                calls=1,
+                requests=1,
                 tries=2,
                 status=502,
                 cause="the destination answered HTTP 502",
@@ -106,9 +107,18 @@ def stock(stack: Still) -> None:
             ),
             {
                 "recordedAtMs": now_ms,
+                "_aws": {
+                    "CloudWatchMetrics": [
+                        {
+                            "Namespace": "GenesysOnce",
+                            "Dimensions": [["Stack"]],
+                            "Metrics": [{"Name": "PROCESSED"}, {"Name": "DUPLICATE"}],
+                        }
+                    ]
+                },
+                "Stack": "once",
                 "PROCESSED": 1,
                 "DUPLICATE": 1,
-                "HANDED_BACK": 2,
             },
         ]
     )
@@ -132,7 +142,7 @@ def stock(stack: Still) -> None:
 
 
 def element(conversation: str) -> dict[str, Any]:
-    """What the enrichment makes of the event of a conversation."""
+    """Returns the element that the enrichment makes of an event of a conversation."""
     return dict(
         normalise(
             {
@@ -165,7 +175,7 @@ def key_of(conversation: str) -> str:
 
 
 def at(distance_ms: int) -> str:
-    return words.moment(log.now_ms() + distance_ms)
+    return words.format_time(log.now_ms() + distance_ms)
 
 
 TYPED: dict[str, Callable[[], list[str]]] = {
@@ -173,6 +183,7 @@ TYPED: dict[str, Callable[[], list[str]]] = {
     "received": list,
     "destination": lambda: ["down"],
     "audit": lambda: [str(STORY)],
+    "routes try": lambda: [str(STORY)],
     "status": list,
     "explain": lambda: ["acted"],
     "parked list": list,
@@ -180,31 +191,37 @@ TYPED: dict[str, Callable[[], list[str]]] = {
     "parked replay": lambda: ["--yes"],
     "parked drop": lambda: ["refused", "--yes"],
     "dead-letters list": list,
+    "dead-letters show": lambda: ["dead"],
     "dead-letters replay": lambda: ["--yes"],
+    "dead-letters drop": lambda: ["dead", "--yes"],
+    "logs": lambda: ["enrichment"],
     "forget": lambda: [key_of("acted"), "--yes"],
     "replay": lambda: ["--from", at(-60_000), "--to", at(0), "--yes"],
     "check": lambda: ["--yes"],
-    "prove": lambda: ["--embedded"],
-    "hold": lambda: ["--for", "30m", "--why", "repairs", "--yes"],
-    "resume": list,
+    "pause": lambda: ["--for", "30m", "--reason", "repairs", "--yes"],
+    "resume": lambda: ["--yes"],
     "permissions": list,
 }
 
 # Done once, there is nothing left to do it to.
-TAKING = {"parked replay", "parked drop", "dead-letters replay"}
+TAKING = {"parked replay", "parked drop", "dead-letters replay", "dead-letters drop"}
 
 # Of files, and a policy that goes into one.
-WITHOUT_STACK = {"audit", "permissions", "prove"}
+WITHOUT_STACK = {"audit", "permissions", "routes try"}
 
 # What of an answer a person must read as well; the rest are details behind it.
 FIGURES: dict[str, Callable[[Any], list[str]]] = {
     "send": lambda said: [f"{said['sent']} events sent", *map(str, said["unsettled"].values())],
     "received": lambda said: [
-        f"Asked {len(said['calls'])} times",
+        words.count_requests(len(said["calls"])),
         *(call["family"] for call in said["calls"]),
         *(str(call["status"]) for call in said["calls"]),
     ],
     "destination": lambda said: [said["destination"]],
+    "routes try": lambda said: [
+        *(f"{route[name]}" for route in said["routes"] for name in ("name", "action", "events")),
+        f"{said['unreadable']}",
+    ],
     "audit": lambda said: [f"{said['received']}", *map(str, said["outcomes"].values())],
     "status": lambda said: [
         *(f"{queue['visible']:,}" for queue in said["queues"]),
@@ -213,9 +230,10 @@ FIGURES: dict[str, Callable[[Any], list[str]]] = {
             for outcome, count in said["outcomes"].items()
             if count and outcome != "RETRY"
         ),
-        *(words.clock(one["firstReturnsAtMs"])[:8] for one in said["waiting"]),
+        *(words.format_clock(one["firstReturnsAtMs"])[:8] for one in said["waiting"]),
         *(one["family"] for one in said["failing"]),
-        *(finding[name] for finding in said["findings"] for name in ("what", "helps")),
+        *(finding[name] for finding in said["findings"] for name in ("remedy", "page")),
+        *(command for finding in said["findings"] for command in finding["commands"]),
         said["pipe"],
         said["machine"],
     ],
@@ -227,25 +245,25 @@ FIGURES: dict[str, Callable[[Any], list[str]]] = {
     ],
     "parked list": lambda said: [
         *(f"{group['count']:,}" for group in said["groups"]),
-        *(parked[name] for parked in said["parked"] for name in ("messageId", "reason")),
+        *(one[name] for one in said["messages"] for name in ("messageId", "reason")),
     ],
     "parked show": lambda said: [
-        parked[name] for parked in said["parked"] for name in ("messageId", "cause")
+        one[name] for one in said["messages"] for name in ("messageId", "cause")
     ],
     "parked replay": lambda said: [f"{said['done']} replayed"],
     "parked drop": lambda said: [f"{said['done']} dropped"],
     "dead-letters list": lambda said: [
         *(f"{group['count']:,}" for group in said["groups"]),
-        *(dead[name] for dead in said["deadLetters"] for name in ("messageId", "text")),
+        *(one[name] for one in said["messages"] for name in ("messageId", "text")),
     ],
+    "dead-letters show": lambda said: [one["messageId"] for one in said["messages"]],
+    "dead-letters drop": lambda said: [f"{said['done']} dropped"],
+    "logs": lambda _: ["Nothing was logged"],
     "dead-letters replay": lambda said: [f"{said['done']} replayed"],
     "forget": lambda _: ["Forgotten"],
-    "replay": lambda said: [words.moment(said[name])[:16] for name in ("fromMs", "toMs")],
-    "check": lambda said: [edge[name] for edge in said["edges"] for name in ("edge", "said")],
-    "prove": lambda said: [
-        f"{verdict}: {count}" for verdict, count in said["counts"].items() if count
-    ],
-    "hold": lambda said: [words.moment(said["untilMs"])[:19]],
+    "replay": lambda said: [words.format_time(said[name])[:16] for name in ("fromMs", "toMs")],
+    "check": lambda said: [one[name] for one in said["checks"] for name in ("name", "said")],
+    "pause": lambda said: [words.format_second(said["pause"]["untilMs"])],
     "resume": lambda said: [said["pipe"]],
     "permissions": lambda said: [json.dumps(said["policy"], indent=2)],
 }
@@ -255,7 +273,7 @@ FIGURES: dict[str, Callable[[Any], list[str]]] = {
 def flown(monkeypatch: pytest.MonkeyPatch) -> None:
     """`once check` meets a stack that settles its canaries at once."""
 
-    def fly(at: Stack, canaries: Canaries, *_: Any) -> dict[str, list[OutcomeRecord]]:
+    def settle(at: Stack, canaries: Canaries, waiter: Waiter) -> bool:
         canaries.good.message_ids = ["good", "copy"]
         canaries.refused.message_ids = ["refused"]
         canaries.failing.message_ids = ["failing"]
@@ -264,7 +282,7 @@ def flown(monkeypatch: pytest.MonkeyPatch) -> None:
             at.client("sqs").send_message(
                 QueueUrl=at.outputs["ParkingQueueUrl"], MessageBody=canary.body
             )
-        return {
+        waiter.records |= {
             "good": [settled_as("good", "PROCESSED", "OBSERVED")],
             "copy": [settled_as("copy", "DUPLICATE", "SAME_KEY")],
             "refused": [settled_as("refused", "PARKED", "REJECTED")],
@@ -274,8 +292,12 @@ def flown(monkeypatch: pytest.MonkeyPatch) -> None:
             ],
             "broken": [settled_as("broken", "PARKED", "NOT_JSON")],
         }
+        return True
 
-    monkeypatch.setattr(check, "_fly", fly)
+    reads = Check(name="enrichment", works=True, said="it reads an event")
+    monkeypatch.setattr(check, "invoke_enrichment", lambda *_: reads)
+    monkeypatch.setattr(check, "_settle_first", settle)
+    monkeypatch.setattr(check, "_GRACE_SECONDS", 0)
 
 
 def settled_as(message_id: str, outcome: str, reason: str) -> OutcomeRecord:
@@ -283,25 +305,18 @@ def settled_as(message_id: str, outcome: str, reason: str) -> OutcomeRecord:
     return OutcomeRecord.model_validate({**said, "recordedAtMs": log.now_ms()})
 
 
-def test_every_command_with_json_says_what_it_answers() -> None:
+def test_every_command_with_json_has_a_schema() -> None:
     assert {typed for typed, command in commands() if model_of(command)} == ANSWERING
     assert ANSWERING == set(TYPED) == set(FIGURES)
 
 
-@pytest.fixture
-def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`once prove` asks a few of its questions."""
-    asked = run.questions()
-    monkeypatch.setattr(run, "questions", lambda: asked[:3])
-
-
-@pytest.mark.usefixtures("flown", "briefly")
+@pytest.mark.usefixtures("flown")
 @pytest.mark.parametrize("typed", sorted(ANSWERING))
 def test_an_answer_is_as_its_schema_says_and_a_person_reads_the_same(
     typed: str, stack: Still
 ) -> None:
     arguments = [*typed.split(), *TYPED[typed]()]
-    said = once(*arguments, "--json", *(["-"] if typed == "prove" else []))
+    said = once(*arguments, "--json")
     assert said.code in (0, 3), said.err
     answer = said.json  # held against its schema
     if typed in TAKING:

@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
-from once.operate import arrivals
-from once.operate.arrivals import Hour
+from once.operate.arrivals import (
+    Arrivals,
+    Hour,
+    find_silences,
+    judge,
+    read_hours,
+    view_arrivals,
+)
 from once.records import OutcomeRecord
+from tests.operate.deployed import deployed
 
 MINUTE, HOUR = 60_000, 3_600_000
 DAY = 24 * HOUR
@@ -35,12 +42,12 @@ def hours(
 
 
 def others(days: int = 14) -> Iterator[Hour]:
-    """What never sleeps."""
+    """Makes events of a family that arrives at all hours."""
     return hours("user.presence", until_ms=MINUTE, days=days)
 
 
 def stopped(*found: Iterator[Hour]) -> set[str]:
-    judged = arrivals.judged(hour for some in found for hour in some)
+    judged = judge([hour for some in found for hour in some])
     return {one.family for one in judged if one.stopped}
 
 
@@ -56,7 +63,7 @@ def test_a_family_that_stopped_days_ago_is_still_named(silent_days: int) -> None
     assert stopped(old, others()) == {"conversation.acd.start"}
 
 
-def test_on_a_stack_that_is_young_yesterday_is_what_is_usual() -> None:
+def test_a_young_stack_is_compared_with_yesterday() -> None:
     old = hours("conversation.acd.start", until_ms=2 * HOUR, days=2)
     assert stopped(old, others(days=2)) == {"conversation.acd.start"}
     first_day = hours("conversation.acd.start", until_ms=2 * HOUR, days=1)
@@ -85,13 +92,13 @@ def test_a_rare_family_has_not_stopped_when_it_takes_its_time() -> None:
     assert stopped(rare, others()) == set()
 
 
-def said(found: list[arrivals.Arrivals], verbose: bool = False) -> list[str]:
-    return list(arrivals.lines(found, NOW_MS, verbose))
+def said(found: list[Arrivals], verbose: bool = False) -> list[str]:
+    return list(view_arrivals(found, NOW_MS, verbose))
 
 
 def test_each_kind_of_event_is_shown_with_its_last_arrival_where_there_are_few() -> None:
     old = hours("conversation.acd.start", until_ms=5 * HOUR, source="old")
-    found = arrivals.judged([*old, *hours("user.presence", until_ms=2 * MINUTE)])
+    found = judge([*old, *hours("user.presence", until_ms=2 * MINUTE)])
     assert said(found) == [
         "  live: 2 min ago",
         "    user.presence: 2 min ago",
@@ -100,63 +107,31 @@ def test_each_kind_of_event_is_shown_with_its_last_arrival_where_there_are_few()
     ]
 
 
-def test_what_stopped_is_one_sentence_for_each_source() -> None:
-    """Switched off, an integration takes all its kinds of event along."""
+def test_what_stopped_is_grouped_by_source() -> None:
+    """Switched off, an integration takes all its families along."""
     start = list(hours("conversation.acd.start", until_ms=5 * HOUR, source="old"))
     end = list(hours("conversation.acd.end", until_ms=6 * HOUR, source="old"))
-    live = list(others())
-    assert list(arrivals.silences(arrivals.judged([*start, *live]), NOW_MS)) == [
-        "conversation.acd.start of old, none for 5 h in which 240 are usual, and others go on"
-    ]
-    assert list(arrivals.silences(arrivals.judged([*start, *end, *live]), NOW_MS)) == [
-        "2 kinds of event of old, the last of them conversation.acd.start, none for 5 h in which "
-        "240 are usual, and others go on"
-    ]
+    ((first, second),) = find_silences(judge([*start, *end, *others()]))
+    assert (first.family, first.usual) == ("conversation.acd.start", 240)
+    assert second.source == "old"
 
 
 def test_of_many_kinds_only_the_source_is_shown_unless_asked() -> None:
-    found = arrivals.judged(
-        Hour("live", f"family.{number}", 1, NOW_MS, NOW_MS) for number in range(9)
-    )
-    assert said(found) == ["  live: 0 s ago; 9 kinds of event: --verbose"]
+    found = judge([Hour("live", f"family.{number}", 1, NOW_MS, NOW_MS) for number in range(9)])
+    assert said(found) == ["  live: 0 s ago; families: 9 (--verbose)"]
     assert "    family.3: 0 s ago" in said(found, verbose=True)
-
-
-class FakeLogs:
-    def __init__(self, *rows: dict[str, str]) -> None:
-        self.rows = list(rows)
-        self.since: list[int] = []
-
-    def start_query(self, **asked: Any) -> dict[str, str]:
-        assert 'outcome != "RETRY"' in asked["queryString"], "each delivery would be an arrival"
-        self.since.append(asked["startTime"] * 1000)
-        return {"queryId": "q"}
-
-    def get_query_results(self, **_: str) -> dict[str, Any]:
-        cells = [[{"field": k, "value": v} for k, v in row.items()] for row in self.rows]
-        return {"status": "Complete", "results": cells}
-
-
-class FakeStack:
-    """A deployed one, whose log answers this."""
-
-    def __init__(self, *rows: dict[str, str]) -> None:
-        self.embedded = False
-        self.outputs = {"OutcomeLogGroupName": "outcomes"}
-        self.logs = FakeLogs(*rows)
-
-    def client(self, _: str) -> FakeLogs:
-        return self.logs
 
 
 def test_what_logs_insights_counted_is_read_however_it_writes_a_time() -> None:
     times = {"first": "1777888000000", "last": "1.7778888E12"}
     named = {"first": "2026-05-03 10:00:00.000", "last": "2026-05-04 10:00:00.000"}
-    stack: Any = FakeStack(
-        {"source": "live", "family": "user.presence", "events": "7", **times},
-        {"family": "user.presence", "events": "2", **named},
+    stack = deployed(
+        counted=[
+            {"source": "live", "family": "user.presence", "events": "7", **times},
+            {"family": "user.presence", "events": "2", **named},
+        ]
     )
-    live, unknown = arrivals.read(stack, NOW_MS, [])
+    live, unknown = judge(read_hours(stack, NOW_MS))
     assert (live.source, live.events, live.last_ms) == ("live", 7, NOW_MS)
     assert unknown.source == "unknown"
     assert unknown.last_ms - unknown.first_ms == 24 * HOUR
@@ -171,46 +146,44 @@ def test_a_kind_of_event_that_only_fails_has_not_stopped() -> None:
             yield {"source": "live", "family": family, "events": "60", **times}
 
     start, every = "conversation.acd.start", ("user.presence", MINUTE)
-    stack: Any = FakeStack(*rows(*every), *rows(start, 5 * HOUR))
+    stack = deployed(counted=[*rows(*every), *rows(start, 5 * HOUR)])
     said = {"messageId": "m", "outcome": "RETRY", "reason": "CALL_FAILED", "source": "live"}
     waits = OutcomeRecord.model_validate(
         {**said, "family": start, "occurredAtMs": NOW_MS - MINUTE, "recordedAtMs": NOW_MS}
     )
-    assert [one.family for one in arrivals.read(stack, NOW_MS, []) if one.stopped] == [start]
-    found = arrivals.read(stack, NOW_MS, [waits])
+    assert [one.family for one in judge(read_hours(stack, NOW_MS)) if one.stopped] == [start]
+    found = judge(read_hours(stack, NOW_MS), [waits])
     assert [one.family for one in found if one.stopped] == []
 
 
-def test_who_looks_again_searches_only_what_came_since() -> None:
+def test_a_second_look_searches_only_newer_records() -> None:
     def row(at_ms: int, events: int) -> dict[str, str]:
         named = {"source": "live", "family": "user.presence", "events": str(events)}
         return {**named, "first": str(at_ms - at_ms % HOUR), "last": str(at_ms)}
 
-    stack: Any = FakeStack(row(NOW_MS - DAY, 5), row(NOW_MS, 2))
-    (first,) = arrivals.read(stack, NOW_MS, [])
-    stack.logs.rows = [row(NOW_MS + MINUTE, 3)]
-    (again,) = arrivals.read(stack, NOW_MS + MINUTE, [])
+    stack = deployed(counted=[row(NOW_MS - DAY, 5), row(NOW_MS, 2)])
+    logs = stack.client("logs")
+    (first,) = judge(read_hours(stack, NOW_MS))
+    logs.counted = [row(NOW_MS + MINUTE, 3)]
+    (again,) = judge(read_hours(stack, NOW_MS + MINUTE))
     assert (first.events, again.events) == (7, 8), "an hour is counted once"
-    assert stack.logs.since == [NOW_MS - 14 * DAY, NOW_MS - HOUR]
+    assert logs.since_ms == [NOW_MS - 14 * DAY, NOW_MS - HOUR]
 
 
 def of(family: str, **more: Any) -> OutcomeRecord:
     said = {"messageId": "m", "outcome": "PROCESSED", "family": family, **more}
-    record = OutcomeRecord.read(json.dumps(said), NOW_MS)
+    record = OutcomeRecord.parse(json.dumps(said), NOW_MS)
     assert record is not None
     return record
 
 
 def test_canaries_are_no_arrivals() -> None:
-    waiting = of("once.check", outcome="RETRY", occurredAtMs=NOW_MS)
-    assert arrivals.of_records([of("once.check")], [waiting]) == []
-    assert [one.family for one in arrivals.of_records([of("user.presence")], [])] == [
-        "user.presence"
-    ]
+    assert judge([], [of("once.check", outcome="RETRY", occurredAtMs=NOW_MS)]) == []
+    assert judge([], [of("user.presence", outcome="RETRY", occurredAtMs=NOW_MS)]) != []
 
 
 def test_an_old_event_that_waits_does_not_say_how_far_the_log_goes_back() -> None:
     old = hours("conversation.acd.start", until_ms=2 * HOUR, days=2)
     late = of("user.presence", outcome="RETRY", occurredAtMs=NOW_MS - 30 * DAY)
-    judged = arrivals.judged([*old, *others(days=2)], [late])
+    judged = judge([*old, *others(days=2)], [late])
     assert {one.family for one in judged if one.stopped} == {"conversation.acd.start"}

@@ -11,13 +11,13 @@ import pytest
 
 from once.examples import story
 from once.examples.story import FOLDER
-from proof.embedded import Embedded
+from proof.deployed import DeployedStack
 from proof.events import customer_start
 from tests.e2e.delivery import warm
 from tests.operate.conftest import once
 from tests.operate.support import destination_answers, explained, keys_asked, queue_with
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -33,7 +33,7 @@ EXPECTED: list[dict[str, Any]] = json.loads((FOLDER / "story.expected.json").rea
 
 
 def happenings(subject: str) -> dict[str, list[dict[str, Any]]]:
-    """What the story's file tells of a subject: by happening, its envelopes in order."""
+    """Reads the envelopes of a subject from the story's file, by happening and in order."""
     found = defaultdict(list)
     for line, expected in zip(LINES, EXPECTED, strict=True):
         if subject in line and expected["outcome"] != "PARKED":
@@ -42,15 +42,15 @@ def happenings(subject: str) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.fixture(scope="module")
-def sent(embedded: Embedded) -> None:
+def sent(local: DeployedStack) -> None:
     """Batch by batch: all at once is for machines that are not busy with something else."""
-    warm(embedded)
+    warm(local)
     for start in range(0, len(LINES), 10):
-        embedded.settle(*LINES[start : start + 10])
+        local.settle(*LINES[start : start + 10])
 
 
 @pytest.mark.usefixtures("sent", "operated")
-def test_a_call_is_told_as_a_call_centre_would_tell_it() -> None:
+def test_a_telephone_call_reads_in_the_words_of_a_contact_centre() -> None:
     answer = once("explain", CALL)
     assert answer.code == 0
     order = [
@@ -66,11 +66,11 @@ def test_a_call_is_told_as_a_call_centre_would_tell_it() -> None:
     places = [answer.out.index(f"{words}") for words in order]
     assert places == sorted(places)
     assert f"conversation {CALL}" in answer.out
-    assert answer.out.count("acted once") == len(happenings(CALL))
+    assert answer.out.count(" — acted on") == len(happenings(CALL))
 
 
 @pytest.mark.usefixtures("sent", "operated")
-def test_every_copy_of_the_call_names_the_one_that_acted_and_the_cause() -> None:
+def test_every_copy_names_the_message_that_acted_and_its_cause() -> None:
     causes = {}
     for name, copies in happenings(CALL).items():
         first, *later = copies
@@ -109,11 +109,10 @@ def test_the_chat_has_changes_sent_twice_within_their_window() -> None:
 
 @pytest.mark.usefixtures("sent", "operated")
 def test_an_audit_of_the_stack_finds_the_copies_of_the_story() -> None:
-    found = once("audit", "--stack", "embedded", "--json").json
+    found = once("audit", "--stack", "local", "--json").json
     assert found["of"] == "outcome log"
     assert found["outcomes"]["DUPLICATE"] >= sum(e["outcome"] == "DUPLICATE" for e in EXPECTED)
     assert {"envelope", "published", "integration"} <= {k["kind"] for k in found["copyKinds"]}
-    assert found["rivals"] == [], "a log holds no bodies for them to read"
 
 
 @pytest.mark.usefixtures("sent", "operated")
@@ -121,7 +120,7 @@ def test_an_agent_is_a_subject_too() -> None:
     assert "presence: OFFLINE" in once("explain", FIRST_AGENT).out
 
 
-def test_what_is_older_than_the_latest_names_it(operated: Embedded) -> None:
+def test_a_stale_event_names_the_newer_one(operated: DeployedStack) -> None:
     def status(state: str, clock: str) -> dict[str, Any]:
         return {
             "detail-type": "Conversation Status Change",
@@ -136,11 +135,11 @@ def test_what_is_older_than_the_latest_names_it(operated: Embedded) -> None:
     assert stale["messages"][0]["cause"] == "OLDER"
     assert stale["messages"][0]["becauseOf"] == newer["messages"][0]["messageId"]
     assert stale["verdict"] == (
-        "skipped, older than status: connected, which had happened at 10:00:05.000"
+        "skipped: older than status: connected, which happened at 10:00:05.000"
     )
 
 
-def test_the_same_message_delivered_again_after_it_acted(operated: Embedded) -> None:
+def test_the_same_message_delivered_again_after_it_acted(operated: DeployedStack) -> None:
     message = {
         "MessageId": "delivered-twice",
         "ReceiptHandle": "none",
@@ -151,11 +150,11 @@ def test_the_same_message_delivered_again_after_it_acted(operated: Embedded) -> 
     for _ in range(2):
         operated.stack.pipe.run_batch([message])
     (event,) = explained("c-redelivered")
-    assert event["verdict"] == "acted once"
+    assert event["verdict"] == "acted on"
     assert len(event["messages"][0]["deliveries"]) == 2
 
 
-def test_a_message_is_explained_by_what_it_met(operated: Embedded) -> None:
+def test_a_message_is_explained_by_the_event_that_it_met(operated: DeployedStack) -> None:
     event = customer_start("c-by-message")
     operated.settle(event)
     operated.settle({**event, "id": "another-envelope"})
@@ -165,38 +164,42 @@ def test_a_message_is_explained_by_what_it_met(operated: Embedded) -> None:
     assert explained("another-envelope") == explained("c-by-message")
 
 
-def test_a_broken_message_is_explained_by_its_id(operated: Embedded) -> None:
+def test_a_broken_message_is_explained_by_its_id(operated: DeployedStack) -> None:
     operated.settle("broken on purpose, to be explained")
-    parked = once("parked", "list", "--json").json["parked"]
+    parked = once("parked", "list", "--json").json["messages"]
     ids = [entry["messageId"] for entry in parked if entry["reason"] == "NOT_JSON"]
     verdicts = [event["verdict"] for message_id in ids for event in explained(message_id)]
     assert "parked: its text is not JSON" in verdicts
     once("parked", "drop", *ids, "--yes")
 
 
-def test_tries_that_were_handed_back_are_told(operated: Embedded) -> None:
+def test_returned_deliveries_are_shown(operated: DeployedStack) -> None:
     destination_answers(operated, "c-late", *[503] * 4)
     with queue_with(operated, VisibilityTimeout="11"):
         operated.settle(customer_start("c-late"))
     (event,) = explained("c-late")
-    assert event["verdict"] == "acted; asked 5 times, and may have acted more than once"
+    assert event["verdict"] == "acted on; 5 requests, perhaps acted on more than once"
     # Two calls in each delivery.
     *waited, last = event["messages"][0]["deliveries"]
-    assert [(one["reason"], one["calls"], one["status"]) for one in waited] == [
+    assert [(one["reason"], one["requests"], one["status"]) for one in waited] == [
         ("CALL_FAILED", 2, 503)
     ] * 2
-    assert all(one["returnsAtMs"] > one["atMs"] for one in waited)
-    assert (last["reason"], event["asked"]["times"]) == ("ACTED", 5)
-    assert event["asked"]["keys"] == keys_asked(operated, "c-late")
+    assert all(one["returnsAtMs"] > one["recordedAtMs"] for one in waited)
+    assert (last["reason"], event["requests"]) == ("ACTED", 5)
+    assert event["idempotencyKeys"] == list(dict.fromkeys(keys_asked(operated, "c-late")))
 
 
-def test_an_id_that_nobody_knows_is_said_so(operated: Embedded) -> None:  # noqa: ARG001
+def test_an_unknown_id_ends_as_not_found(operated: DeployedStack) -> None:  # noqa: ARG001
     answer = once("explain", "no-such-conversation")
-    assert answer.code == 1
+    assert answer.code == 4
     assert "Nothing is known of no-such-conversation" in answer.err
+    as_json = once("explain", "no-such-conversation", "--json")
+    said = json.loads(as_json.out)
+    assert (as_json.code, said["exitCode"]) == (4, 4)
+    assert "Nothing is known" in said["error"]
 
 
-def test_a_claim_that_the_log_forgot_is_found_by_its_key(operated: Embedded) -> None:
+def test_a_claim_that_the_log_forgot_is_found_by_its_key(operated: DeployedStack) -> None:
     operated.settle(customer_start("c-forgotten-by-the-log"))
     (event,) = explained("c-forgotten-by-the-log")
     logs, group = operated.client("logs"), operated.outputs["OutcomeLogGroupName"]
@@ -212,11 +215,13 @@ def test_a_claim_that_the_log_forgot_is_found_by_its_key(operated: Embedded) -> 
             logStreamName=stream["logStreamName"],
             logEvents=[{"timestamp": e["timestamp"], "message": e["message"]} for e in kept],
         )
-    assert by_claim["verdict"] == "acted once"
+    assert by_claim["verdict"] == "acted on"
     assert "messages" not in by_claim or by_claim["messages"] == []
 
 
-def test_an_event_of_ones_own_is_found_by_the_id_that_its_key_hides(operated: Embedded) -> None:
+def test_an_event_of_ones_own_is_found_by_the_id_that_its_key_hides(
+    operated: DeployedStack,
+) -> None:
     detail = {"conversationId": "jane1985", "eventId": "call-of-jane-7", "status": "connected"}
     operated.settle({"detail-type": "Conversation Status Change", "detail": detail})
     for thing in ("jane1985", "call-of-jane-7"):

@@ -1,6 +1,5 @@
 """`once explain` of an Idempotency-Key: all that the destination's own log may know of an event."""
 
-import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from once.keys import Key, Subject
 from once.operate import log
 from proof.events import ORGANISATION
 from proof.still import Still, still
@@ -30,7 +30,7 @@ def it_is_up(stack: Still, tmp_path: Path) -> Iterator[None]:
 
 
 def key_of(conversation: str) -> str:
-    return hashlib.sha256(f"{pk_of(conversation)}\n{SK}".encode()).hexdigest()
+    return str(Key.of_row(pk_of(conversation), SK).idempotency_key)
 
 
 def pk_of(conversation: str) -> str:
@@ -47,7 +47,7 @@ def record(conversation: str, outcome: str, reason: str, **more: Any) -> dict[st
         "sk": SK,
         "family": "conversation.customer.start",
         "occurredAtMs": log.now_ms() - 90_000,
-        "calls": 1,
+        "requests": 1,
         **more,
     }
 
@@ -57,7 +57,7 @@ def explained(thing: str) -> list[tuple[str, str]]:
     answer = once("explain", thing, "--json")
     assert answer.code == 0, answer.err
     return [
-        (subject["pk"].rpartition("/")[2], event["verdict"])
+        (Subject.parse(subject["pk"]).id, event["verdict"])
         for subject in answer.json["subjects"]
         for event in subject["events"]
     ]
@@ -70,10 +70,10 @@ def test_an_act_is_found_by_its_idempotency_key(stack: Still) -> None:
             for one in ("acted", "another")
         ]
     )
-    assert explained(key_of("acted")) == [("acted", "acted once")]
+    assert explained(key_of("acted")) == [("acted", "acted on")]
 
 
-def test_a_call_that_got_no_answer_is_found_by_the_key_that_it_sent(stack: Still) -> None:
+def test_a_request_without_response_is_found_by_its_key(stack: Still) -> None:
     """The destination acted and its log has the key; ours has none."""
     stack.records(
         [
@@ -108,25 +108,38 @@ def test_of_a_state_that_came_again_the_occurrence_with_the_key_is_found(stack: 
 
 
 def test_a_key_that_nothing_was_called_under_is_said_to_be_unknown(stack: Still) -> None:
-    stack.records([record("waits", "RETRY", "LIMITED", calls=0)])
+    stack.records([record("waits", "RETRY", "LIMITED", requests=0)])
     assert "Nothing is known of" in once("explain", key_of("waits")).err
 
 
-def test_the_key_of_what_was_called_stands_behind_verbose(stack: Still) -> None:
+def test_verbose_shows_the_key_of_a_request(stack: Still) -> None:
     stack.records([record("refused", "PARKED", "REJECTED", status=422)])
     assert f"Idempotency-Key {key_of('refused')}" in once("explain", "refused", "--verbose").out
-    said = once("explain", "refused").out
-    assert "Idempotency-Key" not in said
+    assert "Idempotency-Key" not in once("explain", "refused").out
 
 
-def test_every_delivery_has_its_time_and_what_they_come_to_stands_below(stack: Still) -> None:
+def test_every_delivery_has_its_time_and_the_sum_follows(stack: Still) -> None:
     stack.records(
         [
-            record("twice", "RETRY", "CALL_FAILED", calls=2, status=503),
+            record("twice", "RETRY", "CALL_FAILED", requests=2, status=503),
             record("twice", "PROCESSED", "ACTED", idempotencyKey=key_of("twice")),
         ]
     )
     *_, failed, acted, meaning, _ = once("explain", "twice").out.splitlines()
     for line in (failed, acted):
-        assert re.match(r"  \d\d:\d\d:\d\d\.\d{3}  twice-", line)
-    assert meaning.startswith(f"{'':16}the destination was asked 3 times under Idempotency-Key ")
+        assert re.match(r"      (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d(\.\d{3})? twice-", line)
+    assert meaning.startswith(f"{'':6}the destination got 3 requests under Idempotency-Key ")
+
+
+FIRST, SECOND = "3bf7d304-0000-4000-8000-000000000001", "3bf7d304-0000-4000-8000-000000000002"
+
+
+def test_the_beginning_of_an_id_is_enough(stack: Still) -> None:
+    stack.records([record(FIRST, "PROCESSED", "ACTED", messageId="m")])
+    assert once("explain", FIRST[:8]).out == once("explain", FIRST).out
+
+
+def test_a_beginning_that_several_ids_share_names_them(stack: Still) -> None:
+    stack.records(record(one, "PROCESSED", "ACTED", messageId="m") for one in (FIRST, SECOND))
+    answer = once("explain", FIRST[:8])
+    assert f"2 ids begin with {FIRST[:8]}: {FIRST}, {SECOND}" in answer.err

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from once.operate import log
-from proof.embedded import Embedded
+from proof.deployed import DeployedStack
 from proof.events import ORGANISATION, customer_start
 from tests.operate.conftest import once
 from tests.operate.support import (
@@ -19,7 +19,7 @@ from tests.operate.support import (
     verdict,
 )
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 
 
 def presence(user: str, name: str, clock: str) -> dict[str, Any]:
@@ -42,25 +42,25 @@ def presence(user: str, name: str, clock: str) -> dict[str, Any]:
     }
 
 
-def test_a_forgotten_event_acts_again_once_under_a_key_of_its_own(operated: Embedded) -> None:
+def test_a_forgotten_event_acts_again_once_under_a_key_of_its_own(operated: DeployedStack) -> None:
     event = customer_start("f-again")
     operated.settle(event)
     (first,) = explained("f-again")
     answer = once("forget", first["key"], says="y\n")
     assert answer.code == 0
     assert "PROCESSED" in answer.err, "it says what it is about to forget"
-    assert (verdict("f-again") or "").startswith("acted once, then forgotten on purpose on ")
+    assert (verdict("f-again") or "").startswith("acted on; `once forget` opened it on ")
 
     replay, copy = operated.settle(event, event)
     assert sorted((replay.outcome, copy.outcome)) == ["DUPLICATE", "PROCESSED"]
     one, other = keys_asked(operated, "f-again")
     assert other.startswith(one + "."), "a destination that remembers keys acts again as well"
     said = verdict("f-again") or ""
-    assert said.startswith("acted twice; somebody opened it on purpose on ")
+    assert said.startswith("acted on twice; `once forget` opened it on ")
     assert operated.settle(event)[0].outcome == "DUPLICATE"
 
 
-def test_the_new_key_is_kept_when_the_first_try_fails(operated: Embedded) -> None:
+def test_the_new_key_is_kept_when_the_first_try_fails(operated: DeployedStack) -> None:
     event = customer_start("f-retried")
     operated.settle(event)
     assert once("forget", explained("f-retried")[0]["key"], "--yes").code == 0
@@ -77,14 +77,14 @@ def test_the_new_key_is_kept_when_the_first_try_fails(operated: Embedded) -> Non
     assert asked[1] != asked[0]
 
 
-def test_a_refusal_to_agree_changes_nothing(operated: Embedded) -> None:
+def test_a_refusal_to_agree_changes_nothing(operated: DeployedStack) -> None:
     operated.settle(customer_start("f-no"))
     rows = operated.rows(pk_of("f-no"))
     assert once("forget", explained("f-no")[0]["key"], says="n\n").code == 1
     assert operated.rows(pk_of("f-no")) == rows
 
 
-def test_an_old_state_acts_again_though_a_newer_one_has_passed(operated: Embedded) -> None:
+def test_an_old_state_acts_again_though_a_newer_one_has_passed(operated: DeployedStack) -> None:
     old, new = presence("u-f", "MEAL", "10:00:00"), presence("u-f", "BUSY", "11:00:00")
     operated.settle(old)
     operated.settle(new)
@@ -98,8 +98,8 @@ def test_an_old_state_acts_again_though_a_newer_one_has_passed(operated: Embedde
     assert older.outcome == "STALE"
 
 
-def test_what_changes_while_somebody_is_asked_leaves_all_as_it_was(
-    operated: Embedded, monkeypatch: pytest.MonkeyPatch
+def test_a_claim_that_changes_during_the_question_stays(
+    operated: DeployedStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A newest time moved back under a claim that stands would let what is stale act."""
     old, new = presence("u-raced", "MEAL", "10:00:00"), presence("u-raced", "BUSY", "11:00:00")
@@ -125,7 +125,7 @@ def test_what_changes_while_somebody_is_asked_leaves_all_as_it_was(
     assert operated.rows(pk) == before
 
 
-def test_what_is_forgotten_is_kept_as_long_as_what_is_claimed_now(operated: Embedded) -> None:
+def test_a_forgotten_claim_is_kept_as_long_as_a_new_one(operated: DeployedStack) -> None:
     old, new = presence("u-kept", "MEAL", "10:00:00"), presence("u-kept", "BUSY", "11:00:00")
     operated.settle(old)
     operated.settle(new)
@@ -146,7 +146,7 @@ def test_what_is_forgotten_is_kept_as_long_as_what_is_claimed_now(operated: Embe
     assert all(int(rows[sk]["expires_at"]) > in_a_week for sk in touched)
 
 
-def test_other_states_of_the_subject_keep_their_newest(operated: Embedded) -> None:
+def test_other_states_of_the_subject_keep_their_newest(operated: DeployedStack) -> None:
     """An agent's presence from another source has a newest state of its own."""
     old, new = presence("u-sources", "MEAL", "10:00:00"), presence("u-sources", "BUSY", "11:00:00")
     new["detail"]["eventBody"]["source"] = "TEAMS"
@@ -157,8 +157,8 @@ def test_other_states_of_the_subject_keep_their_newest(operated: Embedded) -> No
     assert answer.json["rewound"] == []
 
 
-def test_a_claim_that_somebody_holds_is_not_forgotten_until_its_lease_is_over(
-    operated: Embedded,
+def test_a_busy_claim_is_forgotten_only_after_its_lease(
+    operated: DeployedStack,
 ) -> None:
     """A holder that died, with its lease still running: nobody can tell it from a living one."""
     event = customer_start("f-stuck")
@@ -191,7 +191,7 @@ def test_a_claim_that_somebody_holds_is_not_forgotten_until_its_lease_is_over(
                 m.get("cause") == "IN_PROGRESS" for e in explained("f-stuck") for m in e["messages"]
             )
         )
-        assert "being worked on" in str([e["verdict"] for e in explained("f-stuck")])
+        assert "in progress" in str([e["verdict"] for e in explained("f-stuck")])
         hold(-1)
         # The lease is over, so the queue's own retry takes the claim over.
         (report,) = operated.wait([line])
@@ -209,7 +209,7 @@ def test_a_claim_that_somebody_holds_is_not_forgotten_until_its_lease_is_over(
         (f"{ORGANISATION}/conversation/none/v1/x/1", "There is no claim"),
     ],
 )
-def test_a_key_that_is_none_is_said_so(operated: Embedded, key: str, said: str) -> None:  # noqa: ARG001
+def test_a_key_that_is_none_is_said_so(operated: DeployedStack, key: str, said: str) -> None:  # noqa: ARG001
     answer = once("forget", key, "--yes")
-    assert answer.code == 1
+    assert answer.code == (4 if said == "There is no claim" else 1)
     assert said in answer.err

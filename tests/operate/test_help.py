@@ -1,4 +1,4 @@
-"""What `once` says of itself: quickly, grouped, and with an example for each command to take."""
+"""The help of `once` is quick and grouped, and has a valid example for each command."""
 
 import os
 import shlex
@@ -16,8 +16,9 @@ from tests.operate.conftest import once
 COMMANDS = {f"once {typed}": command for typed, command in commands()}
 # These start something of their own, or need no stack.
 WITHOUT_STACK = {
-    *("run", "up", "down", "genesys", "normalise", "cost", "capacity", "template", "prove"),
-    "mapping check",
+    *("run", "dev", "up", "down", "example", "genesys", "normalise", "cost", "capacity"),
+    "template",
+    *("routes check", "routes try"),
 }
 
 
@@ -46,7 +47,7 @@ def test_what_works_on_a_stack_takes_the_options_that_name_it(path: str) -> None
 
 def test_what_a_script_may_go_by_is_told() -> None:
     said = " ".join(once("--help").out.split())
-    assert "3 it was done and something wants attention" in said
+    assert "3 done, but something needs attention" in said
 
 
 def test_the_commands_are_grouped_and_each_is_said_in_one_line_of_80_columns() -> None:
@@ -60,6 +61,17 @@ def test_a_command_that_is_typed_wrongly_is_guessed() -> None:
     answer = once("statsu")
     assert answer.code == 2
     assert "Did you mean 'status'" in " ".join(answer.err.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"), [("once expl", "explain"), ("once run --rep", "--report")]
+)
+def test_a_shell_completes_commands_and_their_options(words: str, offered: str) -> None:
+    last = str(len(words.split()) - 1)
+    asked = {"_ONCE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": last}
+    program = str(Path(sys.executable).with_name("once"))
+    said = subprocess.run(program, env={**os.environ, **asked}, capture_output=True, text=True)
+    assert said.stdout.split() == [offered]
 
 
 def test_the_version_is_that_of_the_package() -> None:

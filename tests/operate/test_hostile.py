@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from proof.embedded import Embedded
+from proof.deployed import DeployedStack
 from proof.events import customer_start
 from tests.once.test_screen import steering
 from tests.operate.conftest import once
 from tests.operate.support import destination_answers
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 
 NAME = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp\u2066x\u2069\x7f\x85\u2028[red]:warning:\r\n-"
 TRICKS = f"{NAME}[/]"
@@ -33,7 +33,7 @@ def home_made(conversation: str) -> dict[str, Any]:
     }
 
 
-def test_no_command_lets_an_event_steer_the_terminal(operated: Embedded) -> None:
+def test_no_command_lets_an_event_steer_the_terminal(operated: DeployedStack) -> None:
     names = ["h-acted", "h-refused"]
     destination_answers(operated, f"h-refused{NAME}", 422)
     # SQS itself takes no C0 controls but in JSON's escapes.
@@ -50,7 +50,7 @@ def test_no_command_lets_an_event_steer_the_terminal(operated: Embedded) -> None
     keys = [f"{row['pk']['S']}/{row['sk']['S']}" for row in rows if "/h-" in row["pk"]["S"]]
     assert len(keys) == 2, "the subject of one's own event is text, and stands as a hash"
     subjects = [key.split("/")[2] for key in keys]
-    parked = [one["messageId"] for one in once("parked", "list", "--json").json["parked"]]
+    parked = [one["messageId"] for one in once("parked", "list", "--json").json["messages"]]
     commands = [
         ["status"],
         ["received"],

@@ -9,7 +9,7 @@ import pytest
 from once.operate import running
 from once.operate.refusals import plain
 from once.operate.stack import Stack
-from proof.embedded import Embedded
+from proof.deployed import DeployedStack
 from tests.operate.conftest import once
 
 VARIABLES = (
@@ -49,7 +49,14 @@ def refusal(*command: str) -> str:
 
 
 def test_without_a_region() -> None:
-    assert "--region eu-central-1" in refusal("status")
+    said = refusal("status", "--stack", "ours")
+    assert "No region is set" in said
+    assert "--region eu-central-1" in said
+    assert "No local stack" not in said, "a deployed one is meant"
+
+
+def test_without_the_local_stack_that_was_up() -> None:
+    assert "No local stack is up in this folder, and on AWS: No region is set" in refusal("status")
 
 
 def test_with_a_region_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,8 +98,8 @@ def test_a_samconfig_that_is_no_toml(tmp_path: Path) -> None:
     assert "is not TOML" in refusal("status")
 
 
-def test_the_embedded_stack_has_neither_region_nor_profile() -> None:
-    assert "leave them out" in refusal("status", "--stack", "embedded", "--region", "eu-west-1")
+def test_the_local_stack_has_neither_region_nor_profile() -> None:
+    assert "leave them out" in refusal("status", "--stack", "local", "--region", "eu-west-1")
     assert running.find() is None
 
 
@@ -118,7 +125,7 @@ def test_the_embedded_stack_has_neither_region_nor_profile() -> None:
 )
 def test_what_aws_refuses(code: str, said: str) -> None:
     error = aws.ClientError({"Error": {"Code": code, "Message": "why"}}, "DescribeStacks")
-    assert said in str(plain(error, embedded=False))
+    assert said in str(plain(error, is_local=False))
 
 
 @pytest.mark.parametrize(
@@ -130,43 +137,44 @@ def test_what_aws_refuses(code: str, said: str) -> None:
     ],
 )
 def test_a_login_that_is_over(error: Any) -> None:
-    assert "aws sso login" in str(plain(error, embedded=False))
+    assert "aws sso login" in str(plain(error, is_local=False))
 
 
-def test_an_embedded_stack_that_hangs_is_told_from_aws() -> None:
+def test_a_local_stack_that_hangs_is_told_from_aws() -> None:
     said = str(plain(aws.EndpointConnectionError(endpoint_url="http://127.0.0.1:1"), True))
     assert "once down, once up" in said
 
 
-@pytest.mark.embedded
+@pytest.mark.local
 def test_with_a_stack_that_does_not_exist_or_is_not_ours(
-    embedded: Embedded, monkeypatch: pytest.MonkeyPatch
+    local: DeployedStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     credentials(monkeypatch)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "000000000000")
-    monkeypatch.setenv("AWS_ENDPOINT_URL", embedded.stack.aws.endpoint)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", local.stack.aws.endpoint)
+    monkeypatch.setenv("AWS_SESSION_TOKEN", local.stack.aws.key)
     said = refusal("status", "--stack", "no-such-stack", "--region", "eu-central-1")
     assert "no-such-stack does not exist" in said
     assert "--profile" in said
     template = '{"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}}'
-    embedded.client("cloudformation").create_stack(StackName="theirs", TemplateBody=template)
+    local.client("cloudformation").create_stack(StackName="theirs", TemplateBody=template)
     said = refusal("status", "--stack", "theirs", "--region", "eu-central-1")
     assert "is not one of genesys-once" in said
     answer = once("status", "--stack", "once", "--region", "eu-central-1")
     assert "the stack once in eu-central-1, account 000000000000" in answer.out
 
 
-@pytest.mark.embedded
+@pytest.mark.local
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, "Cannot read events.jsonl: No such file"),
+        (None, "Cannot read events.jsonl: there is no such file"),
         ("\n\n", "holds no events"),
-        ("\x00", "SQS refused line 1"),
+        ("\x00", "it is no text"),
     ],
 )
 def test_with_a_file_of_events_that_cannot_be_sent(
-    operated: Embedded,  # noqa: ARG001
+    operated: DeployedStack,  # noqa: ARG001
     content: str | None,
     said: str,
 ) -> None:

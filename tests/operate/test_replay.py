@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from once.operate import log, replay
 from once.operate.stack import Stack
-from proof.embedded import deployed
+from proof.deployed import deployed
 from proof.events import customer_start
 from tests.operate.conftest import Answer, once, up
 from tests.operate.support import explained, keys_asked, until
@@ -59,7 +59,7 @@ class Events:
 
 
 @pytest.fixture
-def typed(monkeypatch: pytest.MonkeyPatch) -> Any:
+def run_replay(monkeypatch: pytest.MonkeyPatch) -> Any:
     """`once replay` on a deployed stack whose EventBridge is given."""
     monkeypatch.setattr(log, "now_ms", lambda: round(NOW.timestamp() * 1000))
     monkeypatch.setattr(replay, "_POLL_SECONDS", 0)
@@ -86,23 +86,23 @@ def last(hour: int, state: str = "RUNNING") -> dict[str, Any]:
     return {"State": state, "EventLastReplayedTime": at}
 
 
-def test_how_much_it_is_and_what_it_costs_is_said_before_anything_is_sent(typed: Any) -> None:
+def test_a_replay_names_its_size_and_price_first(run_replay: Any) -> None:
     events = Events()
-    answer = typed(events, *SLICE, says="n\n")
+    answer = run_replay(events, *SLICE, says="n\n")
     assert answer.code == 1
     assert events.started == []
     said = " ".join(answer.err.split())
     assert "holds 40,000,000 events, 52,400.0 MB, from 2026-05-10 12:00 UTC on" in said
-    assert "this is about 2,000,000 of them. EventBridge takes $2.00 for so many" in said
+    assert "about 2,000,000 events. EventBridge charges $2.00" in said
     assert "once forget KEY" in said
     assert "Replay 2026-05-19 08:00 to 2026-05-19 20:00 UTC?" in said
     assert "ClaimDays" not in said
     assert "ten minutes" not in said
 
 
-def test_only_the_rule_of_this_stack_gets_the_events(typed: Any) -> None:
+def test_only_the_rule_of_this_stack_gets_the_events(run_replay: Any) -> None:
     events = Events({"State": "STARTING"}, last(9), last(20, "COMPLETED"))
-    answer = typed(events, *SLICE)
+    answer = run_replay(events, *SLICE)
     assert answer.code == 0, answer.err
     assert "Replayed 2026-05-19 08:00 to 2026-05-19 20:00 UTC" in answer.out
     (asked,) = events.started
@@ -113,40 +113,40 @@ def test_only_the_rule_of_this_stack_gets_the_events(typed: Any) -> None:
     assert len(asked["ReplayName"]) <= 64
 
 
-def test_an_interrupted_replay_is_cancelled_and_says_how_far_it_came(typed: Any) -> None:
+def test_an_interrupted_replay_is_cancelled_and_says_how_far_it_came(run_replay: Any) -> None:
     events = Events(last(9), {"State": "Ctrl-C"}, last(11, "CANCELLING"), last(11, "CANCELLED"))
-    answer = typed(events, *SLICE)
+    answer = run_replay(events, *SLICE)
     assert answer.code == 130
     assert events.cancelled == [events.started[0]["ReplayName"]]
     assert "all until 2026-05-19 11:30:00 UTC was sent" in answer.out
 
 
 def test_one_that_ended_before_it_could_be_cancelled_is_done(
-    typed: Any, monkeypatch: pytest.MonkeyPatch
+    run_replay: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def too_late(*_: Any, **__: Any) -> None:
         raise ClientError({"Error": {"Code": "IllegalStatusException"}}, "CancelReplay")
 
     monkeypatch.setattr(Events, "cancel_replay", too_late)
-    assert typed(Events({"State": "Ctrl-C"}, last(20, "COMPLETED")), *SLICE).code == 0
+    assert run_replay(Events({"State": "Ctrl-C"}, last(20, "COMPLETED")), *SLICE).code == 0
 
 
-def test_a_replay_that_fails_wants_attention_and_says_why(typed: Any) -> None:
-    answer = typed(Events({"State": "FAILED", "StateReason": "the key is disabled"}), *SLICE)
+def test_a_replay_that_fails_wants_attention_and_says_why(run_replay: Any) -> None:
+    answer = run_replay(Events({"State": "FAILED", "StateReason": "the key is disabled"}), *SLICE)
     assert answer.code == 3
     assert "failed: the key is disabled" in answer.out
     assert "nothing was sent" in answer.out
 
 
-def test_what_has_no_claim_any_more_is_said_to_act_again(typed: Any) -> None:
-    said = " ".join(typed(Events(), *SLICE, says="n\n", claim_days=1).err.split())
+def test_what_has_no_claim_any_more_is_said_to_act_again(run_replay: Any) -> None:
+    said = " ".join(run_replay(Events(), *SLICE, says="n\n", claim_days=1).err.split())
     assert "older than ClaimDays (1) has no claim any more and acts again" in said
     assert "all before 2026-05-19 12:00 UTC" in said
 
 
-def test_what_may_not_be_in_the_archive_yet_is_said(typed: Any) -> None:
+def test_what_may_not_be_in_the_archive_yet_is_said(run_replay: Any) -> None:
     just_now = ("--from", "2026-05-20T11:00Z", "--to", "2026-05-20T13:59+02:00")
-    assert "last ten minutes" in typed(Events(), *just_now, says="n\n").err
+    assert "last ten minutes" in run_replay(Events(), *just_now, says="n\n").err
 
 
 @pytest.mark.parametrize(
@@ -159,27 +159,27 @@ def test_what_may_not_be_in_the_archive_yet_is_said(typed: Any) -> None:
         ("2026-05-01", "2026-05-10", "nothing before 2026-05-10 12:00 UTC"),
     ],
 )
-def test_a_slice_that_holds_nothing_is_refused(typed: Any, begin: str, end: str, said: str) -> None:
+def test_an_empty_slice_is_refused(run_replay: Any, begin: str, end: str, said: str) -> None:
     events = Events()
-    answer = typed(events, "--from", begin, "--to", end)
+    answer = run_replay(events, "--from", begin, "--to", end)
     assert answer.code == 1
     assert said in " ".join(answer.err.split())
     assert events.started == []
 
 
-def test_a_stack_without_an_archive_says_how_to_have_one(typed: Any) -> None:
-    answer = typed(Events(), *SLICE, without=ARCHIVE)
+def test_a_stack_without_an_archive_says_how_to_have_one(run_replay: Any) -> None:
+    answer = run_replay(Events(), *SLICE, without=ARCHIVE)
     assert answer.code == 1
     assert "Deploy it with ArchiveDays" in answer.err
 
 
-def test_a_disabled_rule_is_said_before_anything_is_asked(typed: Any) -> None:
-    answer = typed(Events(rule="DISABLED"), *SLICE)
+def test_a_disabled_rule_is_said_before_anything_is_asked(run_replay: Any) -> None:
+    answer = run_replay(Events(rule="DISABLED"), *SLICE)
     assert answer.code == 1
     assert "aws events enable-rule --name once-events" in answer.err
 
 
-@pytest.mark.embedded
+@pytest.mark.local
 def test_what_acted_is_skipped_in_a_replay_and_acts_again_when_it_was_forgotten(
     tmp_path: Any,
 ) -> None:

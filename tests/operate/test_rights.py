@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from once.embedded.aws import ACCOUNT, REGION
-from once.embedded.deploy import deploy
 from once.genesys.server import GenesysServer
+from once.local.aws import REGION
+from once.local.deploy import deploy
 from once.operate import permissions
 from once.operate.stack import Stack
 from once.project import TEMPLATE
-from once.run.command import destination_parameters
+from once.run.local import destination_parameters
 from proof.events import customer_start
-from tests.e2e.test_rights import Secured, SecuredAws
+from tests.e2e.test_rights import Secured, SecuredAws, assume
 from tests.operate.conftest import Answer, once
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 
 LOOKS = (
     ("status",),
@@ -47,9 +47,9 @@ NEEDS = {
     "events:ListTargetsByRule": ("check", "--look"),
     "events:ListEventSources": ("check", "--look"),
 }
-# Of a source of Genesys Cloud, which the embedded AWS has none of.
+# Of a source of Genesys Cloud, which the emulator has none of.
 OF_PARTNERS = {"events:DescribeEventSource", "events:ListRules"}
-# The embedded AWS takes batches for actions of their own, where AWS asks for that of one message.
+# The emulator takes batches for actions of their own, where AWS asks for that of one message.
 PECULIARITIES = {
     "Effect": "Allow",
     "Action": ["sqs:ChangeMessageVisibilityBatch", "sqs:SendMessageBatch"],
@@ -65,20 +65,20 @@ class Account:
         self._iam = secured.aws.client("iam")
 
     def hire(self, name: str, policy: Mapping[str, Any]) -> dict[str, str]:
-        """What stands in the environment of a user with this policy and nothing else."""
-        self._iam.create_user(UserName=name)
-        self._iam.put_user_policy(
-            UserName=name, PolicyName="once", PolicyDocument=json.dumps(policy)
+        """Returns the environment of a person with this policy and nothing else."""
+        self._iam.create_role(RoleName=name, AssumeRolePolicyDocument="{}")
+        self._iam.put_role_policy(
+            RoleName=name, PolicyName="once", PolicyDocument=json.dumps(policy)
         )
-        key = self._iam.create_access_key(UserName=name)["AccessKey"]
-        return self.environment(key["AccessKeyId"], key["SecretAccessKey"])
+        return self.environment(assume(self.secured.aws, name))
 
-    def environment(self, key: str, secret: str) -> dict[str, str]:
+    def environment(self, credentials: Mapping[str, str]) -> dict[str, str]:
         return {
             "AWS_ENDPOINT_URL": self.secured.aws.endpoint,
             "AWS_CA_BUNDLE": self.secured.aws.certificate,
-            "AWS_ACCESS_KEY_ID": key,
-            "AWS_SECRET_ACCESS_KEY": secret,
+            "AWS_ACCESS_KEY_ID": credentials["AccessKeyId"],
+            "AWS_SECRET_ACCESS_KEY": credentials["SecretAccessKey"],
+            "AWS_SESSION_TOKEN": credentials["SessionToken"],
             "AWS_REGION": REGION,
             "AWS_CONFIG_FILE": "/dev/null",
             "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
@@ -103,16 +103,16 @@ def account() -> Iterator[Account]:
 
 @pytest.fixture
 def policy(account: Account, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """What `once permissions` prints to the owner of the account."""
+    """Returns the policy that `once permissions` prints for the owner of the account."""
     with monkeypatch.context() as owner:
-        for name, value in account.environment(ACCOUNT, "embedded").items():
+        for name, value in account.environment(account.secured.aws.owner).items():
             owner.setenv(name, value)
         stack = Stack.find("once", None, None)
-        yield lambda operate: _on_default(permissions.of(stack, operate))
+        yield lambda operate: _on_default(permissions.build_policy(stack, operate))
 
 
 def _on_default(policy: Any) -> Any:
-    """The embedded AWS writes the name of the default bus into the ARN of its rules."""
+    """The emulator writes the name of the default bus into the ARN of its rules."""
     for statement in policy["Statement"]:
         rules = [arn.replace(":rule/", ":rule/default/") for arn in statement["Resource"]]
         statement["Resource"] += [arn for arn in rules if arn not in statement["Resource"]]
@@ -128,7 +128,7 @@ def as_user(
         return once(*command, "--stack", "once", says=says)
 
 
-def test_whoever_may_look_can_look_and_nothing_else(
+def test_read_permissions_allow_reading_only(
     account: Account, policy: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -137,9 +137,9 @@ def test_whoever_may_look_can_look_and_nothing_else(
         answer = as_user(monkeypatch, guest, *command)
         assert answer.code in (0, 3), (command, answer.err)
         assert answer.err == ""
-    assert "acted once" in as_user(monkeypatch, guest, "explain", "r-seen").out
+    assert "acted on" in as_user(monkeypatch, guest, "explain", "r-seen").out
     for command in (
-        ("hold", "--yes"),
+        ("pause", "--yes"),
         ("parked", "replay", "r-refused", "--yes"),
         ("check", "--yes"),
         ("send", str(_file(tmp_path)), "--yes"),
@@ -149,16 +149,16 @@ def test_whoever_may_look_can_look_and_nothing_else(
         said = answer.err or answer.out
         assert "not authorized" in said, command
         assert "Traceback" not in said
-    assert "once permissions" in as_user(monkeypatch, guest, "hold", "--yes").err
+    assert "once permissions" in as_user(monkeypatch, guest, "pause", "--yes").err
 
 
-def test_each_right_to_look_is_needed_by_some_command() -> None:
+def test_each_read_permission_is_needed_by_some_command() -> None:
     looks = {action for actions in permissions.READ.values() for action in actions}
     assert set(NEEDS) | OF_PARTNERS == looks
 
 
 @pytest.mark.parametrize("action", NEEDS)
-def test_none_of_the_rights_to_look_is_too_much(
+def test_no_read_permission_is_superfluous(
     account: Account, policy: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, action: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -172,7 +172,7 @@ def test_none_of_the_rights_to_look_is_too_much(
     assert "once permissions" in answer.err
 
 
-def test_whoever_operates_can_do_it_all(
+def test_operate_permissions_suffice_for_every_command(
     account: Account, policy: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -185,8 +185,8 @@ def test_whoever_operates_can_do_it_all(
         assert answer.code == 0, (command, answer.err, answer.out)
         return answer
 
-    ok("hold", "--yes")
-    ok("resume")
+    ok("pause", "--yes")
+    ok("resume", "--yes")
     ok("send", str(_file(tmp_path)), "--yes")
     ok("parked", "replay", "r-refused", "--yes")
     key = json.loads(ok("explain", "r-seen", "--json").out)["subjects"][0]["events"][0]["key"]
@@ -197,11 +197,11 @@ def test_whoever_operates_can_do_it_all(
     )
     ok("dead-letters", "replay", "--yes")
     account.secured.through("no event at all " + "x" * 300_000)
-    (broken,) = json.loads(ok("parked", "list", "--json").out)["parked"]
+    (broken,) = json.loads(ok("parked", "list", "--json").out)["messages"]
     assert "rawRef" in ok("parked", "show", broken["messageId"]).out
     ok("parked", "replay", broken["messageId"], "--yes")
     with account.secured.pipe:
-        assert "Every edge that could be tried works." in ok("check", "--yes").out
+        assert "Every check that could run passed." in ok("check", "--yes").out
 
 
 def _file(folder: Path) -> Path:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from once.operate import log, send
+from once import waiter
+from once.operate import log
 from proof.events import customer_start
 from proof.still import Still, still
 from tests.operate.conftest import Answer, once
@@ -28,7 +29,7 @@ def sent(stack: Still, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Two events sent into a stack that records this of their messages at the first poll."""
     stack.clear()
 
-    def type_(settle: Settle, *options: str) -> Answer:
+    def type_(settle: Settle, *options: str, names: str = "ab") -> Answer:
         passed = [0.0]
 
         def sleep(seconds: float) -> None:
@@ -41,10 +42,10 @@ def sent(stack: Still, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             stack.records({"recordedAtMs": log.now_ms(), **one} for one in settle(ids) if ids)
 
         clock = SimpleNamespace(sleep=sleep, monotonic=lambda: passed[0])
-        monkeypatch.setattr(send, "time", clock)
+        monkeypatch.setattr(waiter, "time", clock)
         with stack.up(tmp_path):
             events = Path("events.jsonl")
-            events.write_text("".join(f"{json.dumps(customer_start(name))}\n" for name in "ab"))
+            events.write_text("".join(f"{json.dumps(customer_start(name))}\n" for name in names))
             return once("send", str(events), *options)
 
     return type_
@@ -66,23 +67,23 @@ def test_it_ends_with_0_as_soon_as_all_are_settled(sent: Any) -> None:
     assert "Not settled" not in answer.out
 
 
-def test_it_ends_with_3_when_one_is_not_settled_in_time_and_says_for_what_it_waits(
+def test_send_ends_with_3_and_the_reason_if_an_event_stays_unsettled(
     sent: Any,
 ) -> None:
     def settle(ids: list[str]) -> list[dict[str, Any]]:
         if not ids:
             return []
         first, second = ids
-        waits = {"messageId": second, "outcome": "RETRY", "reason": "CALL_FAILED", "calls": 1}
+        waits = {"messageId": second, "outcome": "RETRY", "reason": "CALL_FAILED", "requests": 1}
         return [acted(first), waits]
 
     answer = sent(settle, "--wait", "--timeout", "90")
     assert answer.code == 3
     assert "2 events sent: 1 PROCESSED." in answer.out
-    assert "Not settled within 90 s: 1 event, the destination failed it." in answer.out
+    assert "Not settled within 90 s: 1 event, the request failed." in answer.out
 
 
-def test_what_nobody_took_in_time_is_not_settled_either(sent: Any) -> None:
+def test_an_event_left_on_the_queue_is_unsettled(sent: Any) -> None:
     answer = sent(lambda _: [], "--wait", "--timeout", "0", "--json")
     assert answer.code == 3
     assert answer.json["unsettled"] == {"NOTHING_RECORDED": 2}
@@ -94,9 +95,27 @@ def test_states_that_overtook_each_other_are_said_to_have_been_sent_at_once(sent
         stale = {"messageId": ids[1], "outcome": "STALE", "reason": "NEWER_STATE"}
         return [acted(ids[0]), stale]
 
-    assert "once run --step FILE keeps the order" in sent(settle, "--wait").out
+    assert "--step keeps the order" in sent(settle, "--wait").out
 
 
-def test_without_wait_it_says_what_it_sent_and_ends_with_0(sent: Any) -> None:
+def test_with_step_a_copy_follows_when_the_first_is_settled(sent: Any) -> None:
+    polls = []
+
+    def settle(ids: list[str]) -> list[dict[str, Any]]:
+        polls.append(len(ids))
+        return [acted(one) for one in ids]
+
+    answer = sent(settle, "--step", "--json", names="aab")
+    assert (answer.code, answer.json["outcomes"]) == (0, {"PROCESSED": 3})
+    assert [count for count in polls if count] == [2, 1]
+
+
+def test_what_follows_an_unsettled_event_is_said_not_to_be_sent(sent: Any) -> None:
+    answer = sent(lambda _: [], "--step", "--timeout", "5", "--json", names="aab")
+    assert answer.code == 3
+    assert answer.json["unsettled"] == {"NOTHING_RECORDED": 2, "NOT_SENT": 1}
+
+
+def test_send_without_wait_ends_with_0(sent: Any) -> None:
     answer = sent(lambda _: [], "--json")
     assert (answer.code, answer.json["sent"], answer.json["outcomes"]) == (0, 2, None)

@@ -19,17 +19,17 @@ from proof.events import customer_start
 from tests.operate.conftest import once
 from tests.operate.support import until, verdict
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 
 
-def typed(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """As a command of its own: the stack is to outlive it."""
+ONCE = (sys.executable, "-P", "-m", "once.cli")
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def run_once(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command as a process of its own, which the stack outlives."""
     return subprocess.run(
-        [sys.executable, "-P", "-m", "once.cli", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        [*ONCE, *arguments], capture_output=True, text=True, timeout=120, env=ENVIRONMENT
     )
 
 
@@ -42,7 +42,7 @@ def alive(pid: int) -> bool:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     yield tmp_path
-    typed("down")
+    run_once("down")
 
 
 def events(path: Path, *bodies: str | dict[str, Any]) -> str:
@@ -60,9 +60,9 @@ def script(folder: Path) -> Path:
 
 
 def test_a_night_after_which_nothing_is_stuck(folder: Path, script: Path) -> None:
-    up = typed("up", "--destination", str(script))
+    up = run_once("up", "--destination", str(script))
     assert up.returncode == 0, up.stdout + up.stderr
-    again = typed("up")
+    again = run_once("up")
     assert (again.returncode, "up already" in again.stderr) == (1, True)
     assert once("status").code == 0
 
@@ -71,33 +71,37 @@ def test_a_night_after_which_nothing_is_stuck(folder: Path, script: Path) -> Non
         events(folder / "e.jsonl", customer_start("refused"), "poison", customer_start("ok")),
     )
     assert (sent.code, "3 events sent" in sent.out) == (0, True)
-    assert "Not JSON, so they will be parked: 1." in sent.out
-    until(lambda: verdict("ok") == "acted once")
-    until(lambda: (verdict("refused") or "").startswith("parked: the destination refused it"))
+    assert "Lines without an event, which are parked: 1." in sent.out
+    until(lambda: verdict("ok") == "acted on")
+    until(
+        lambda: (verdict("refused") or "").startswith(
+            "parked: the destination permanently rejected it"
+        )
+    )
     _bury(customer_start("buried"))
-    once("hold", "--yes")
+    once("pause", "--yes")
 
     found = once("status")
     assert found.code == 3
     for command in ("once resume", "once parked list", "once dead-letters list"):
         assert command in found.out
-    assert once("resume").code == 0
+    assert once("resume", "--yes").code == 0
     assert once("parked", "replay", "refused", "--yes").code == 0
-    until(lambda: verdict("refused") == "acted once")
+    until(lambda: verdict("refused") == "acted on")
     assert once("dead-letters", "replay", "--yes").code == 0
-    until(lambda: verdict("buried") == "acted once")
+    until(lambda: verdict("buried") == "acted on")
     assert once("parked", "drop", "--reason", "NOT_JSON", "--yes").code == 0
     quiet = until(lambda: (now := once("status")).code == 0 and now)
     assert "Nothing is stuck." in quiet.out
 
     process = running.find()
     assert process is not None
-    down = typed("down")
+    down = run_once("down")
     assert (down.returncode, "is down" in down.stdout) == (0, True)
     until(lambda: not alive(process.pid))
     assert running.find() is None
-    assert typed("down").returncode == 0
-    refused = once("status", "--stack", "embedded")
+    assert run_once("down").returncode == 0
+    refused = once("status", "--stack", "local")
     assert (refused.code, "once up" in refused.err) == (1, True)
 
 
@@ -109,21 +113,71 @@ def _bury(event: dict[str, Any]) -> None:
 
 
 def test_an_up_process_that_was_killed_takes_its_stack_along(folder: Path) -> None:  # noqa: ARG001
-    assert typed("up").returncode == 0
+    assert run_once("up").returncode == 0
     found = running.find()
     assert found is not None
     os.kill(found.pid, signal.SIGKILL)
     until(lambda: running.find() is None)
-    answer = typed("down")
-    assert (answer.returncode, "No embedded stack is up" in answer.stdout) == (0, True)
+    answer = run_once("down")
+    assert (answer.returncode, "No local stack is up" in answer.stdout) == (0, True)
 
 
 def test_a_stack_that_cannot_be_deployed_says_why(folder: Path) -> None:  # noqa: ARG001
-    answer = typed("up", "--set", "NoSuchParameter=1")
+    answer = run_once("up", "--set", "NoSuchParameter=1")
     assert answer.returncode == 1
     assert "no parameter NoSuchParameter" in answer.stderr
     assert "Traceback" not in answer.stderr
     assert running.find() is None
+
+
+def test_a_secret_parameter_is_in_no_argument(folder: Path) -> None:
+    (folder / "url.txt").write_text("https://hooks.example/secret\n")
+    command = [*ONCE, "up", "--set", "ActionTarget=webhook", "--set", "WebhookUrl=file://url.txt"]
+    process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+    seen = set()
+    while process.poll() is None:
+        seen |= arguments()
+    assert process.returncode == 0
+    parameters = Stack.find(None, None, None).parameters
+    assert parameters["WebhookUrl"] == "https://hooks.example/secret"
+    for program in ("once.run.up_process", "samcli deploy"):
+        assert any(program in one for one in seen), program
+    assert not [one for one in seen if "hooks.example" in one]
+
+
+def arguments() -> set[str]:
+    """Lists the arguments of each process, as any user may."""
+    listed = subprocess.run(["ps", "-axww", "-o", "args="], capture_output=True, text=True)
+    return set(listed.stdout.splitlines())
+
+
+@pytest.mark.parametrize("planted", [".once", ".once/up.log", ".once/stack.json"])
+def test_a_planted_link_is_not_followed(folder: Path, planted: str) -> None:
+    precious = folder / "precious"
+    if planted == ".once":
+        precious.mkdir()
+    else:
+        (folder / ".once").mkdir()
+        precious.write_text("precious")
+    (folder / planted).symlink_to(precious)
+    answer = run_once("up")
+    assert (answer.returncode, "is a link" in answer.stderr) == (1, True), answer.stderr
+    assert "Traceback" not in answer.stderr
+    assert (
+        list(precious.iterdir()) == [] if precious.is_dir() else precious.read_text() == "precious"
+    )
+
+
+ANY = Running(
+    pid=1,
+    endpoint="http://127.0.0.1:1",
+    key="k",
+    region="",
+    account="",
+    stack="once",
+    genesys="",
+    genesys_key="k",
+)
 
 
 @pytest.fixture
@@ -135,12 +189,20 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Runni
 def test_a_note_counts_only_while_its_process_lives(
     noted: Callable[[], Running | None],
 ) -> None:
-    mine = Running(pid=1, endpoint="http://127.0.0.1:1", stack="once", genesys="")
     with kept() as note:
         assert noted() is None, "it is only starting"
-        note(mine)
-        assert noted() == mine
+        note(ANY)
+        assert noted() == ANY
         left = (running.FOLDER / "stack.json").read_text()
     assert noted() is None
     (running.FOLDER / "stack.json").write_text(left)
     assert noted() is None, "its process died and could not clean up"
+
+
+def test_a_folder_linked_to_a_stack_elsewhere_has_none(tmp_path: Path) -> None:
+    linked = tmp_path / "linked"
+    linked.symlink_to(tmp_path / "own")
+    with kept(tmp_path / "own") as note:
+        note(ANY)
+        assert running.find(tmp_path / "own") is not None
+        assert running.find(linked) is None

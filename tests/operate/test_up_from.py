@@ -25,8 +25,8 @@ def test_up_deploys_the_version_that_lies_in_the_folder(
     monkeypatch.chdir(tmp_path)
     plans = []
 
-    def popen(command: list[str], **_: Any) -> None:
-        plans.append(json.loads(command[-1]))
+    def popen(_: list[str], **options: Any) -> None:
+        plans.append(json.load(options["stdin"]))
         raise StartedError
 
     monkeypatch.setattr(up.subprocess, "Popen", popen)
@@ -38,6 +38,6 @@ def test_up_deploys_the_version_that_lies_in_the_folder(
     assert usual is None
 
 
-def test_up_from_a_folder_without_a_template_says_what_to_name(tmp_path: Path) -> None:
+def test_up_from_a_folder_without_a_template_is_refused(tmp_path: Path) -> None:
     answer = once("up", "--from", str(tmp_path))
     assert (answer.code, "has no template.yaml" in answer.err) == (1, True)

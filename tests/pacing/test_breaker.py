@@ -1,8 +1,8 @@
-"""When calls flow, when none is made, and when one probes."""
+"""The breaker decides if requests flow, if none is sent, and if one probes."""
 
 import pytest
-from pacing.breaker import Flow, Open, Probe, Row, Wait, judge
-from pacing.times import Times
+from once_pacing.breaker import Flow, Open, Probe, Row, Wait, judge
+from once_pacing.times import Times
 
 TIMES = Times.of()
 SINCE = 1_777_888_800_000
@@ -22,7 +22,7 @@ def test_twenty_failures_open_only_after_longer_than_a_call_may_take() -> None:
     assert judge(row, SINCE + 9_000, TIMES) == Open(row, SINCE + 29_000)
 
 
-def test_nobody_calls_while_it_is_open() -> None:
+def test_no_request_is_made_while_the_breaker_is_open() -> None:
     row = Row(SINCE, failed=20, open_until_ms=SINCE + 29_000)
     assert judge(row, SINCE + 28_999, TIMES) == Wait("BREAKER_OPEN")
 

@@ -5,11 +5,11 @@ from bisect import bisect_left
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pacing.limiter import Limiter
+from once_pacing.limiter import Limiter
 
 LIMITS = st.integers(10, 20_000)
 MINUTE_MS = 60_000
-LONGEST_ON_ITS_WAY_MS = 500
+LONGEST_ON_ITS_WAY_MS = 1_000
 
 
 def most_in_a_minute(arrivals_ms: list[int]) -> int:
@@ -24,7 +24,7 @@ def test_the_slots_that_a_minute_can_meet_hold_no_more_than_the_limit(
 ) -> None:
     limiter = Limiter(per_minute)
     # The last call of a slot arrives then: the minute that meets most slots begins with it.
-    last_ms = limiter.call_until_ms(first_slot) + LONGEST_ON_ITS_WAY_MS
+    last_ms = limiter.request_until_ms(first_slot) + LONGEST_ON_ITS_WAY_MS
     slots = limiter.slot_at(last_ms + MINUTE_MS - 1) - first_slot + 1
     assert slots * limiter.quota <= per_minute
 
@@ -36,7 +36,7 @@ def test_a_minute_of_calls_made_as_badly_as_they_may_be_keeps_the_limit(
     limiter = Limiter(data.draw(st.integers(10, 2_000)))
     arrivals = []
     for slot in range(70_000 // limiter.slot_ms + 2):
-        begins_ms, ends_ms = slot * limiter.slot_ms, limiter.call_until_ms(slot)
+        begins_ms, ends_ms = slot * limiter.slot_ms, limiter.request_until_ms(slot)
         called_ms = data.draw(st.sampled_from((begins_ms, ends_ms)), label=f"slot {slot}")
         way_ms = data.draw(st.sampled_from((0, LONGEST_ON_ITS_WAY_MS)))
         arrivals += [called_ms + way_ms] * limiter.quota

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from moto import mock_aws
-from pacing import breaker_row, handler, payload, steps
-from pacing.breaker import Open, Probe, Row
-from pacing.limiter import Limiter
-from pacing.settings import Settings
-from pacing.times import Times
+from once_pacing import breaker_row, handler, payload, steps
+from once_pacing.breaker import Open, Probe, Row
+from once_pacing.limiter import Limiter
+from once_pacing.settings import Settings
+from once_pacing.times import Times
 
 from proof.template import TEMPLATE
 from proof.waiting.table import PaceTable
@@ -137,14 +137,42 @@ def test_a_pause_stops_a_probe_of_a_batch_that_had_not_read_it() -> None:
 
 
 @pytest.mark.usefixtures("aws")
-def test_a_hold_reads_as_such_is_shortened_by_a_second_one_and_resuming_removes_it() -> None:
+def test_a_pause_reads_as_such_and_resuming_removes_it() -> None:
     client = boto3.client("dynamodb")
-    client.update_item(**breaker_row.hold(TABLE, "ada", NOW + 1_800_000, NOW))
-    assert world().take(steps.ReadRow()) == Row(NOW, not_before_ms=NOW + 1_800_000, held="ada")
-    client.update_item(**breaker_row.hold(TABLE, "ada", NOW + 60_000, NOW + 5))
-    assert world().take(steps.ReadRow()) == Row(NOW, not_before_ms=NOW + 60_000, held="ada")
-    client.delete_item(**breaker_row.resume(TABLE))
+    client.update_item(**breaker_row.pause(TABLE, "repairs", "ada", NOW + 1_800_000, NOW))
+    assert world().take(steps.ReadRow()) == Row(NOW, not_before_ms=NOW + 1_800_000, held="repairs")
+    client.update_item(**breaker_row.pause(TABLE, "repairs", "ada", NOW + 60_000, NOW + 5))
+    assert world().take(steps.ReadRow()) == Row(NOW, not_before_ms=NOW + 60_000, held="repairs")
+    client.delete_item(**breaker_row.end_pause(TABLE))
     assert items() == []
+
+
+@pytest.mark.parametrize("paused", [True, False])
+@pytest.mark.usefixtures("aws")
+def test_resuming_in_an_outage_keeps_its_beginning(paused: bool) -> None:
+    """So the next failure of an event that had failed in it is no try."""
+    client, model = boto3.client("dynamodb"), PaceTable()
+    failed = steps.NoteFailure(NOW - 60_000, ["a" * 16])
+    world().take(failed)
+    model.take(failed, NOW)
+    assert world().take(Open(Row(NOW - 60_000, 1), NOW + 20_000))
+    if paused:
+        client.update_item(**breaker_row.pause(TABLE, "repairs", "ada", NOW + 9_000, NOW))
+        model.pause("repairs", NOW + 9_000, NOW)
+    with pytest.raises(client.exceptions.ConditionalCheckFailedException):
+        client.delete_item(**breaker_row.end_pause(TABLE))
+    client.update_item(**breaker_row.resume(TABLE))
+    model.resume()
+    assert world().take(steps.ReadRow()) == model.row == Row(NOW - 60_000)
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_pause_that_met_a_failure_is_no_healthy_one_when_it_ends() -> None:
+    client = boto3.client("dynamodb")
+    client.update_item(**breaker_row.pause(TABLE, "repairs", "ada", NOW + 9_000, NOW))
+    world().take(steps.NoteFailure(NOW + 1_000, ["a" * 16]))
+    with pytest.raises(client.exceptions.ConditionalCheckFailedException):
+        client.delete_item(**breaker_row.end_pause(TABLE))
 
 
 @pytest.mark.usefixtures("aws")
@@ -180,10 +208,12 @@ def test_the_function_paces_a_batch_from_its_first_question_to_its_return_time(
     assert answer["tokens"] == 2
 
     end = json.loads((EXAMPLES / "pace-end.json").read_text())
-    end["pace"] = {"slot": answer["slot"], "tokens": answer["tokens"]}
-    event = end["events"][0] | {"receiptHandle": message["ReceiptHandle"], "copies": []}
-    gone = end["events"][1] | {"receiptHandle": message["ReceiptHandle"][:-4] + "gone"}
-    returned = handler.handler(end | {"events": [event, gone]}, None)["returns"]
+    end["pace"] = answer
+    event, *gone = end["batch"]
+    event["receiptHandle"] = message["ReceiptHandle"]
+    for one in gone:
+        one["receiptHandle"] = message["ReceiptHandle"][:-4] + "gone"
+    returned = handler.handler(end, None)["returns"]
     assert [one["messageId"] for one in returned] == [event["messageId"]]
     slots = {item["sk"]["S"]: item.get("used", {}).get("N") for item in items()}
     assert slots[f"slot/{answer['slot']}"] == "1"
@@ -229,39 +259,12 @@ def test_every_field_of_the_first_question_is_read() -> None:
     breaker = {"since": 1, "failed": 20, "openUntil": 2, "notBefore": 3, "held": "ada"}
     event = {"messageId": "a", "occurredAtMs": 4, "receives": 5, "sentAtMs": 6}
     asked = {"version": "1", "ask": "begin", "startedMs": 3, "deadlineMs": 7, "events": [event]}
-    candidates = [payload.Candidate("a", 4, 5, 6)]
+    copy = {**event, "messageId": "c", "copyOf": "a"}
+    asked["events"] = [event, copy]
+    candidates = [payload.Candidate("a", 4, 5, 6, ["c"])]
     assert payload.read(asked) == payload.Begin(3, 7, None, False, candidates)
     assert payload.read(asked | {"breaker": breaker, "breakerUnread": True}) == payload.Begin(
         3, 7, Row(1, 20, 2, 3, "ada"), True, candidates
-    )
-
-
-def test_every_field_of_the_last_question_is_read() -> None:
-    event = {
-        "messageId": "a",
-        "receiptHandle": "r",
-        "subjectKey": "s",
-        "sentAtMs": 1,
-        "reason": "HELD",
-    }
-    asked = {"version": "1", "ask": "end", "startedMs": 2, "calls": 3, "answered": False}
-    least = payload.HandedBack("a", ["r"], "s", 1, "HELD", None)
-    assert payload.read(asked | {"events": [event]}) == payload.End(
-        2, None, payload.Pace(), 3, False, [], None, None, False, [least]
-    )
-    more = {
-        "answered": True,
-        "breaker": {"since": 4},
-        "pace": {"slot": 5, "tokens": 6, "probe": 7},
-        "failures": ["k"],
-        "failedAtMs": 8,
-        "retryAfterSeconds": 9,
-        "ownAction": True,
-        "events": [event | {"copies": ["c"], "leaseUntilMs": 10}],
-    }
-    most = payload.HandedBack("a", ["r", "c"], "s", 1, "HELD", 10)
-    assert payload.read(asked | more) == payload.End(
-        2, Row(4), payload.Pace(5, 6, 7), 3, True, ["k"], 8, 9, True, [most]
     )
 
 
@@ -317,11 +320,11 @@ def test_the_function_knows_its_stack_from_the_environment() -> None:
 
 
 @pytest.mark.usefixtures("aws")
-def test_what_may_not_be_done_twice_is_tried_once_and_no_request_outlasts_the_function() -> None:
+def test_pacing_repeats_no_unsafe_write_and_ends_before_its_function() -> None:
     found = handler.world(Settings.read({"CLAIM_TABLE": "claims", "EVENT_QUEUE_URL": "queue"}))
     assert found.once_dynamodb().meta.config.retries["total_max_attempts"] == 1
     for client in (found.dynamodb, found.sqs, found.once_dynamodb()):
         config = client.meta.config
         attempts = config.retries.get("total_max_attempts", 3)
         longest = attempts * (config.connect_timeout + config.read_timeout)
-        assert longest < TEMPLATE["Mappings"]["Timing"]["production"]["Pacing"]
+        assert longest < TEMPLATE["Mappings"]["Durations"]["production"]["Pacing"]

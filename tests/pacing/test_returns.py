@@ -1,11 +1,11 @@
-"""When a message that was handed back is seen again."""
+"""A returned message has its next attempt in time and in order."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pacing.breaker import Row
-from pacing.returns import LONGEST_SECONDS, Backlog, Waiting, delay_ms, whole_seconds
-from pacing.times import Times
+from once_pacing.breaker import Row
+from once_pacing.returns import LONGEST_SECONDS, Backlog, Waiting, delay_ms, whole_seconds
+from once_pacing.times import Times
 
 TIMES = Times.of()
 NOW = 1_777_888_800_000
@@ -39,7 +39,7 @@ def test_a_failed_call_waits_as_long_as_its_event_is_old_within_bounds(
 
 
 @pytest.mark.parametrize("reason", ["THROTTLED", "SETUP_FAULT", "TOO_LATE", "NOT_REACHED"])
-def test_what_was_not_called_looks_again_after_a_fifth_of_its_age_and_later_a_tenth(
+def test_an_unsent_event_returns_after_a_fifth_of_its_age_and_later_a_tenth(
     reason: str,
 ) -> None:
     assert delay(reason, MINUTE) == 20_000
@@ -77,13 +77,13 @@ def test_an_event_of_before_the_outage_goes_by_its_own_age_but_not_into_the_paus
     assert delay("CALL_FAILED", HOUR + 2 * MINUTE, row) >= 4 * MINUTE
 
 
-def test_who_waits_for_a_claim_comes_back_soon_after_its_lease_and_at_most_30_s_later() -> None:
+def test_a_message_that_waits_for_a_claim_returns_within_30_s_of_its_lease() -> None:
     assert delay("HELD", lease_ms=8_000) == 9_000
     assert delay("HELD", lease_ms=200_000) == 30_000
     assert delay("HELD", lease_ms=-5_000) == 1_000
 
 
-def test_who_may_still_hold_its_own_claim_comes_back_when_its_lease_is_over() -> None:
+def test_a_message_that_may_own_its_claim_returns_after_the_lease() -> None:
     assert delay("ROUND_FAILED", lease_ms=200_000) == 201_000
     assert delay("ROUND_FAILED", MINUTE) == 20_000
 
@@ -94,7 +94,7 @@ def test_a_claim_that_stays_unanswered_for_days_is_not_tried_at_each_end_of_its_
 
 
 @pytest.mark.parametrize("reason", ["CLAIM_UNREADABLE", "PARKING_FAILED", "OVERFLOW_FAILED"])
-def test_what_should_be_parked_and_cannot_be_reaches_the_dead_letters_with_days_left(
+def test_an_event_that_cannot_be_parked_is_a_dead_letter_with_days_left(
     reason: str,
 ) -> None:
     assert delay(reason, 10 * DAY) == 30 * MINUTE
@@ -110,15 +110,25 @@ def test_those_over_the_limit_spread_over_four_fifths_of_what_they_need() -> Non
     assert delay("LIMITED", backlog=Backlog(0, 300), u=1) == 3_000
 
 
-def test_nobody_returns_into_a_429_or_a_hold() -> None:
+@given(u=st.floats(0, 1), messages=st.integers(0, 10**6))
+def test_a_raised_limit_is_used_within_half_an_hour(u: float, messages: int) -> None:
+    assert delay("LIMITED", backlog=Backlog(messages, 10), u=u) <= 30 * MINUTE + 1_000
+
+
+def test_waiting_for_a_limit_for_ten_days_leaves_receives_to_park_the_event() -> None:
+    looks = [delay("LIMITED", backlog=Backlog(10**6, 10), u=at / 100) for at in range(101)]
+    assert 10 * DAY / (sum(looks) / len(looks)) < 700, "SQS allows 1,000"
+
+
+def test_no_retry_during_a_429_or_a_pause() -> None:
     pause = Row(NOW, not_before_ms=NOW + 3 * MINUTE)
-    held = Row(NOW, not_before_ms=NOW + HOUR, held="ada")
+    held = Row(NOW, not_before_ms=NOW + HOUR, held="repairs")
     for reason in ("RATE_LIMITED", "CALL_FAILED", "NOT_REACHED", "BREAKER_OPEN"):
         assert delay(reason, u=0, row=pause) >= 3 * MINUTE
-        assert delay(reason, u=0, row=held) >= 30 * MINUTE, "a hold may end before its time"
+        assert delay(reason, u=0, row=held) >= 30 * MINUTE, "a pause may end before its time"
 
 
-def test_one_that_the_breaker_stopped_returns_at_once_where_it_closed_meanwhile() -> None:
+def test_an_event_that_the_breaker_stopped_returns_immediately_if_it_has_closed() -> None:
     assert delay("BREAKER_OPEN", DAY, u=1) == 10_000
 
 

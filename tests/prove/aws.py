@@ -1,4 +1,4 @@
-"""Places to ask in tests: the embedded AWS, one that is broken off at a call, and Step Functions as
+"""Places to ask in tests: the emulator, one that is broken off at a call, and Step Functions as
 our own interpreter plays it."""
 
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from once.embedded.aws import REGION, EmbeddedAws
+from once.local.aws import REGION, Emulator
 from proof.asl.errors import Failure
 from proof.asl.jsonata import Library
 from proof.asl.machine import Machine
@@ -19,12 +19,12 @@ Json = Any
 _LIBRARY = Library()
 
 
-class Embedded:
-    """What `once prove --embedded` asks."""
+class DeployedStack:
+    """The place that `make prove` asks on the emulator."""
 
-    region, embedded, account = REGION, True, "000000000000"
+    region, is_local, account = REGION, True, "000000000000"
 
-    def __init__(self, aws: EmbeddedAws) -> None:
+    def __init__(self, aws: Emulator) -> None:
         self.called: set[str] = set()
         self._aws = aws
 
@@ -34,16 +34,16 @@ class Embedded:
         return client
 
     def _note(self, model: Any, **_: Any) -> None:
-        """As IAM calls what was asked for."""
+        """Notes the IAM action of a request."""
         prefix = {"stepfunctions": "states"}.get(name := model.service_model.service_name, name)
         operation = {"ListObjectsV2": "ListBucket"}.get(model.name, model.name)
         self.called.add(f"{prefix}:{operation}")
 
 
-class BrokenOff(Embedded):
+class BrokenOff(DeployedStack):
     """Interrupted at one of its calls: before it arrives, or when it has been answered."""
 
-    def __init__(self, aws: EmbeddedAws, at: int, answered: bool) -> None:
+    def __init__(self, aws: Emulator, at: int, answered: bool) -> None:
         super().__init__(aws)
         self.made = 0
         self._at = at
@@ -127,7 +127,7 @@ def _refused(code: str, message: str) -> ClientError:
 
 
 class OnlyStepFunctions:
-    region, embedded = REGION, True
+    region, is_local = REGION, True
 
     def __init__(self, stepfunctions: OurStepFunctions) -> None:
         self._stepfunctions = stepfunctions

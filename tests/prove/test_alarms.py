@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from once.prove import alarms
-from once.prove.ledger import Ledger
-from once.prove.question import Verdict, put
-from once.prove.site import Site
+from proof.prove import alarms
+from proof.prove.ledger import Ledger
+from proof.prove.question import Verdict, put
+from proof.prove.site import Site
 
 
 class CloudWatch:
-    embedded, region = True, "eu-central-1"
+    is_local, region = True, "eu-central-1"
 
     def __init__(self, history: str) -> None:
         self.name = "once-prove-test"
@@ -54,7 +54,7 @@ class CloudWatch:
 def test_an_alarm_must_reach_the_topic(tmp_path: Path, history: str, verdict: Verdict) -> None:
     cloudwatch: Any = CloudWatch(history)
     site = Site(cloudwatch, Ledger.open("prove-test", {}, tmp_path))
-    (question,) = alarms.questions(cloudwatch)
+    question, *_ = alarms.questions(cloudwatch)
     answer = put(question, site)
     assert question.name == "deployed: alarm dead-letters"
     assert answer.verdict is verdict, answer.said

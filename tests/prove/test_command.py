@@ -1,4 +1,4 @@
-"""`once prove` at the terminal: what it says before, after, and when AWS says no."""
+"""`make prove` at the terminal: what it says before, after, and when AWS says no."""
 
 import json
 import re
@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from once.cli import app
-from once.prove.ledger import Ledger
-from once.prove.report import without_account
+from proof.prove.command import app
+from proof.prove.ledger import Ledger
+from proof.prove.report import without_account
 
 RUNNER = CliRunner()
 
@@ -56,7 +56,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("refusing")
 def test_wrong_credentials_end_in_a_sentence() -> None:
-    result = RUNNER.invoke(app, ["prove", "--yes"])
+    result = RUNNER.invoke(app, ["--yes"])
     assert result.exit_code == 1
     assert "AWS does not know these credentials (InvalidClientTokenId)." in result.output
     assert "--profile" in result.output
@@ -64,36 +64,36 @@ def test_wrong_credentials_end_in_a_sentence() -> None:
 
 def test_no_network_ends_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    result = RUNNER.invoke(app, ["prove", "--yes"])
+    result = RUNNER.invoke(app, ["--yes"])
     assert result.exit_code == 1
     assert "AWS cannot be reached" in result.output
 
 
-def test_the_embedded_aws_has_no_region() -> None:
-    result = RUNNER.invoke(app, ["prove", "--embedded", "--region", "eu-central-1"])
+def test_the_emulator_has_no_region() -> None:
+    result = RUNNER.invoke(app, ["--local", "--region", "eu-central-1"])
     assert result.exit_code == 1
     assert "is in no region and no profile" in result.output
 
 
 def test_clean_without_a_run_says_so() -> None:
-    assert "No run left anything" in RUNNER.invoke(app, ["prove", "--clean"]).output
+    assert "No run left anything" in RUNNER.invoke(app, ["--clean"]).output
 
 
 def test_clean_names_the_runs_it_knows(tmp_path: Path) -> None:
     Ledger.open("once-prove-abc", {"account": "1"}, tmp_path / ".once").release()
-    result = RUNNER.invoke(app, ["prove", "--clean", "once-prove-xyz"])
+    result = RUNNER.invoke(app, ["--clean", "once-prove-xyz"])
     assert result.exit_code == 1
     assert "These did: once-prove-abc." in result.output
 
 
-@pytest.mark.embedded
+@pytest.mark.local
 def test_the_report_can_be_pasted_anywhere(tmp_path: Path) -> None:
-    result = RUNNER.invoke(app, ["prove", "--embedded", "--json", "report.json"])
+    result = RUNNER.invoke(app, ["--local", "--json", "report.json"])
     assert result.exit_code == 0, result.output
     text = (tmp_path / "report.json").read_text("utf-8")
     assert not re.search(r"(?<!\d)\d{12}(?!\d)", text + result.output)
     report = json.loads(text)
-    assert report["where"] == "the embedded AWS"
+    assert report["where"] == "the emulator"
     assert set(report["versions"]) >= {"genesys-once", "template.yaml", "dedupe.asl.yaml", "boto3"}
     assert report["counts"]["confirmed"] > 0
     assert list((tmp_path / ".once" / "prove").iterdir()) == []

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from once.prove import cost
+from proof.prove import cost
 from proof.translated import Translated
 
 # Without the alarm that a condition adds to its text.

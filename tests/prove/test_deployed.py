@@ -1,4 +1,4 @@
-"""A throwaway stack on the embedded AWS: what it answers, and that nothing of it stays."""
+"""A throwaway stack on the emulator: what it answers, and that nothing of it stays."""
 
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from once.cli import app
-from once.embedded.aws import EmbeddedAws
-from once.prove import ledger, run, sink, throwaway
-from once.prove.command import OnEmbedded
-from once.prove.ledger import Ledger
-from once.prove.question import Verdict, put
-from once.prove.report import Report
-from once.prove.site import Site, new_run
+from once.local.aws import Emulator
+from once.local.pipe import Ending, PipeRunner
+from proof.prove import failures, ledger, messages, run, sink, throwaway
+from proof.prove.command import OnEmulator, app
+from proof.prove.ledger import Ledger
+from proof.prove.question import Verdict, put
+from proof.prove.report import Report
+from proof.prove.site import Site, new_run
+from proof.template import of_type
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 # Half a minute, where AWS is given hours.
 HOURS = 0.008
 LISTS = {
@@ -37,12 +38,12 @@ LISTS = {
 
 
 @pytest.fixture(scope="module")
-def aws() -> Iterator[EmbeddedAws]:
-    with EmbeddedAws.start() as running:
+def aws() -> Iterator[Emulator]:
+    with Emulator.start() as running:
         yield running
 
 
-def all_that_is_there(aws: EmbeddedAws) -> dict[str, int]:
+def all_that_is_there(aws: Emulator) -> dict[str, int]:
     return {
         service: len(getattr(aws.client(service), operation)().get(field, []))
         for service, (operation, field) in LISTS.items()
@@ -50,21 +51,21 @@ def all_that_is_there(aws: EmbeddedAws) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def before(aws: EmbeddedAws) -> dict[str, int]:
+def before(aws: Emulator) -> dict[str, int]:
     return all_that_is_there(aws)
 
 
 @pytest.fixture(scope="module")
 def report(
-    aws: EmbeddedAws, before: dict[str, int], tmp_path_factory: pytest.TempPathFactory
+    aws: Emulator, before: dict[str, int], tmp_path_factory: pytest.TempPathFactory
 ) -> Report:
-    """By the command line, on an embedded AWS that outlives the command."""
+    """By the command line, on an emulator that outlives the command."""
     assert before["events"] == 1  # the default bus
     folder = tmp_path_factory.mktemp("run")
-    command = ["prove", "--embedded", "--deploy", "--hours", str(HOURS), "--json", "report.json"]
+    command = ["--local", "--deploy", "--hours", str(HOURS), "--json", "report.json"]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr(EmbeddedAws, "start", lambda: nullcontext(aws))
+        patch.setattr(Emulator, "start", lambda: nullcontext(aws))
         result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert list((folder / ".once" / "prove").iterdir()) == []
@@ -85,7 +86,12 @@ def answer(report: Report, question: str) -> Any:
         "each event acts once at a destination",
         "a return time",
         "many in flight",
-        f"{HOURS:g} hours of messages",
+        f"{HOURS:g} hours of returned messages",
+        "returned messages beside good ones",
+        "an execution that fails",
+        "an enrichment without concurrency",
+        "the execution log in class STANDARD",
+        "the execution log in class INFREQUENT_ACCESS",
     ],
 )
 def test_what_a_running_stack_shows_is_confirmed(report: Report, question: str) -> None:
@@ -102,17 +108,50 @@ def test_what_teststate_does_not_run_here_is_not_answered(report: Report) -> Non
     assert answer(report, "a missing table").verdict is Verdict.NOT_ANSWERED
 
 
+def test_a_backup_that_the_emulator_does_not_make_is_not_answered(report: Report) -> None:
+    assert answer(report, "a deleted table").verdict is Verdict.NOT_ANSWERED
+
+
 def test_alarms_whose_history_is_not_kept_are_not_answered(report: Report) -> None:
     alarms = [one for one in report.answers if one.question.startswith("deployed: alarm ")]
-    assert len(alarms) > 20
+    assert len(alarms) == len(of_type("AWS::CloudWatch::Alarm"))
     assert {one.verdict for one in alarms} == {Verdict.NOT_ANSWERED}
 
 
+@pytest.mark.parametrize("question", ["the metric of a batch", "the bytes of the execution log"])
+def test_metrics_that_are_not_counted_here_are_not_answered(report: Report, question: str) -> None:
+    assert answer(report, question).verdict is Verdict.NOT_ANSWERED
+
+
 def test_a_deployed_stack_is_gone_with_what_it_retains(
-    aws: EmbeddedAws, before: dict[str, int], report: Report
+    aws: Emulator, before: dict[str, int], report: Report
 ) -> None:
     assert report.answers
     assert all_that_is_there(aws) == before
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_pipe_that_loses_a_failed_batch_is_found(
+    aws: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """An emulator that deletes what failed, as AWS might."""
+    execute = PipeRunner._execute
+
+    def forgetful(*arguments: Any) -> tuple[Ending, frozenset[str], str]:
+        ending, keep, detail = execute(*arguments)
+        failed = ending in (Ending.TARGET_FAILED, Ending.ENRICHMENT_FAILED)
+        return (Ending.SUCCEEDED if failed else ending), keep, detail
+
+    monkeypatch.setattr(PipeRunner, "_execute", forgetful)
+    monkeypatch.setattr(messages, "patience_seconds", lambda _: 8)
+    site = Site(OnEmulator(aws), Ledger.open(new_run(), {}, tmp_path))
+    try:
+        with throwaway.deployed(site, aws) as stack:
+            asked = list(failures.questions(stack))[number]
+            assert asked.ask(site, False) == {"lost": 5}
+    finally:
+        site.clean()
+        site.ledger.release()
 
 
 @pytest.mark.parametrize(
@@ -120,14 +159,14 @@ def test_a_deployed_stack_is_gone_with_what_it_retains(
     [
         "deploying (sam deploy)",
         "creating the stack",
-        "changing which function",
+        "changing ActionFunctionArn",
         "waiting until all are settled",
         "deleting the stack",
         "deleting the table",
     ],
 )
 def test_an_interrupted_deployment_leaves_nothing(
-    aws: EmbeddedAws, before: dict[str, int], tmp_path: Path, moment: str
+    aws: Emulator, before: dict[str, int], tmp_path: Path, moment: str
 ) -> None:
     interrupted = []
 
@@ -136,7 +175,7 @@ def test_an_interrupted_deployment_leaves_nothing(
             interrupted.append(what)
             raise KeyboardInterrupt
 
-    site = Site(OnEmbedded(aws), Ledger.open(new_run(), {}, tmp_path), step)
+    site = Site(OnEmulator(aws), Ledger.open(new_run(), {}, tmp_path), step)
     try:
         with throwaway.deployed(site, aws) as stack:
             if not moment.startswith("deleting"):
@@ -149,6 +188,6 @@ def test_an_interrupted_deployment_leaves_nothing(
     assert interrupted
     site.ledger.release()
     for left in ledger.kept(tmp_path):
-        Site(OnEmbedded(aws), left).clean()
+        Site(OnEmulator(aws), left).clean()
     assert all_that_is_there(aws) == before
     assert ledger.kept(tmp_path) == []

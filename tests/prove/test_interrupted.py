@@ -1,4 +1,4 @@
-"""Ctrl-C in a terminal in which `once prove` runs: nothing is left behind."""
+"""Ctrl-C in a terminal in which `make prove` runs: nothing is left behind."""
 
 import json
 import os
@@ -11,10 +11,10 @@ from subprocess import PIPE, STDOUT, Popen
 
 import pytest
 
+from proof.definition.asl import ROOT
 from proof.terminal import hear_ctrl_c
 
-pytestmark = pytest.mark.embedded
-ONCE = Path(sys.executable).with_name("once")
+pytestmark = pytest.mark.local
 PATIENCE_SECONDS = 300
 
 
@@ -39,9 +39,9 @@ def test_ctrl_c_leaves_nothing(
 ) -> None:
     (tmp_path / "tmp").mkdir()
     process = Popen(
-        [ONCE, "prove", "--embedded", *options],
+        [sys.executable, "-m", "proof.prove", "--local", *options],
         cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp"), "PYTHONPATH": str(ROOT)},
         stdout=PIPE,
         stderr=STDOUT,
         text=True,
@@ -62,4 +62,4 @@ def test_ctrl_c_leaves_nothing(
     assert process.returncode == 130, said
     assert "interrupted" in said
     assert list((tmp_path / ".once" / "prove").iterdir()) == []
-    assert list((tmp_path / "tmp").iterdir()) == []  # the embedded AWS is gone with all it held
+    assert list((tmp_path / "tmp").iterdir()) == []  # the emulator is gone with all it held

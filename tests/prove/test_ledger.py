@@ -1,12 +1,12 @@
-"""What a run has created is on disk before it is created."""
+"""The ledger has each thing on disk before the run creates it."""
 
 from pathlib import Path
 
 import pytest
 
 from once.errors import OnceError
-from once.prove import ledger
-from once.prove.ledger import Ledger, Thing
+from proof.prove import ledger
+from proof.prove.ledger import Ledger, Thing
 
 
 def test_what_came_last_goes_first(tmp_path: Path) -> None:

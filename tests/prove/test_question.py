@@ -1,4 +1,4 @@
-"""When an answer counts."""
+"""An answer counts only if it differs for the broken question."""
 
 from pathlib import Path
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from once.prove.ledger import Ledger
-from once.prove.question import Answer, Question, Verdict, differences, put
-from once.prove.site import Site
+from proof.prove.ledger import Ledger
+from proof.prove.question import Answer, Question, Verdict, differences, put
+from proof.prove.site import Site
 
 NOW_MS = 1_790_000_000_000
 
@@ -58,7 +58,7 @@ def test_a_good_one_that_is_refused_differs(tmp_path: Path) -> None:
 def test_a_missing_right_is_no_difference(tmp_path: Path) -> None:
     answer = asked({"next": "A"}, refusal("AccessDeniedException"), {"next": "B"}, tmp_path)
     assert answer.verdict is Verdict.NOT_ANSWERED
-    assert answer.said == "these credentials lack a right: not for you"
+    assert answer.said == "these credentials lack a permission: not for you"
 
 
 def test_credentials_that_expire_end_the_run(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_lists_of_other_lengths_differ() -> None:
     ]
 
 
-def test_what_nobody_expected_tells_nothing_apart(tmp_path: Path) -> None:
+def test_an_answer_that_was_not_expected_tells_nothing_apart(tmp_path: Path) -> None:
     """A count that is never twice the same does not show that what is broken was seen."""
     answer = asked(
         {"kept up": True, "late": 3}, {"kept up": True, "late": 9}, {"kept up": True}, tmp_path

@@ -1,4 +1,4 @@
-"""A whole run on the embedded AWS, one that is broken off anywhere, and what is left of it."""
+"""A whole run on the emulator, one that is broken off anywhere, and what is left of it."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from once.embedded.aws import EmbeddedAws
+from once.local.aws import Emulator
 from once.project import ROOT
-from once.prove import ledger, run
-from once.prove.ledger import Ledger
-from once.prove.question import Question, Verdict
-from once.prove.report import Report
-from once.prove.site import Site, new_run
-from tests.prove.aws import BrokenOff, Embedded
+from proof.prove import ledger, run
+from proof.prove.ledger import Ledger
+from proof.prove.question import Question, Verdict
+from proof.prove.report import Report
+from proof.prove.site import Site, new_run
+from tests.prove.aws import BrokenOff, DeployedStack
 
-pytestmark = pytest.mark.embedded
+pytestmark = pytest.mark.local
 # One of each kind: with a role, with a bucket, with stacks.
 FEW = [
     question
@@ -26,16 +26,16 @@ FEW = [
 
 
 @pytest.fixture(scope="module")
-def aws() -> Iterator[EmbeddedAws]:
-    with EmbeddedAws.start() as running:
+def aws() -> Iterator[Emulator]:
+    with Emulator.start() as running:
         yield running
 
 
-def made(place: Embedded, folder: Path, questions: Sequence[Question]) -> Report:
+def made(place: DeployedStack, folder: Path, questions: Sequence[Question]) -> Report:
     return run.run(Site(place, Ledger.open(new_run(), {}, folder)), questions)
 
 
-def all_that_is_there(place: Embedded) -> dict[str, list[Any]]:
+def all_that_is_there(place: DeployedStack) -> dict[str, list[Any]]:
     stacks = place.client("cloudformation").describe_stacks()["Stacks"]
     return {
         "buckets": place.client("s3").list_buckets().get("Buckets", []),
@@ -48,12 +48,12 @@ NOTHING: dict[str, list[Any]] = {"buckets": [], "roles": [], "stacks": []}
 
 
 @pytest.fixture(scope="module")
-def place(aws: EmbeddedAws) -> Embedded:
-    return Embedded(aws)
+def place(aws: Emulator) -> DeployedStack:
+    return DeployedStack(aws)
 
 
 @pytest.fixture(scope="module")
-def report(place: Embedded, tmp_path_factory: pytest.TempPathFactory) -> Report:
+def report(place: DeployedStack, tmp_path_factory: pytest.TempPathFactory) -> Report:
     return made(place, tmp_path_factory.mktemp("run"), run.questions())
 
 
@@ -66,7 +66,9 @@ def test_every_question_is_put_and_nothing_differs(report: Report) -> None:
 ON_BEHALF = {"iam:PassRole", "s3:GetObject"}
 
 
-def test_the_documented_rights_are_those_that_a_run_needs(place: Embedded, report: Report) -> None:
+def test_the_documented_rights_are_those_that_a_run_needs(
+    place: DeployedStack, report: Report
+) -> None:
     assert report.answers
     text = (ROOT / "docs" / "prove.md").read_text("utf-8")
     policy = json.loads(text.partition("```json\n")[2].partition("```")[0])
@@ -78,7 +80,7 @@ def verdicts(report: Report, beginning: str) -> set[Verdict]:
     return {answer.verdict for answer in report.answers if answer.question.startswith(beginning)}
 
 
-def test_what_the_embedded_aws_takes_anything_for_is_never_confirmed(report: Report) -> None:
+def test_what_the_emulator_takes_anything_for_is_never_confirmed(report: Report) -> None:
     assert verdicts(report, "definition") == {Verdict.NOT_ANSWERED}
     assert verdicts(report, "state ClaimKey") == {Verdict.NOT_ANSWERED}
     assert verdicts(report, "policy PacingRole table/ClaimTable with") == {Verdict.NOT_ANSWERED}
@@ -89,13 +91,13 @@ def test_what_it_does_look_at_is_confirmed(report: Report) -> None:
     assert verdicts(report, "policy PipeRole") == {Verdict.CONFIRMED}
 
 
-def test_a_whole_run_leaves_nothing(aws: EmbeddedAws, report: Report, tmp_path: Path) -> None:
+def test_a_whole_run_leaves_nothing(aws: Emulator, report: Report, tmp_path: Path) -> None:
     assert report.answers
-    assert all_that_is_there(Embedded(aws)) == NOTHING
+    assert all_that_is_there(DeployedStack(aws)) == NOTHING
     assert ledger.kept(tmp_path) == []
 
 
-def calls_of_a_run(aws: EmbeddedAws, folder: Path) -> int:
+def calls_of_a_run(aws: Emulator, folder: Path) -> int:
     place = BrokenOff(aws, at=0, answered=False)
     made(place, folder, FEW)
     return place.made
@@ -104,7 +106,7 @@ def calls_of_a_run(aws: EmbeddedAws, folder: Path) -> int:
 @pytest.mark.parametrize("tenth", range(1, 11))
 @pytest.mark.parametrize("answered", [False, True], ids=["before it arrives", "after it acted"])
 def test_a_run_that_is_interrupted_leaves_nothing(
-    aws: EmbeddedAws, tmp_path: Path, tenth: int, answered: bool
+    aws: Emulator, tmp_path: Path, tenth: int, answered: bool
 ) -> None:
     at = max(1, calls_of_a_run(aws, tmp_path) * tenth // 10)
     place = BrokenOff(aws, at, answered)
@@ -114,27 +116,27 @@ def test_a_run_that_is_interrupted_leaves_nothing(
         interrupted = True
     assert interrupted
     for left in ledger.kept(tmp_path):
-        Site(Embedded(aws), left).clean()
-    assert all_that_is_there(Embedded(aws)) == NOTHING
+        Site(DeployedStack(aws), left).clean()
+    assert all_that_is_there(DeployedStack(aws)) == NOTHING
     assert ledger.kept(tmp_path) == []
 
 
 def test_a_run_that_was_killed_is_cleaned_by_the_next_process(
-    aws: EmbeddedAws, tmp_path: Path
+    aws: Emulator, tmp_path: Path
 ) -> None:
-    killed = Site(Embedded(aws), Ledger.open(new_run(), {}, tmp_path))
+    killed = Site(DeployedStack(aws), Ledger.open(new_run(), {}, tmp_path))
     for question in FEW:
         question.ask(killed, False)
-    assert all_that_is_there(Embedded(aws)) != NOTHING
+    assert all_that_is_there(DeployedStack(aws)) != NOTHING
     assert ledger.kept(tmp_path) == []  # as long as it lives it cleans up itself
     killed.ledger.release()
     (left,) = ledger.kept(tmp_path)
-    Site(Embedded(aws), left).clean()
-    assert all_that_is_there(Embedded(aws)) == NOTHING
+    Site(DeployedStack(aws), left).clean()
+    assert all_that_is_there(DeployedStack(aws)) == NOTHING
 
 
-def test_cleaning_twice_is_no_fault(aws: EmbeddedAws, tmp_path: Path) -> None:
-    one = Site(Embedded(aws), Ledger.open("once-prove-again", {}, tmp_path))
+def test_cleaning_twice_is_no_fault(aws: Emulator, tmp_path: Path) -> None:
+    one = Site(DeployedStack(aws), Ledger.open("once-prove-again", {}, tmp_path))
     one.bucket()
     one.role()
     again = Ledger.open("once-prove-again-too", {}, tmp_path)
@@ -142,5 +144,5 @@ def test_cleaning_twice_is_no_fault(aws: EmbeddedAws, tmp_path: Path) -> None:
         again.creating(*thing)
     one.clean()
     again.release()
-    Site(Embedded(aws), again).clean()
+    Site(DeployedStack(aws), again).clean()
     assert ledger.kept(tmp_path) == []

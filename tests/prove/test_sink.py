@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from once.errors import OnceError
-from once.prove import sink as asked
+from proof.prove import sink as asked
 
 FAILS, SLOW, PLAIN = ("0000" + "a" * 60, "0001" + "a" * 60, "0002" + "a" * 60)
 
@@ -34,7 +34,7 @@ class Table:
 def sink(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     monkeypatch.setenv("TABLE", "once-prove-test-sink")
-    module = importlib.import_module("once.prove.sink_function")
+    module = importlib.import_module("proof.prove.sink_function")
     monkeypatch.setattr(module, "_DYNAMODB", Table())
     monkeypatch.setattr(module, "_SLOW_SECONDS", 0)
     return module
@@ -53,19 +53,19 @@ def request(key: str, execution: str, retry: int = 0, seconds: float = 9) -> dic
 @pytest.mark.parametrize("key", [SLOW, PLAIN])
 def test_a_key_that_is_called_twice_has_acted_twice(sink: Any, key: str) -> None:
     answer = sink.handler(request(key, "run-1#m1"), None)
-    assert answer == {"version": "2", "result": "ACTED", "calls": 1}
+    assert answer == {"version": "2", "result": "ACTED", "requests": 1}
     sink.handler(request(key, "run-2#m2"), None)
     assert sink._DYNAMODB.acts(key) == 2
 
 
 def test_a_second_call_of_one_execution_is_an_act_of_its_own(sink: Any) -> None:
     sink.handler(request(PLAIN, "run-1#m1"), None)
-    assert sink.handler(request(PLAIN, "run-1#m1", retry=1), None)["calls"] == 2
+    assert sink.handler(request(PLAIN, "run-1#m1", retry=1), None)["requests"] == 2
     assert sink._DYNAMODB.acts(PLAIN) == 2
 
 
 def test_some_keys_fail_at_first_and_act_when_they_come_again(sink: Any) -> None:
-    with pytest.raises(sink.Failed, match=r"\[calls=1\]"):
+    with pytest.raises(sink.Failed, match='"requests":1'):
         sink.handler(request(FAILS, "run-1#m1"), None)
     assert sink._DYNAMODB.acts(FAILS) == 0
     sink.handler(request(FAILS, "run-2#m1"), None)
@@ -73,7 +73,7 @@ def test_some_keys_fail_at_first_and_act_when_they_come_again(sink: Any) -> None
 
 
 def test_nothing_acts_after_its_deadline(sink: Any) -> None:
-    with pytest.raises(sink.TooLate, match=r"\[calls=0\]"):
+    with pytest.raises(sink.TooLate, match='"requests":0'):
         sink.handler(request(PLAIN, "run-1#m1", seconds=-1), None)
     assert sink._DYNAMODB.rows == {}
 
@@ -98,7 +98,7 @@ class Stack:
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(asked, "created", lambda *_: None)
-    return SimpleNamespace(run="once-prove-x", place=SimpleNamespace(embedded=True))
+    return SimpleNamespace(run="once-prove-x", place=SimpleNamespace(is_local=True))
 
 
 def sees(monkeypatch: pytest.MonkeyPatch, stack: Stack, seen: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a stack leaves standing is deleted after it."""
+"""Resources that a deleted stack retains are deleted after it."""
 
 from pathlib import Path
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from once.prove.files import template
-from once.prove.ledger import Ledger
-from once.prove.site import Site
+from proof.prove.files import template
+from proof.prove.ledger import Ledger
+from proof.prove.site import Site
 
 STACK = "once-prove-test"
 RETAINED = {
@@ -21,7 +21,7 @@ RETAINED = {
 class Aws:
     """Every service at once: a stack with all that the template retains, and what was deleted."""
 
-    embedded, region = True, "eu-central-1"
+    is_local, region = True, "eu-central-1"
 
     def __init__(self, gone: frozenset[str] = frozenset()) -> None:
         self.deleted: list[str] = []

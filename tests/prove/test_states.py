@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from once.prove import definition
-from once.prove.ledger import Ledger
-from once.prove.question import Answer, Verdict, put
-from once.prove.site import Site
 from proof.definition.asl import states
+from proof.prove import definition
+from proof.prove.ledger import Ledger
+from proof.prove.question import Answer, Verdict, put
+from proof.prove.site import Site
 from tests.prove.aws import OnlyStepFunctions, OurStepFunctions
 
 QUESTIONS = [q for q in definition.questions() if q.name.startswith("state ")]
@@ -47,7 +47,7 @@ def test_an_aws_with_other_error_names_differs(tmp_path: Path) -> None:
     refused = found["state ClaimKey CAUGHT_ERROR ReadClaim catch 0"]
     assert refused.verdict is Verdict.DIFFERS
     assert "catch is 1, expected 0" in refused.said
-    assert "next is HandBack, expected ReadClaim" in refused.said
+    assert "next is Returned, expected ReadClaim" in refused.said
 
 
 def an_assignment_is_otherwise(machine: Any) -> None:

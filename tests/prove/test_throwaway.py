@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from once.embedded.deploy import local_parameters
-from once.prove import throwaway
-from once.prove.ledger import Ledger, Thing
-from once.prove.messages import patience_seconds
-from once.prove.question import UnansweredError
-from once.prove.site import Site
-from once.prove.throwaway import Deployed
+from once.local.deploy import local_parameters
+from proof.prove import throwaway
+from proof.prove.ledger import Ledger, Thing
+from proof.prove.messages import patience_seconds
+from proof.prove.question import UnansweredError
+from proof.prove.site import Site
+from proof.prove.throwaway import Deployed
 
 NAME = "once-prove-test"
 
@@ -24,8 +24,8 @@ class Aws:
 
     region = "eu-central-1"
 
-    def __init__(self, embedded: bool, statuses: Sequence[str] = ()) -> None:
-        self.embedded = embedded
+    def __init__(self, is_local: bool, statuses: Sequence[str] = ()) -> None:
+        self.is_local = is_local
         self.asked: list[dict[str, Any]] = []
         self._statuses = iter(statuses)
 
@@ -47,9 +47,9 @@ def site(aws: Any, folder: Path) -> Site:
     return Site(aws, Ledger.open(NAME, {}, folder))
 
 
-@pytest.mark.parametrize(("embedded", "timing"), [(False, "production"), (True, "fast")])
+@pytest.mark.parametrize(("local", "timing"), [(False, "production"), (True, "fast")])
 def test_on_aws_the_times_of_production_are_what_is_proved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedded: bool, timing: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: bool, timing: str
 ) -> None:
     given: dict[str, str] = {}
 
@@ -61,14 +61,14 @@ def test_on_aws_the_times_of_production_are_what_is_proved(
     nowhere: Any = None
     with (
         suppress(InterruptedError),
-        throwaway.deployed(site(Aws(embedded), tmp_path), nowhere),
+        throwaway.deployed(site(Aws(local), tmp_path), nowhere),
     ):
         pass
     assert given["Timing"] == timing
 
 
-def test_nobody_gives_up_before_the_queue_hands_a_message_out_again(tmp_path: Path) -> None:
-    stack = Deployed(site(Aws(embedded=False), tmp_path))
+def test_no_wait_is_over_before_the_queue_shows_a_message_again(tmp_path: Path) -> None:
+    stack = Deployed(site(Aws(is_local=False), tmp_path))
     vars(stack)["outputs"] = {"EventQueueUrl": "https://sqs/queue"}
     assert patience_seconds(stack) > 480
 

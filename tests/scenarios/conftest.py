@@ -2,10 +2,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from proof.scenarios.embedded_machine import EmbeddedMachine, started
+from proof.scenarios.emulator_machine import EmulatorMachine, started
 
 
 @pytest.fixture(scope="package")
-def embedded_machine() -> Iterator[EmbeddedMachine]:
+def emulator_machine() -> Iterator[EmulatorMachine]:
     with started() as machine:
         yield machine

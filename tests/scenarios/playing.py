@@ -8,20 +8,13 @@ from typing import Any
 import pytest
 
 from proof.asl.readings import Readings
-from proof.scenarios import asl_machine, moto_machine
+from proof.scenarios import asl_machine
 from proof.scenarios.scenario import CASES, load
 from proof.scenarios.stage import Stage
 
 each_case = pytest.mark.parametrize(
     "path", sorted(CASES.glob("*.yaml")), ids=lambda path: str(path.stem)
 )
-
-
-@cache
-def seen_on_moto(path: Path) -> dict[str, Any]:
-    stage = Stage(load(path), organisation=path.stem)
-    with moto_machine.set_for(stage) as machine:
-        return stage.play(machine)
 
 
 @cache
@@ -35,12 +28,12 @@ _DRIFT_MS = 50
 # A return time is in whole seconds, rounded up.
 _RETURN_DRIFT_MS = 1_050
 # Where the built-in retry sends the first call's arguments again, the function cannot count both.
-_COUNTS = {"arguments-once": ("/retry", "/calls")}
+_COUNTS = {"arguments-once": ("/retry", "/requests")}
 
 
 def apart(one: Any, other: Any, switch: str) -> list[str]:
-    """Where two performances differ by more than the switch makes of itself: a clock that goes on
-    while a state is at work, a count of the retries that is not brought up to date."""
+    """Returns the differences of two plays, without those that the switch itself makes: a clock
+    that moves during a state, a count of retries that is not updated."""
     drift_ms = _DRIFT_MS if switch.startswith("millis") else 0
     counts = _COUNTS.get(switch, ("-",))
     found = _apart(one, other, drift_ms)

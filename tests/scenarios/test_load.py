@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from proof.scenarios.embedded_machine import EmbeddedMachine
+from proof.scenarios.emulator_machine import EmulatorMachine
 from proof.scenarios.scenario import Message
 
 EVENTS, COPIES, SUBJECTS, BATCH = 200, 32, 100, 10
@@ -32,7 +32,7 @@ class CountingAction:
         with self.lock:
             self.acts[key] += 1
             self.met[key] = self.in_work[key] - 1
-        return {"version": "2", "result": "ACTED", "calls": 1, "status": 200, "durationMs": 300}
+        return {"version": "2", "result": "ACTED", "requests": 1, "status": 200, "durationMs": 300}
 
 
 def copies(first: int, deliverer: int) -> list[Message]:
@@ -45,9 +45,9 @@ def copies(first: int, deliverer: int) -> list[Message]:
     return batch
 
 
-@pytest.mark.embedded
+@pytest.mark.local
 def test_32_copies_of_each_of_200_events_at_once_act_once(
-    embedded_machine: EmbeddedMachine,
+    emulator_machine: EmulatorMachine,
 ) -> None:
     action = CountingAction()
     zero_ms = int(time.time()) * 1_000
@@ -57,7 +57,7 @@ def test_32_copies_of_each_of_200_events_at_once_act_once(
         keys = [element["idempotencyKey"] for element in batch if element["kind"] == "event"]
         with action.lock:
             action.in_work.update(keys)
-        ended = embedded_machine.execute(f"load-{time.time_ns()}-{threading.get_ident()}", batch)
+        ended = emulator_machine.execute(f"load-{time.time_ns()}-{threading.get_ident()}", batch)
         with action.lock:
             action.in_work.subtract(keys)
         assert ended["status"] == "SUCCEEDED", ended
@@ -70,10 +70,10 @@ def test_32_copies_of_each_of_200_events_at_once_act_once(
             while left:
                 left = deliver(left)
 
-    with embedded_machine.playing(action), ThreadPoolExecutor(DELIVERERS) as deliverers:
+    with emulator_machine.playing(action), ThreadPoolExecutor(DELIVERERS) as deliverers:
         list(deliverers.map(deliver_copies_of_every_event, range(DELIVERERS)))
 
-    rows = embedded_machine.rows()
+    rows = emulator_machine.rows()
     assert len(action.acts) == EVENTS
     assert set(action.acts.values()) == {1}
     assert len(rows) == EVENTS

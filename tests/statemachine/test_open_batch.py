@@ -1,4 +1,4 @@
-"""What is no batch must make the execution fail, or the pipe would delete what nobody read."""
+"""Input other than a batch fails the execution: success would delete unread messages."""
 
 from typing import Any
 

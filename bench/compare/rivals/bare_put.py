@@ -5,7 +5,7 @@ the same key as Powertools. It says who was first, not whether they came through
 from botocore.exceptions import ClientError
 
 from bench.compare.function import Event, Handler, World
-from once.audit.rivals import content_key
+from bench.compare.reading import content_key
 
 
 def build(world: World) -> Handler:

@@ -5,7 +5,7 @@ who keep the latest state. Whatever is not newer is taken for a copy.
 from botocore.exceptions import ClientError
 
 from bench.compare.function import Event, Handler, World
-from once.audit.rivals import entity, happened_ms
+from bench.compare.reading import entity, happened_ms
 
 
 def build(world: World) -> Handler:

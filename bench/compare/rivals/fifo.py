@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from bench.compare.function import Event, Handler, World
-from once.audit.rivals import content_key, entity
+from bench.compare.reading import content_key, entity
 
 
 def queued(event: Event) -> tuple[str, str]:

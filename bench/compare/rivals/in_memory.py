@@ -3,7 +3,7 @@ single server, carried over to Lambda, where every environment remembers for its
 """
 
 from bench.compare.function import Event, Handler, World
-from once.audit.rivals import entity, happened_ms
+from bench.compare.reading import entity, happened_ms
 
 
 def build(world: World) -> Handler:

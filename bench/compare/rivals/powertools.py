@@ -17,7 +17,9 @@ from aws_lambda_powertools.utilities.idempotency import (
 )
 
 from bench.compare.function import Answer, Context, Event, Handler, World
-from once.audit.rivals import POWERTOOLS_SECONDS, content_key
+from bench.compare.reading import content_key
+
+POWERTOOLS_SECONDS = 3_600  # the default of IdempotencyConfig
 
 
 def build(world: World) -> Handler:

@@ -8,7 +8,9 @@ import time
 from botocore.exceptions import ClientError
 
 from bench.compare.function import Event, Handler, World
-from once.audit.rivals import WINDOW_MS, entity, state
+from bench.compare.reading import entity, state
+
+WINDOW_MS = 500
 
 
 def build(world: World) -> Handler:

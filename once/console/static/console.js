@@ -1,109 +1,112 @@
 // Keeps the table and the strip up to date, and makes the page quick to use by keyboard.
 
-const MOST = 500;
-const table = document.querySelector("[data-stream]");
+const table = document.querySelector("[data-rows]");
+const strip = document.querySelector("[data-poll]");
+const said = document.getElementById("live");
+const pause = document.getElementById("pause");
+const title = document.title;
 
 function element(html) {
   const template = document.createElement("template");
   template.innerHTML = html; // rendered and escaped by the server; the page's policy runs no script in it
-  return template.content.firstElementChild;
+  return template.content;
+}
+
+// Asks for a fragment again and again; the server answers 204 while it is as the page has it.
+function poll(address, seconds, show, tell) {
+  let version = "";
+  let timer;
+  async function ask() {
+    clearTimeout(timer);
+    if (!document.hidden) {
+      try {
+        const wanted = new URL(address(), location);
+        wanted.searchParams.set("version", version);
+        const answer = await fetch(wanted);
+        if (!answer.ok) throw new Error(answer.status);
+        if (answer.status !== 204) show(await answer.text());
+        version = answer.headers.get("X-Version");
+        const failed = answer.headers.has("X-Trouble");
+        tell(failed ? "not live" : "live", failed);
+      } catch {
+        tell("the console does not respond", true);
+      }
+    }
+    timer = setTimeout(ask, seconds * 1000);
+  }
+  document.addEventListener("visibilitychange", () => document.hidden || ask());
+  ask();
+  return {
+    again() {
+      version = "";
+      ask();
+    },
+  };
+}
+
+let read; // when the stack was last read
+
+function tell(text, failed) {
+  if (!failed) read = new Date();
+  const old = failed && read ? `${text}, as of ${read.toISOString().slice(11, 19)}` : text;
+  if (said) said.textContent = pause?.ariaPressed === "true" ? "frozen" : old;
+  document.body.classList.toggle("old", failed);
 }
 
 function live() {
   const body = document.getElementById("rows");
-  const strip = document.getElementById("strip");
-  const said = document.getElementById("live");
-  const pause = document.getElementById("pause");
-  const waiting = [];
-  const old = new Set(); // rows that a filter brings back are no news
-  let source;
+  let known; // rows that a filter brings back are no news
+  let waiting;
 
-  function put([id, html, onTop]) {
-    const row = element(html);
-    const before = document.getElementById(`row-${id}`);
-    if (before && !onTop) {
-      before.replaceWith(row);
-      return;
-    }
-    if (before?.innerHTML === row.innerHTML) return;
-    const focused = before?.contains(document.activeElement);
-    before?.remove();
-    if (!old.delete(id)) row.classList.add("fresh");
-    body.prepend(row);
-    if (focused) row.querySelector("a")?.focus({ preventScroll: true });
-  }
-
-  // Some rows at a time, so that no task keeps the page from answering.
-  function draw() {
+  // Only what changed is drawn, so that focus and selection stay where they are.
+  function show(html) {
     if (pause.ariaPressed === "true") {
-      if (waiting.length) said.textContent = "paused, there is more";
+      waiting = html;
+      said.textContent = "frozen, there is more";
       return;
     }
-    const [rows, gone] = waiting.shift() ?? [[], []];
-    for (const row of rows) put(row);
-    for (const id of gone) document.getElementById(`row-${id}`)?.remove();
-    while (body.rows.length > MOST) body.lastElementChild.remove();
-    if (waiting.length) setTimeout(draw);
+    const rows = [...element(`<table><tbody>${html}</tbody></table>`).querySelectorAll("tr")];
+    const old = new Map([...body.rows].map((row) => [row.id, row]));
+    const focused = body.contains(document.activeElement) ? document.activeElement.closest("tr").id : "";
+    const shown = rows.map((row) => {
+      const before = old.get(row.id);
+      if (before?.innerHTML === row.innerHTML) return before;
+      if (known && !known.has(row.id)) row.classList.add("fresh");
+      return row;
+    });
+    body.replaceChildren(...shown);
+    known = new Set([...(known ?? []), ...shown.map((row) => row.id)]);
+    if (focused) document.getElementById(focused)?.querySelector("a").focus({ preventScroll: true });
+    const last = body.lastElementChild?.querySelector("time").dateTime;
+    const older = document.querySelector("[data-older]");
+    const address = new URL(older.href);
+    address.searchParams.set("before", last ? Date.parse(last) : Date.now());
+    older.href = address;
   }
 
-  function later(rows, gone) {
-    waiting.push([rows, gone]);
-    if (waiting.length === 1) setTimeout(draw);
-  }
-
-  function open() {
-    source = new EventSource(table.dataset.stream);
-    source.onopen = () => (said.textContent = "live");
-    source.onerror = () => (said.textContent = "not connected; trying again");
-    source.addEventListener("rows", (event) => {
-      const rows = JSON.parse(event.data);
-      for (let at = 0; at < rows.length; at += 25) later(rows.slice(at, at + 25), []);
-    });
-    source.addEventListener("only", (event) => {
-      const ids = JSON.parse(event.data);
-      if (!body.rows.length) for (const id of ids) old.add(id);
-      const here = new Set(ids.map((id) => `row-${id}`));
-      later([], [...body.rows].map((row) => row.id).filter((id) => !here.has(id)).map((id) => id.slice(4)));
-    });
-    source.addEventListener("gone", (event) => later([], JSON.parse(event.data)));
-    source.addEventListener("strip", (event) => {
-      strip.innerHTML = JSON.parse(event.data);
-      clocks();
-    });
-  }
+  const polled = poll(() => `${table.dataset.rows}${location.search}`, Number(table.dataset.every), show, tell);
 
   pause.addEventListener("click", () => {
     const paused = pause.ariaPressed !== "true";
     pause.ariaPressed = paused;
-    pause.textContent = paused ? "Go on" : "Pause";
-    said.textContent = paused ? "paused" : "live";
-    draw();
+    pause.textContent = paused ? "Go on" : "Freeze";
+    said.textContent = paused ? "frozen" : "live";
+    if (!paused && waiting) show(waiting);
+    waiting = undefined;
   });
-  // Other rows than before: the stream brings all that fit.
-  table.addEventListener("filter", ({ detail: wanted }) => {
-    source.close();
+  table.addEventListener("filter", () => {
     if (pause.ariaPressed === "true") pause.click(); // who asks for other rows wants to see them
-    waiting.length = 0;
-    old.clear();
-    body.replaceChildren();
-    table.dataset.stream = `/stream?${wanted}`;
-    document.querySelector("[data-older]").search = wanted;
-    open();
+    known = undefined;
+    document.querySelector("[data-older]").search = location.search;
+    polled.again();
   });
-  // What is older begins where the table ends now.
-  document.querySelector("[data-older]").addEventListener("click", ({ currentTarget: link }) => {
-    const last = body.lastElementChild;
-    const address = new URL(link.href);
-    const at = last && Date.parse(last.querySelector("time").dateTime);
-    address.searchParams.set("before", last ? `${at}-${last.id.slice(4)}` : `${Date.now()}-`);
-    link.href = address;
-  });
-  // A page that nobody sees asks for nothing.
-  document.addEventListener("visibilitychange", () => {
-    source.close();
-    if (!document.hidden) open();
-  });
-  open();
+}
+
+function showStrip(html) {
+  strip.replaceChildren(element(html));
+  clocks();
+  const findings = Number(strip.querySelector("[data-findings]")?.dataset.findings ?? 0);
+  document.title = findings ? `(${findings}) ${title}` : title;
 }
 
 function length(seconds) {
@@ -173,15 +176,15 @@ document.addEventListener("click", async (event) => {
 });
 
 function filtered(form) {
-  const wanted = new URLSearchParams(new FormData(form));
+  const wanted = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
   history.replaceState(null, "", `?${wanted}`);
-  table.dispatchEvent(new CustomEvent("filter", { detail: wanted }));
+  table.dispatchEvent(new CustomEvent("filter"));
 }
 
 for (const form of document.querySelectorAll("form[data-auto]")) {
   form.querySelector("button").hidden = true;
   for (const select of form.querySelectorAll("select")) {
-    select.addEventListener("change", () => form.requestSubmit());
+    select.addEventListener("change", () => (table ? filtered(form) : form.requestSubmit()));
   }
   let soon;
   form.querySelector("input")?.addEventListener("input", () => {
@@ -226,6 +229,7 @@ if (text) {
   if (text.value !== text.defaultValue) look(); // typed before this ran
 }
 
+if (strip) poll(() => strip.dataset.poll, Number(strip.dataset.every), showStrip, () => {});
 if (table) live();
 clocks();
 setInterval(clocks, 1000);

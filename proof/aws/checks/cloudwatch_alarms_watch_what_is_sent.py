@@ -74,7 +74,7 @@ def _on_its_bus(deployed: Deployed, name: str, dimensions: Mapping[str, Any]) ->
 
 
 def _another_spelling(deployed: Deployed) -> None:
-    """As the page on dead-letter queues has it."""
+    """Spells the metric as the page on dead-letter queues does."""
     deployed.properties("RuleLosesEventsAlarm")["MetricName"] = "InvocationsFailedToBeSentToDLQ"
 
 

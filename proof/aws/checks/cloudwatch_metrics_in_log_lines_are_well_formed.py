@@ -43,7 +43,7 @@ BROKEN = {
     "a time as text": _instead_of(
         "'Timestamp': $now, 'Cloud", "'Timestamp': $string($now), 'Cloud"
     ),
-    "dimensions that are no list of lists": _instead_of("[[$dimensions]]", "['Stack']"),
+    "dimensions that are no list of lists": _instead_of("[['Stack']]", "['Stack']"),
     "a value as text": _instead_of("'PROCESSED': $number('PROCESSED')", "'PROCESSED': ['2']"),
     "another word for the metadata": _instead_of("'_aws'", "'aws'"),
 }

@@ -42,7 +42,7 @@ def _in(name: str, deployed: Deployed) -> Iterator[str]:
 
 
 def _times(arguments: dict[str, Any], name: str) -> Iterator[dict[str, str]]:
-    """What is written into the attribute, or compared with it."""
+    """Yields the values that are written into the attribute or compared with it."""
     if name in arguments.get("Item", {}):
         yield arguments["Item"][name]
     for field, text in arguments.items():
@@ -52,7 +52,7 @@ def _times(arguments: dict[str, Any], name: str) -> Iterator[dict[str, str]]:
 
 
 def _written_in_milliseconds(deployed: Deployed) -> None:
-    values = deployed.states["CompleteClaim"]["Arguments"]["ExpressionAttributeValues"]
+    values = deployed.states["Processed"]["Arguments"]["ExpressionAttributeValues"]
     values[":expires"] = {"N": "{% $string($millis() + $claimSeconds * 1000) %}"}
 
 

@@ -37,7 +37,7 @@ def findings(deployed: Deployed) -> Iterator[str]:
 
 
 def _status(deployed: Deployed) -> None:
-    arguments = deployed.states["CompleteClaim"]["Arguments"]
+    arguments = deployed.states["Processed"]["Arguments"]
     arguments["ConditionExpression"] = "#owner = :me AND status = :in_progress"
 
 

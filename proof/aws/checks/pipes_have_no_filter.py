@@ -1,7 +1,8 @@
 """A pipe deletes what its filter does not match from the queue, without a word.
 
 A body that is no JSON where the pattern expects some does not match either, and would never be
-parked. What is not wanted is left out by the rule, or by the enrichment with a record.
+parked. Replayed events and canaries come by the queue too. Unwanted events are left out by the rule
+(EventFilter), or by a route, with a record.
 """
 
 from collections.abc import Iterator

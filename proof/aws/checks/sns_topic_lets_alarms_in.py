@@ -58,7 +58,7 @@ def findings(deployed: Deployed) -> Iterator[str]:
 
 
 def _aws_key(deployed: Deployed) -> None:
-    deployed.properties("AlarmTopic")["KmsMasterKeyId"] = "alias/aws/sns"
+    deployed.properties("PageTopic")["KmsMasterKeyId"] = "alias/aws/sns"
 
 
 def _only_tls(deployed: Deployed) -> None:

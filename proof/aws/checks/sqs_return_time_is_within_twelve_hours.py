@@ -7,7 +7,7 @@ the lease of a batch, so the longest one leaves room for that.
 
 from collections.abc import Iterator
 
-from pacing.returns import LONGEST_SECONDS
+from once_pacing.returns import LONGEST_SECONDS
 
 from proof.aws.check import page
 from proof.aws.deployed import Deployed

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from enrichment.overflow import Write
+from once_enrichment.overflow import Write
 
 from proof.aws.check import issue, page
 from proof.aws.deployed import Deployed

@@ -32,11 +32,11 @@ def findings(deployed: Deployed) -> Iterator[str]:
 
 
 def _choice(deployed: Deployed) -> None:
-    deployed.states["JudgeClaim"]["Assign"] = {"verdict": "{% $seen.verdict %}"}
+    deployed.states["JudgeClaim"]["Assign"] = {"verdict": "{% $states.input.claim.verdict %}"}
 
 
 def _wait(deployed: Deployed) -> None:
-    deployed.states["WaitForHolder"]["Assign"] = {"waitedUntilMs": "{% $millis() %}"}
+    deployed.states["WaitForOwner"]["Assign"] = {"waitedUntilMs": "{% $millis() %}"}
 
 
 BROKEN = {"an unclear Assign of a Choice": _choice, "an unclear Assign of a Wait": _wait}

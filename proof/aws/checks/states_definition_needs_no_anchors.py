@@ -6,7 +6,7 @@ the same in two places is written twice and held equal by the lint.
 
 from collections.abc import Iterator
 
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from proof.aws.check import code, page
 from proof.aws.deployed import Deployed

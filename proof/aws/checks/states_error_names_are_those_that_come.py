@@ -10,7 +10,7 @@ AWS documents, and on no States.Runtime, which nothing catches.
 from collections.abc import Iterator
 from typing import Any
 
-from data_action import errors
+from once_data_action import errors
 
 from proof.aws.check import issue, page, recording
 from proof.aws.deployed import Deployed
@@ -38,6 +38,7 @@ SOURCES = (
         "error_handling/test_task_service_sqs", "SQS.AmazonSQSException, SdkClientException."
     ),
     recording("error_handling/test_aws_sdk", "DynamoDb.DynamoDbException for what has no class."),
+    issue("localstack/localstack/pull/10229", "Over 6 MB: Function.ResponseSizeTooLarge."),
     issue("aws/aws-sdk-java/issues/2222", "A throttled on-demand table: AmazonDynamoDBException."),
 )
 _STATES = {"ALL", "DataLimitExceeded", "HeartbeatTimeout", "Permissions", "TaskFailed", "Timeout"}
@@ -65,6 +66,8 @@ _RAISED: dict[str, tuple[str, set[str]]] = {
     "aws-sdk:cloudwatchlogs": ("CloudWatchLogs", {"CloudWatchLogsException"}),
 }
 _CALLS_OURS = "RunAction"
+# What Lambda says in place of a function's response.
+_IN_ITS_PLACE = "Function.ResponseSizeTooLarge"
 
 
 def findings(deployed: Deployed) -> Iterator[str]:
@@ -83,6 +86,7 @@ def _raised_by(name: str, task: dict[str, Any]) -> set[str]:
     integration = task["Resource"].split(":::")[1].rpartition(":")[0]
     prefix, known = _RAISED[integration]
     own = {error for error, kind in vars(errors).items() if isinstance(kind, type)}
+    own.add(_IN_ITS_PLACE)
     return {f"{prefix}.{error}" for error in known} | (own if name == _CALLS_OURS else set())
 
 

@@ -22,7 +22,7 @@ SOURCES = (
         "Logging of a state machine adds no policy for it.",
     ),
 )
-_NEEDED = {
+NEEDED = {
     "logs:CreateLogDelivery",
     "logs:GetLogDelivery",
     "logs:UpdateLogDelivery",
@@ -45,7 +45,7 @@ def findings(deployed: Deployed) -> Iterator[str]:
             for action in statement["Action"]
         }
         if "LoggingConfiguration" in machine:
-            for action in sorted(_NEEDED - allowed):
+            for action in sorted(NEEDED - allowed):
                 yield f"{name} may not {action}"
     for group in _delivered_to(deployed):
         called = deployed.properties(group).get("LogGroupName", "")

@@ -37,7 +37,7 @@ def _not_taken_out(deployed: Deployed) -> None:
 
 
 def _taken_out_too_late(deployed: Deployed) -> None:
-    deployed.states["CompleteClaim"]["Retry"].reverse()
+    deployed.states["Processed"]["Retry"].reverse()
 
 
 BROKEN = {"no retrier of its own": _not_taken_out, "one behind all others": _taken_out_too_late}

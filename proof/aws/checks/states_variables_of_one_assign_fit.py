@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from enrichment.overflow import LIMIT_BYTES
+from once_enrichment.overflow import LIMIT_BYTES
 
 from proof.asl.expressions import is_expression
 from proof.asl.jsonata import Clock, Library

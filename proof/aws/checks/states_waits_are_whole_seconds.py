@@ -40,18 +40,18 @@ def findings(deployed: Deployed) -> Iterator[str]:
 
 def _computed(expression: str) -> Iterator[object]:
     found = (
-        Library().evaluate(expression, {"looks": looks}, Clock(0))
+        Library().evaluate(expression, {"states": {"input": {"claim": {"looks": looks}}}}, Clock(0))
         for looks in range(1, _MOST_LOOKS)
     )
     return takewhile(lambda value: not isinstance(value, Undefined), found)
 
 
 def _half_a_second(deployed: Deployed) -> None:
-    deployed.states["WaitForHolder"]["Seconds"] = "{% [0.5, 3, 6][$looks - 1] %}"
+    deployed.states["WaitForOwner"]["Seconds"] = "{% [0.5, 3, 6][$states.input.claim.looks - 1] %}"
 
 
 def _text(deployed: Deployed) -> None:
-    deployed.states["WaitForHolder"]["Seconds"] = "1"
+    deployed.states["WaitForOwner"]["Seconds"] = "1"
 
 
 BROKEN = {"half a second": _half_a_second, "a text": _text}

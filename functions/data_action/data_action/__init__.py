@@ -1,1 +1,0 @@
-"""The data action: calls Genesys Cloud or a webhook for one event that was claimed."""

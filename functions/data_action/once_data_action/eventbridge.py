@@ -1,0 +1,128 @@
+"""Target `eventbridge`: puts each event once on a bus of the user's."""
+
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
+
+from .bodies import Bodies
+from .canary import is_canary
+from .errors import ActionError, Failed, NotAuthorised, NotConfigured, RateLimited, Rejected
+from .outbound import Reply
+from .request import ActionRequest, Budget, webhook_request
+
+SOURCE = "genesys-once"
+# A rule on SOURCE delivers no canary.
+CANARY_SOURCE = "genesys-once.check"
+
+# PutEvents reports success for a bus that does not exist, so the bus is looked up this often.
+_FOUND_MS = 60_000
+_THROTTLED_SECONDS = 1
+
+# API reference, PutEventsResultEntry and common errors. Any other code is a failure that passes.
+_MISSING = "ResourceNotFoundException"
+_DENIED = {"AccessDeniedException", "NotAuthorizedForSourceException", "InvalidAccountIdException"}
+_INVALID = {
+    "InvalidArgument",
+    "MalformedDetail",
+    "NotAuthorizedForDetailTypeException",
+    "RedactionFailure",
+    "RequestEntityTooLargeException",
+    "ValidationException",
+}
+
+
+class EventBridge:
+    sees_canaries = True
+
+    def __init__(
+        self,
+        bus_arn: str,
+        own_name: str | None,
+        bodies: Bodies,
+        put: Any,
+        look_up: Any,
+        now_ms: Callable[[], int],
+    ) -> None:
+        """`own_name` is the bus's name if it belongs to the stack's account and region.
+
+        Of the two clients the second is more impatient, so that both fit into one request's time.
+        """
+        self._bus_arn = bus_arn
+        self._own_name = own_name
+        self._bodies = bodies
+        self._put = put
+        self._look_up = look_up
+        self._now_ms = now_ms
+        self._found_ms = 0
+
+    def act(
+        self,
+        request: ActionRequest,
+        headers: dict[str, str],  # noqa: ARG002 — an event on a bus has none
+        budget: Budget,
+    ) -> Reply:
+        event = request.event
+        detail = webhook_request(request, self._bodies.of(event))
+        subject = event["subject"]
+        self._find_bus()
+        budget.seconds_for_a_request()
+        started = time.perf_counter()
+        try:
+            answer = self._put.put_events(
+                Entries=[
+                    {
+                        "EventBusName": self._bus_arn,
+                        "Source": CANARY_SOURCE if is_canary(event) else SOURCE,
+                        "DetailType": event["family"],
+                        "Detail": json.dumps(detail, separators=(",", ":")),
+                        "Resources": [f"{subject['type']}/{subject['id']}"],
+                        "Time": datetime.fromtimestamp(event["occurredAtMs"] / 1000, UTC),
+                    }
+                ]
+            )
+        except ClientError as error:
+            raise _error_of(error.response["Error"]["Code"]) from None
+        except ReadTimeoutError:
+            raise Failed("EventBridge did not answer: the event may be on the bus") from None
+        except BotoCoreError:
+            raise Failed("EventBridge was not reached") from None
+        (entry,) = answer["Entries"]
+        if "ErrorCode" in entry:
+            raise _error_of(entry["ErrorCode"])
+        return Reply(200, None, b"", round((time.perf_counter() - started) * 1000))
+
+    def _find_bus(self) -> None:
+        """Finds the bus, if it is one of this account; of another account's nothing can be told."""
+        now_ms = self._now_ms()
+        if self._own_name is None or now_ms - self._found_ms < _FOUND_MS:
+            return
+        try:
+            self._look_up.describe_event_bus(Name=self._own_name)
+        except (BotoCoreError, ClientError) as error:
+            code = error.response["Error"]["Code"] if isinstance(error, ClientError) else ""
+            if code == _MISSING:
+                raise _error_of(code) from None
+        else:
+            self._found_ms = now_ms
+
+
+def _error_of(code: str) -> ActionError:
+    said = f"EventBridge did not take the event ({code})"
+    if code.startswith("Throttling"):
+        return RateLimited(said, retry_after_seconds=_THROTTLED_SECONDS)
+    if code == _MISSING:
+        return NotConfigured(
+            f"{said}: there is no such bus, create it or correct TargetBusArn", for_all=True
+        )
+    if code in _DENIED:
+        return NotAuthorised(
+            f"{said}: check TargetBusArn, the function's role and the policy of the bus",
+            for_all=True,
+        )
+    if code in _INVALID:
+        return Rejected(f"{said}: it may be larger than 1 MB")
+    return Failed(said)

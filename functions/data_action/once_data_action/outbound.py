@@ -1,0 +1,257 @@
+"""One POST to the destination: kept-alive, bounded in time and size, and its failures typed.
+
+The standard library's client, in a thread of its own: its time-outs begin again with every piece
+that arrives, so only a thread that is not reading can tell when the time for all of it is over.
+
+urllib3's time-outs begin again as well: with a total of 0.3 s a peer that drips a byte each 20 ms
+held a request for 5 s, until the peer stopped. Only Lambda's own time-out would end it, and the
+event would be recorded as FUNCTION_TIMED_OUT, with nothing noted about the destination. urllib3
+also takes 103 for the response.
+"""
+
+import contextlib
+import http.client
+import select
+import socket
+import ssl
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from threading import Lock, Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+from .errors import Failed, NotConfigured, TooLate
+from .request import Budget
+
+# So that of several addresses one that drops what it gets does not use up all the time.
+_CONNECT_SECONDS = 3.0
+_BODY_BYTES = 65_536
+# A success needs no body; waiting for it only keeps the connection usable.
+_SUCCESS_BODY_SECONDS = 1.0
+# Lambda freezes between invocations, and a peer that hung up meanwhile is noticed too late.
+_IDLE_MS = 30_000
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    retry_after: str | None
+    body: bytes
+    duration_ms: int
+
+    @property
+    def ok(self) -> bool:
+        return _ok(self.status)
+
+
+class Outbound:
+    """The connections of this environment. TLS is verified against the system's authorities."""
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        self._now_ms = now_ms
+        self._tls = ssl.create_default_context()
+        self._tls.set_alpn_protocols(["http/1.1"])
+        self._idle: dict[str, tuple[http.client.HTTPConnection, int]] = {}
+        weakref.finalize(self, _close, self._idle)
+
+    def post(self, url: str, headers: Mapping[str, str], body: bytes, budget: Budget) -> Reply:
+        is_first = budget.started_ms is None
+        seconds = budget.seconds_for_a_request()
+        started = time.perf_counter()
+        parts = urlsplit(url)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        connection = self._kept(origin) or self._new(origin)
+        target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
+        exchange = _Exchange(connection, target, headers, body, seconds, budget.check_deadline)
+        try:
+            status, retry_after, content = exchange.wait()
+        except TooLate:
+            if is_first:
+                budget.started_ms = None
+            raise
+        except ssl.SSLCertVerificationError:
+            raise NotConfigured(
+                "the destination's TLS certificate is not valid for its address; "
+                "renew it there or correct the address"
+            ) from None
+        except ssl.SSLError:
+            raise Failed("the TLS connection to the destination failed") from None
+        except _NoConnection:
+            raise Failed(
+                "no connection to the destination: refused, not found or not answered"
+            ) from None
+        except TimeoutError:
+            raise Failed(f"the destination did not answer within {seconds:.1f} s") from None
+        except (OSError, http.client.HTTPException, ValueError):
+            raise Failed("the connection to the destination broke before its answer") from None
+        duration_ms = round((time.perf_counter() - started) * 1000)
+        if exchange.kept:
+            self._keep(origin, connection)
+        return Reply(status, retry_after, content, duration_ms)
+
+    def _new(self, origin: str) -> http.client.HTTPConnection:
+        parts = urlsplit(origin)
+        host, port = str(parts.hostname), parts.port
+        if parts.scheme == "https":
+            return http.client.HTTPSConnection(
+                host, port, timeout=_CONNECT_SECONDS, context=self._tls
+            )
+        return http.client.HTTPConnection(host, port, timeout=_CONNECT_SECONDS)
+
+    def _kept(self, origin: str) -> http.client.HTTPConnection | None:
+        connection, used_at_ms = self._idle.pop(origin, (None, 0))
+        if connection is None:
+            return None
+        # What can be read before anything was asked is the peer's goodbye, or no answer of ours.
+        if self._now_ms() - used_at_ms > _IDLE_MS or _has_more(connection.sock):
+            connection.close()
+            return None
+        return connection
+
+    def _keep(self, origin: str, connection: http.client.HTTPConnection) -> None:
+        if self._idle.setdefault(origin, (connection, self._now_ms()))[0] is not connection:
+            connection.close()
+
+
+def _close(idle: dict[str, tuple[http.client.HTTPConnection, int]]) -> None:
+    for connection, _ in idle.values():
+        connection.close()
+
+
+def _has_more(kept: socket.socket) -> bool:
+    decrypted = kept.pending() if isinstance(kept, ssl.SSLSocket) else 0
+    return decrypted > 0 or bool(select.select([kept], [], [], 0)[0])
+
+
+class _NoConnection(Exception):  # noqa: N818
+    pass
+
+
+class _FinalResponse(http.client.HTTPResponse):
+    """The answer itself: the client's own skips 100, but not 102 and 103 (RFC 9110, 15.2)."""
+
+    def begin(self) -> None:
+        super().begin()
+        while 100 <= self.status < 200 and self.status != http.HTTPStatus.SWITCHING_PROTOCOLS:
+            self.headers = self.msg = None  # type: ignore[assignment]
+            super().begin()
+
+
+class _Exchange:
+    """A request and its answer, made by a thread that may outlive whoever waits for it."""
+
+    def __init__(
+        self,
+        connection: http.client.HTTPConnection,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        seconds: float,
+        check_deadline: Callable[[], None],
+    ) -> None:
+        self.kept = False
+        self._connection = connection
+        self._request = ("POST", target, body, dict(headers))
+        self._seconds = seconds
+        self._check_deadline = check_deadline
+        self._head: Future[http.client.HTTPResponse] = Future()
+        self._content: Future[bytes] = Future()
+        self._lock = Lock()
+        self._left = False
+        self._socket: socket.socket | None = None
+        self._response: _FinalResponse | None = None
+        connection.response_class = self._respond  # type: ignore[assignment]
+
+    def wait(self) -> tuple[int, str | None, bytes]:
+        """Status, Retry-After and body. From its status line on, a success is one."""
+        until = time.monotonic() + self._seconds
+        Thread(target=self._run, daemon=True).start()
+        try:
+            response = self._head.result(self._seconds)
+            left = max(until - time.monotonic(), 0)
+            if _ok(response.status):
+                left = min(left, _SUCCESS_BODY_SECONDS)
+            content = self._content.result(left)
+        except (OSError, http.client.HTTPException, ValueError):
+            self._leave()
+            if self._response is None or not _ok(self._response.status):
+                raise
+            return self._response.status, None, b""
+        return response.status, response.headers.get("Retry-After"), content
+
+    def _leave(self) -> None:
+        """Ends the thread, wherever it is: it finds the end of the stream, or sends nothing."""
+        with self._lock:
+            self._left = True
+            if self.kept:
+                self.kept = False
+                self._connection.close()
+            elif self._socket:
+                # The socket's own: that of TLS would take its state away from under the reader.
+                with contextlib.suppress(OSError):
+                    socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+    def _run(self) -> None:
+        step: Future[Any] = self._head
+        try:
+            self._send()
+            response = self._connection.getresponse()
+            self._head.set_result(response)
+            step = self._content
+            content = _read(response)
+        except Exception as error:  # whoever waits gets it
+            self._close()
+            step.set_exception(error)
+        else:
+            with self._lock:
+                # Read to the end, and the peer did not say that it hangs up.
+                ended = response.isclosed() and self._connection.sock is not None
+                self.kept = ended and not self._left
+            if not self.kept:
+                self._close()
+            self._content.set_result(content)
+
+    def _send(self) -> None:
+        if self._connection.sock is None:
+            try:
+                self._connection.connect()
+            except ssl.SSLError:
+                raise
+            except (OSError, UnicodeError):
+                raise _NoConnection from None
+            self._check_deadline()
+        with self._lock:
+            if self._left:
+                raise TimeoutError  # nobody waits for this request any more: it is not sent
+            self._socket = self._connection.sock
+        self._socket.settimeout(self._seconds)
+        # Who refuses a large body may answer and hang up before all of it was sent.
+        with contextlib.suppress(BrokenPipeError):
+            self._connection.request(*self._request)
+
+    def _respond(self, *arguments: Any, **named: Any) -> "_FinalResponse":
+        self._response = _FinalResponse(*arguments, **named)
+        return self._response
+
+    def _close(self) -> None:
+        with self._lock:
+            self._socket = None
+        if self._response:
+            self._response.close()
+        self._connection.close()
+
+
+def _ok(status: int | str) -> bool:
+    """A response without a status line has a word for it."""
+    return isinstance(status, int) and 200 <= status < 300
+
+
+def _read(response: http.client.HTTPResponse) -> bytes:
+    """Up to the limit of size. What ends before the length it gave is broken."""
+    content = response.read(_BODY_BYTES)
+    if response.length and len(content) < _BODY_BYTES:
+        raise http.client.IncompleteRead(content, response.length)
+    return content

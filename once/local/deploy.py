@@ -1,0 +1,209 @@
+"""The real `sam build` and `sam deploy`, run against an emulator, or another one."""
+
+import json
+import os
+import platform
+import re
+import sys
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from once_enrichment import routes_file
+from once_enrichment.routes_file import InvalidRoutesError
+
+from once.errors import OnceError
+from once.local import builds, child
+from once.local.aws import inherited_environment
+
+STACK_NAME = "once"
+_BUCKET = "once-artifacts"
+_USEFUL_LINES = 25
+_WITHOUT_INDEX = (
+    "The first build takes packages from PyPI, or from the index in PIP_INDEX_URL. Can this "
+    "machine reach it?"
+)
+# Where sam's log comes to the point.
+_FAILURE = re.compile(r"^(Error\b|Build Failed|Traceback)|_FAILED\b")
+
+
+class Target(Protocol):
+    """An AWS to deploy to, and a folder of our own to build in."""
+
+    @property
+    def root(self) -> Path: ...
+
+    def client(self, service: str) -> Any: ...
+
+    def environment(self) -> dict[str, str]: ...
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A deployed stack: what was built of it, and its outputs."""
+
+    built: Path
+    outputs: Mapping[str, str]
+
+
+def deploy(
+    aws: Target,
+    template: Path,
+    parameters: Mapping[str, str],
+    step: Callable[[str], None] = lambda _: None,
+    *,
+    name: str = STACK_NAME,
+    bucket: str | None = None,
+) -> Stack:
+    """Build and deploy `template` with Timing=fast and this Python; `parameters` win over both.
+
+    A stack that is there already is changed, as on AWS. A bucket that is named must be there.
+    """
+    from samcli.yamlhelper import yaml_parse
+
+    chosen = {**local_parameters(), **parameters}
+    _check_routes(
+        template.parent / "functions" / "enrichment" / chosen.get("RoutesFile", "routes.toml")
+    )
+    step("building (sam build)")
+    of_build = {name: chosen[name] for name in ("PythonRuntime", "Architecture")}
+    sam = _Sam(aws, template.parent)
+
+    def build(folder: Path) -> None:
+        sam(
+            "build",
+            *("--template-file", str(template), "--build-dir", str(folder)),
+            *("--base-dir", str(template.parent), "--parallel"),
+            *sam.overrides("build", of_build),
+        )
+        # `sam deploy` reads it seven times, and JSON in a tenth of the time that YAML takes.
+        written = folder / "template.yaml"
+        written.write_text(json.dumps(yaml_parse(written.read_text())))
+
+    build_folder = builds.built(template, of_build, aws.root, build)
+    _check_names(build_folder / "template.yaml", parameters)
+
+    step("deploying (sam deploy)")
+    if bucket is None:
+        bucket, s3 = _BUCKET, aws.client("s3")
+        if not any(each["Name"] == bucket for each in s3.list_buckets()["Buckets"]):
+            s3.create_bucket(
+                Bucket=bucket,
+                CreateBucketConfiguration={"LocationConstraint": s3.meta.region_name},
+            )
+    sam(
+        "deploy",
+        *("--template-file", str(build_folder / "template.yaml"), "--stack-name", name),
+        *("--s3-bucket", bucket, "--capabilities", "CAPABILITY_IAM", "--no-progressbar"),
+        *("--no-confirm-changeset", "--on-failure", "DO_NOTHING"),
+        *sam.overrides("deploy", chosen),
+    )
+    described = aws.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
+    outputs = {o["OutputKey"]: o["OutputValue"] for o in described.get("Outputs", [])}
+    return Stack(build_folder, outputs)
+
+
+def _check_names(template: Path, parameters: Mapping[str, str]) -> None:
+    """Refuses a parameter that the template does not have; sam itself passes over it."""
+    known = sorted(json.loads(template.read_text())["Parameters"])
+    for name in parameters:
+        if name not in known:
+            raise OnceError(f"{template.name} has no parameter {name}. It has {', '.join(known)}.")
+
+
+def _check_routes(path: Path) -> None:
+    try:
+        routes_file.read(path.name, path.read_text("utf-8"))
+    except (OSError, InvalidRoutesError) as error:
+        raise OnceError(f"The routes cannot be used: {error}.") from error
+
+
+def local_parameters() -> dict[str, str]:
+    """Returns the template's parameters that must fit this machine rather than AWS."""
+    machine = platform.machine().lower()
+    return {
+        "Timing": "fast",
+        # On AWS partner events come on a bus of their own; here they may come on the bus default.
+        "SourcePrefix": "aws.partner/",
+        "PythonRuntime": f"python{sys.version_info.major}.{sys.version_info.minor}",
+        "Architecture": "arm64" if machine in ("arm64", "aarch64") else "x86_64",
+    }
+
+
+class _Sam:
+    def __init__(self, aws: Target, project: Path) -> None:
+        self._folder = aws.root / "sam"
+        self._folder.mkdir(exist_ok=True)
+        # Without a recent check sam asks the package index for a newer version of itself.
+        (self._folder / "metadata.json").write_text(
+            json.dumps(
+                {
+                    "installationId": str(uuid.uuid4()),
+                    "telemetryEnabled": False,
+                    "lastVersionCheck": time.time(),
+                }
+            )
+        )
+        # The user's samconfig.toml names the stack and bucket of a real deployment.
+        self._config = self._folder / "samconfig.toml"
+        self._config.write_text("version = 0.1\n")
+        self._environment = {
+            **_settings_of_pip(),
+            **aws.environment(),
+            "PATH": f"{Path(sys.executable).parent}:{inherited_environment().get('PATH', '')}",
+            "TMPDIR": str(self._folder),
+            "SAM_CLI_TELEMETRY": "0",
+            "__SAM_CLI_APP_DIR": str(self._folder),
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "NO_PROXY": "127.0.0.1,localhost",
+            "COLUMNS": "160",
+        }
+        log = self._folder / "pip.log"
+        self._environment |= builds.settings_of_pip(project, self._environment, log)
+
+    def overrides(self, command: str, parameters: Mapping[str, str]) -> tuple[str, str]:
+        """Writes a file, since a value may be secret and other users can read arguments."""
+        path = self._folder / f"{command}.parameters.yaml"
+        path.touch(0o600)
+        quoted = {name: _quote(name, value) for name, value in parameters.items()}
+        path.write_text(json.dumps(quoted))  # JSON is YAML, too
+        return "--parameter-overrides", f"file://{path}"
+
+    def __call__(self, command: str, *arguments: str) -> None:
+        log = self._folder / f"{command}.log"
+        process = child.start(
+            "samcli",
+            *(command, "--config-file", str(self._config), *arguments),
+            env=self._environment,
+            log=log,
+        )
+        try:
+            code = process.wait()
+        finally:
+            child.stop(process)
+        if code != 0:
+            raise OnceError(f"sam {command} failed (exit code {code}):\n{_useful_part(log)}")
+
+
+def _settings_of_pip() -> dict[str, str]:
+    names = ("PIP_", "SSL_", "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY")
+    return {k: v for k, v in os.environ.items() if k.upper().startswith(names)}
+
+
+def _quote(name: str, value: str) -> str:
+    """Keeps quotes of the value, as sam removes a pair around it and reads backslashes."""
+    if "\\" in value:
+        raise OnceError(f"--set {name}: sam cannot pass a value with a backslash in it.")
+    escaped = value.replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _useful_part(log: Path) -> str:
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    lines = [line for line in lines if line.strip("-=")]
+    first = next((at for at, line in enumerate(lines) if _FAILURE.search(line)), 0)
+    said = "\n".join(lines[first:][-_USEFUL_LINES:])
+    return f"{said}\n{_WITHOUT_INDEX}" if "Could not satisfy the requirement" in said else said

@@ -1,0 +1,103 @@
+"""`once logs`: what a function of the stack, its pipe or its machine wrote in the last minutes."""
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from pydantic import Field
+from rich.markup import escape
+
+from once.answers import answers
+from once.operate import log
+from once.operate import phrases as words
+from once.operate.command import Operation, command
+from once.operate.model import Answer
+from once.operate.stack import Stack
+from once.operate.times import parse_since
+from once.reasons import REASONS
+
+_SHOWN = 200
+# What Lambda writes at each invocation, also if the function fails.
+_FRAME = re.compile(r"(START|END|REPORT) RequestId: |INIT_START ")
+
+
+class Part(StrEnum):
+    """A part of the stack that has a log."""
+
+    ENRICHMENT = "enrichment"
+    PACING = "pacing"
+    DATA_ACTION = "data-action"
+    MACHINE = "machine"
+    PIPE = "pipe"
+
+
+OUTPUTS = {
+    Part.ENRICHMENT: "EnrichmentLogGroupName",
+    Part.PACING: "PacingLogGroupName",
+    Part.DATA_ACTION: "DataActionLogGroupName",
+    Part.MACHINE: "ExecutionLogGroupName",
+    Part.PIPE: "PipeLogGroupName",
+}
+
+
+class Logs(Answer):
+    """The lines that a part of the stack wrote, oldest first."""
+
+    group: str = Field(description="The log group.")
+    error: str | None = Field(
+        description="What the newest event ended in because this function failed itself: the class "
+        "of the error, and its text if the platform wrote it."
+    )
+    lines: list[log.Line]
+    left_out: int = Field(description="The START, END and REPORT lines, which are not in `lines`.")
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "logs", "once logs data-action --since 10m")(logs)
+
+
+@answers(Logs)
+def logs(
+    at: Operation,
+    part: Annotated[Part, typer.Argument(help="The function.")],
+    since: Annotated[
+        str, typer.Option(metavar="TIME", help="How far back: 10m, 2h, or a time in UTC.")
+    ] = "1h",
+    every: Annotated[bool, typer.Option("--all", help="START, END and REPORT lines too.")] = False,
+) -> None:
+    """Show what a function, the pipe or the state machine wrote, for when it fails itself."""
+    since_ms = parse_since(since, log.now_ms())
+    group = at.stack.outputs[OUTPUTS[part]]
+    written = list(log.filter_lines(at.stack, group, since_ms))
+    lines = [one for one in written if every or not _FRAME.match(one.text)]
+    found = Logs(
+        group=group,
+        error=_find_error(at.stack, part, since_ms),
+        lines=lines,
+        left_out=len(written) - len(lines),
+    )
+    at.answer(found, _view(found, part, since))
+
+
+def _find_error(stack: Stack, part: Part, since_ms: int) -> str | None:
+    """Finds the error in the newest outcome that this part caused: its own log may lack it."""
+    codes = [code for code, reason in REASONS.items() if reason.log == part]
+    records = log.search(stack, *codes, since_ms=since_ms).records if codes else []
+    causes = (one.cause for one in reversed(records) if one.reason in codes)
+    return next(filter(None, causes), None)
+
+
+def _view(found: Logs, part: Part, since: str) -> Iterator[str]:
+    if found.error:
+        yield f"[red]The newest error:[/] {escape(found.error)}"
+    if not found.lines:
+        left_out = " but START, END and REPORT lines (--all)" if found.left_out else ""
+        yield f"Nothing was logged since {since}{left_out}."
+        if part is Part.ENRICHMENT:
+            yield "If it fails, this says with which error: once check"
+    if len(found.lines) > _SHOWN:
+        yield f"[dim]the last {_SHOWN} of {len(found.lines):,} lines; --json has all[/]"
+    for line in found.lines[-_SHOWN:]:
+        yield f"[dim]{words.format_clock(line.at_ms)}[/] {escape(line.text)}"

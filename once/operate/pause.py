@@ -1,0 +1,157 @@
+"""`once pause` and `once resume`: send the destination no requests for a while."""
+
+import getpass
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+from once_pacing import breaker_row
+from pydantic import Field
+from rich.markup import escape
+
+from once.answers import answers
+from once.errors import OnceError
+from once.operate import log
+from once.operate import phrases as words
+from once.operate.command import Operation, Yes, command
+from once.operate.model import Answer
+from once.operate.pace import Breaker, Pause, State, read_breaker, read_pipe
+from once.operate.queues import read_depth
+from once.operate.stack import Stack
+from once.operate.times import parse_duration
+from once.operate.waiting import group_by_reason, read_unsettled
+
+_POLL_SECONDS = 0.5
+_PATIENCE_SECONDS = 180
+# What waits for the end of a pause cannot be hidden for longer: the queue allows 12 hours.
+_LONGEST_MS = 11 * 3_600_000
+
+
+class Paused(Answer):
+    """The pause that was set."""
+
+    pause: Pause
+
+
+class Resumed(Answer):
+    """The stack after `once resume`."""
+
+    pipe: str
+    ended: Pause | None = Field(description="The pause that was ended; null if there was none.")
+    returns_until_ms: int | None = Field(
+        description="When the last of what waits for the breaker returns; null if nothing does."
+    )
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "pause", 'once pause --for 2h --reason "the CRM is being repaired"')(pause)
+    command(app, "resume", "once resume")(resume)
+
+
+@answers(Paused)
+def pause(
+    at: Operation,
+    lasting: Annotated[
+        str, typer.Option("--for", metavar="TIME", help="How long: 90s, 30m, 2h; at most 11h.")
+    ] = "30m",
+    reason: Annotated[
+        str,
+        typer.Option(metavar="TEXT", help="The reason that `once status` and `once explain` show."),
+    ] = "no reason was given",
+    yes: Yes = False,
+) -> None:
+    """Pause requests to the destination: events wait on the queue, and no try counts."""
+    lasts_ms = parse_duration(lasting) or 0
+    if not 0 < lasts_ms <= _LONGEST_MS:
+        raise OnceError(f"{lasting} is no such time: give e.g. --for 90s, 30m or 2h; at most 11h.")
+    now_ms = log.now_ms()
+    until_ms = now_ms + lasts_ms
+    current = read_breaker(at.stack, now_ms).pause
+    question = f"Pause requests for {words.format_age(lasts_ms)}?"
+    facts = ["Events wait on the queue meanwhile. To end it early: once resume"]
+    if current is not None:
+        facts.insert(0, escape(words.capitalise(current.text(now_ms))))
+        if current.until_ms > until_ms:
+            question = f"End that pause earlier, in {words.format_age(lasts_ms)}?"
+    at.confirm(question, yes, facts)
+    by = _find_user(at.stack)
+    table = at.stack.outputs["ClaimTableName"]
+    request = breaker_row.pause(table, reason, by, until_ms, now_ms)
+    at.stack.client("dynamodb").update_item(**request)
+    since_ms = current.since_ms if current else now_ms
+    at.answer(
+        Paused(pause=Pause(reason=reason, by=by, since_ms=since_ms, until_ms=until_ms)),
+        [
+            f"Requests are paused until {words.format_second(until_ms)} UTC; then one probes. "
+            "A request that has begun ends.",
+            "To end it early: once resume",
+        ],
+    )
+
+
+@answers(Resumed)
+def resume(at: Operation, yes: Yes = False) -> None:
+    """Send requests again, and start the pipe if it is stopped; waiting events return later."""
+    now_ms = log.now_ms()
+    before = read_breaker(at.stack, now_ms)
+    pipe = read_pipe(at.stack)
+    sends = before.state is State.CLOSED and not before.failed
+    if not sends or pipe != "RUNNING":
+        question = "Start the pipe?" if sends else "Send requests again?"
+        at.confirm(question, yes, _say_facts(None if sends else before, pipe, now_ms))
+    _let_requests_flow(at.stack)
+    pipe = _start_pipe(at.stack)
+    queued = read_depth(at.stack, "EventQueueUrl").total
+    waits = group_by_reason(read_unsettled(at.stack, now_ms, queued), before, now_ms)
+    returns = [one.last_returns_at_ms for one in waits if one.reason == "BREAKER_OPEN"]
+    resumed = Resumed(
+        pipe=pipe, ended=before.pause, returns_until_ms=max(returns) if returns else None
+    )
+    at.answer(resumed, _view(resumed))
+
+
+def _let_requests_flow(stack: Stack) -> None:
+    table, dynamodb = stack.outputs["ClaimTableName"], stack.client("dynamodb")
+    with suppress(dynamodb.exceptions.ConditionalCheckFailedException):
+        dynamodb.delete_item(**breaker_row.end_pause(table))
+    with suppress(dynamodb.exceptions.ConditionalCheckFailedException):
+        dynamodb.update_item(**breaker_row.resume(table))
+
+
+def _find_user(stack: Stack) -> str:
+    """Who pauses: the identity that AWS knows, or the user of this machine."""
+    if stack.is_local:
+        return getpass.getuser()
+    return str(stack.client("sts").get_caller_identity()["Arn"]).rpartition(":")[2]
+
+
+def _say_facts(breaker: Breaker | None, pipe: str, now_ms: int) -> Iterator[str]:
+    if pipe != "RUNNING":
+        yield f"The pipe is {pipe}, and is started."
+    if breaker is not None:
+        yield escape(words.capitalise(breaker.text(now_ms)))
+        yield "The breaker forgets what failed. Each waiting event returns at its own time."
+
+
+def _start_pipe(stack: Stack) -> str:
+    """Starts the pipe unless it runs, and returns its state when it does."""
+    pipes, name = stack.client("pipes"), stack.outputs["PipeName"]
+    if read_pipe(stack) != "RUNNING":
+        pipes.start_pipe(Name=name)
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while (state := read_pipe(stack)) != "RUNNING":
+        if state.endswith("_FAILED") or time.monotonic() > until:
+            raise OnceError(f"The pipe is {state}. See why with: once status")
+        time.sleep(_POLL_SECONDS)
+    return state
+
+
+def _view(resumed: Resumed) -> Iterator[str]:
+    if resumed.ended is not None:
+        yield f"The pause is over ({escape(resumed.ended.reason)})."
+    yield f"Requests are sent; the pipe is {resumed.pipe}."
+    if resumed.returns_until_ms is not None:
+        at = words.format_clock(resumed.returns_until_ms)[:8]
+        yield f"Waiting events return by {at} UTC; new events are acted on immediately."

@@ -1,0 +1,50 @@
+"""The table of reasons as a page, docs/reasons.md."""
+
+from collections.abc import Iterator
+
+from once.outcomes import MEANING, Outcome
+from once.reasons import REASONS, Acted, Reason
+
+_HEAD = (
+    "| reason | means | was it acted on? | a try | what to do | alarms |\n|---|---|---|---|---|---|"
+)
+_SHARED = "The outcome of another message or delivery"
+_PAGE = """\
+<!-- Written by `make schemas` from once/reasons.py. -->
+# Reasons
+
+Each outcome has a reason: in the outcome log, in `once explain`, `once status` and
+`once parked list`, in the console and on the dashboard.
+
+- **was it acted on?**: by the destination, in the delivery that ended so. *perhaps*: a request was
+  sent, or perhaps sent, and its effect is unknown; the next one carries the same Idempotency-Key.
+- **a try**: the delivery counts towards `MaxTries`, if requests for others succeeded meanwhile.
+- **what to do**: empty if it passes by itself.
+"""
+
+
+def page() -> str:
+    """docs/reasons.md"""
+    return "\n".join([_PAGE, *_sections()])
+
+
+def _sections() -> Iterator[str]:
+    for outcome in (*Outcome, None):
+        title = f"{outcome}: {MEANING[outcome]}" if outcome else _SHARED
+        rows = [_row(code, one) for code, one in REASONS.items() if one.outcome is outcome]
+        yield f"## {title}\n\n{_HEAD}\n" + "\n".join(rows) + "\n"
+
+
+def _row(code: str, reason: Reason) -> str:
+    remedy = reason.remedy
+    if reason.runbook:
+        remedy = f"[{remedy or 'more'}](runbook.md#{reason.runbook})"
+    cells = [
+        f"`{code}`",
+        reason.sentence or "acted on",
+        "" if reason.acted is Acted.NO else reason.acted,
+        "yes" if reason.is_try else "",
+        remedy,
+        ", ".join(f"[{alarm}](runbook.md#{alarm})" for alarm in reason.alarms),
+    ]
+    return "| " + "".join(f"{cell} | " if cell else "| " for cell in cells).rstrip()

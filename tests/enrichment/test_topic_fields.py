@@ -1,0 +1,22 @@
+"""The file that `once routes check` reads says what the pinned SDK says."""
+
+from once.routes import fields
+from tests.enrichment.topic_fields import FILE, document
+
+
+def test_fields_are_those_of_the_pinned_sdk() -> None:
+    assert FILE.read_text() == document(), "run: make fields"
+
+
+def test_fields_are_found_in_lists_objects_and_attributes() -> None:
+    shapes = fields.shapes()
+    snapshot, attributes = shapes["user.conversations"], shapes["conversation.attributes"]
+    assert fields.at(snapshot, ("participants", "calls", "held")) == "boolean"
+    assert fields.at(attributes, ("attributes", "any name")) == "any"
+    assert fields.at(shapes["conversation.acd.end"], ("acdOutcome",)) == [
+        "UNKNOWN",
+        "ABANDON",
+        "ANSWERED",
+        "FLOW_OUT",
+    ]
+    assert fields.at(snapshot, ("participants", "nothing")) is None

@@ -1,0 +1,40 @@
+"""A burst starts few interpreters, and a slow destination holds up nobody for long."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ministack.core import lambda_runtime
+from ministack.services import lambda_svc
+
+from once.local import server
+
+CONFIG = {"FunctionArn": "arn:aws:lambda:eu-central-1:000000000000:function:any"}
+
+
+@pytest.fixture
+def acquire(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
+    monkeypatch.setattr(lambda_runtime, "_workers", {})
+    monkeypatch.setattr(lambda_runtime, "Worker", lambda *_: SimpleNamespace(in_use=False))
+    monkeypatch.setattr(lambda_svc, "acquire_worker", lambda_runtime.acquire_worker)
+    monkeypatch.setattr(server, "_FIRST_ENVIRONMENTS", 2)
+    server._start_few_environments()
+    return lambda: lambda_svc.acquire_worker("any", CONFIG, b"")[0]
+
+
+def test_a_burst_shares_the_first_environments(acquire: Callable[[], Any]) -> None:
+    first, second = acquire(), acquire()
+    with ThreadPoolExecutor(1) as burst:
+        third = burst.submit(acquire)
+        lambda_runtime.release_worker(first)
+        assert third.result(10) is first
+    assert second is not first
+
+
+def test_events_that_wait_get_an_environment_of_their_own(
+    acquire: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_WAIT_SECONDS", 0)
+    assert len({id(acquire()) for _ in range(5)}) == 5
