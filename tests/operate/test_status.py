@@ -30,7 +30,7 @@ def on_the_queue(found: Any) -> int:
 
 def settle_all() -> None:
     """Waits for the events of other tests, which this one would count."""
-    until(lambda: on_the_queue(status()) == 0, seconds=300)
+    until(lambda: on_the_queue(status()) == 0, seconds=300, else_show=status)
 
 
 def test_a_stopped_pipe_is_found_and_resumed(operated: DeployedStack) -> None:
