@@ -28,6 +28,7 @@ def blocks() -> dict[str, Callable[[], str]]:
         "comparison-open": compared.ours_in_the_open,
         "comparison-streams": compared.streams,
         "cost": dollars.line,
+        "cost-short": dollars.short,
         "cost-items": dollars.items,
         "cost-rivals": dollars.rivals,
         "cost-windows": dollars.windows,

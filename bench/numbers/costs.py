@@ -32,6 +32,15 @@ class Costs:
     def most_fixed(self) -> float:
         return self.fixed() + cost.troubled(self.measured, self.price)
 
+    def short(self) -> str:
+        every = self.of(log_level=LogLevel.ALL)
+        return (
+            f"A million events cost **${self.of():.2f}** with `LogLevel=ERROR` and "
+            f"**${every:.2f}** with `ALL`, at ten per second, a fifth\nof them copies. Alarms, "
+            f"metrics, dashboard and an idle pipe add ${self.fixed():.2f} per month "
+            f"(${self.most_fixed():.2f} at most).\n"
+        )
+
     def line(self) -> str:
         every: dict[str, Any] = {"log_level": LogLevel.ALL}
         window = flow_of(replace(self.traffic, window_s=1), self.price)
