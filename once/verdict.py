@@ -110,7 +110,10 @@ class Rows:
                 return refused
             if event.is_copy_of(held):
                 newest_ms = max(newest_ms, held.occurred_ms)
-        was_settled = held is not None and not held.is_released
+        # A parked state waits for an operator: nothing settled it.
+        was_settled = (
+            held is not None and not held.is_released and held.outcome is not Outcome.PARKED
+        )
         verdict = self._order(event, newest_ms, was_settled, now_s)
         if verdict == _ACTED:
             verdict = _apply_route(event, now_ms)

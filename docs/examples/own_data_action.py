@@ -38,7 +38,7 @@ def handler(request, context):  # noqa: ARG001
     started_ms = now_ms()
     if started_ms >= request["deadlineMs"]:
         kind = Failed if before else TooLate
-        raise kind(message("the deadline had passed: nothing was written", requests=before))
+        raise kind(message("its batch had no time left: nothing was written", requests=before))
     event = request["event"]
     row = {
         "idempotencyKey": {"S": request["idempotencyKey"]},

@@ -366,12 +366,14 @@ def _view_queues(found: Status) -> Table:
     table = Table("", *(Column(name, justify="right") for name in names), box=None)
     queue, *dead_ends = found.queues
     hidden = min(found.hidden, queue.in_flight)
-    oldest = "" if queue.oldest_seconds is None else words.format_age(queue.oldest_seconds * 1000)
-    in_progress = f"{queue.in_flight - hidden:,}" if found.complete else ""
+    oldest = "not known yet" if found.waiting else "-"
+    if queue.oldest_seconds is not None:
+        oldest = words.format_age(queue.oldest_seconds * 1000)
+    in_progress = f"{queue.in_flight - hidden:,}" if found.complete else "unknown"
     waits = f"{hidden:,}" if found.complete else f"at least {hidden:,}"
     table.add_row(queue.name, f"{queue.total:,}", in_progress, waits, oldest)
     for dead_end in dead_ends:
-        table.add_row(dead_end.name, f"{dead_end.total:,}")
+        table.add_row(dead_end.name, f"{dead_end.total:,}", "-", "-", "-")
     return table
 
 

@@ -126,8 +126,13 @@ class Tracker:
 
     def report(self, line: Line) -> LineReport:
         sent, records = self._sent.get(line.number, []), self.records_of(line)
-        # Of two that say the same the latest.
-        record = min(reversed(records), key=lambda one: _ORDER.index(one.outcome), default=None)
+        # The latest of those with the same outcome; SETTLED_BEFORE repeats an outcome without its
+        # reason.
+        record = min(
+            reversed(records),
+            key=lambda one: (_ORDER.index(one.outcome), one.reason == "SETTLED_BEFORE"),
+            default=None,
+        )
         because = record.because.rpartition("#")[2] if record and record.because else None
         earlier = self.line_of(because) if because else None
         return LineReport(

@@ -1,11 +1,16 @@
 """The claim rule of the audit is that of the deployed machine."""
 
+import itertools
 from collections import Counter
+from typing import Any
 
 import pytest
 
+from once.outcomes import Outcome
 from once.verdict import Event, Rows
-from proof.settled import differences, random_stream
+from proof.asl.errors import Failure
+from proof.asl.machine import Call
+from proof.settled import Settled, differences, random_stream
 
 STREAMS = 300
 SHARE = 50
@@ -39,3 +44,30 @@ def test_the_random_streams_come_to_every_verdict_of_a_settled_stream() -> None:
         ("STALE", "NEWER_OCCURRENCE"),
         ("STALE", "SETTLED_BEFORE"),
     }
+
+
+class _Rejected(Settled):
+    """The destination permanently rejects the request of the first execution."""
+
+    def _answer(self, call: Call) -> dict[str, Any] | Failure:
+        if call.resource.endswith("lambda:invoke") and self._runs == 1:
+            return Failure("Rejected", "{}")
+        return super()._answer(call)
+
+
+def test_a_parked_state_that_occurs_again_is_acted_on() -> None:
+    streams = itertools.chain.from_iterable(random_stream(seed) for seed in range(STREAMS))
+    first, now_ms = next(
+        (element, now_ms)
+        for element, now_ms in streams
+        if element["policy"]["order"] == "changes" and not {"route", "expiresAtMs"} & element.keys()
+    )
+    machine, rows = _Rejected(), Rows()
+    assert machine.settle(first, now_ms).outcome is Outcome.PARKED
+    rows.settle(Event.of(first), now_ms)
+    rows.claims = {at: one._replace(outcome=Outcome.PARKED) for at, one in rows.claims.items()}
+    times = {name: first[name] + 60_000 for name in ("occurredAtMs", "sentAtMs")}
+    again = first | times | {"messageId": "again", "trace": {}}
+    said = machine.settle(again, now_ms + 60_000)
+    assert (said.outcome, said.reason) == (Outcome.PROCESSED, "ACTED")
+    assert rows.settle(Event.of(again), now_ms + 60_000) == said

@@ -22,8 +22,8 @@ def element() -> dict[str, Any]:
     }
 
 
-def claim(before_ms: int, status: str = "DONE") -> Claim:
-    row = {"status": status, "owner": "run#m1", "message_id": "m1", "outcome": "PROCESSED"}
+def claim(before_ms: int, status: str = "DONE", outcome: str = "PROCESSED") -> Claim:
+    row = {"status": status, "owner": "run#m1", "message_id": "m1", "outcome": outcome}
     times = {"event_time": NOW_MS - before_ms, "occurrence": 1, "claimed_at": NOW_MS}
     until = {"lease_until": NOW_MS, "expires_at": NOW_MS // 1000 + 60}
     kind = {"family": "user.activity", "topic": "v2.users.u1.activity"}
@@ -53,6 +53,8 @@ def latest(before_ms: int, state: str) -> Latest:
         (None, latest(-300, OTHER), "it would be acted on"),
         (claim(-9 * SECOND_MS), latest(-9 * SECOND_MS, SK), "STALE"),
         (claim(0, "FAILED"), None, "released: it would be acted on"),
+        (claim(9 * SECOND_MS, outcome="PARKED"), latest(9 * SECOND_MS, SK), "be acted on"),
+        (claim(0, outcome="PARKED"), latest(0, SK), "PARKED at"),
     ],
 )
 def test_a_state_that_returns_is_foretold(

@@ -28,7 +28,7 @@ def budget(
 
 def test_no_call_begins_at_the_deadline_and_one_may_a_millisecond_before() -> None:
     clock = Clock()
-    with pytest.raises(TooLate):
+    with pytest.raises(TooLate, match="its batch had no time left"):
         budget(clock, deadline_ms=0).seconds_for_a_request()
     assert budget(clock, deadline_ms=1).seconds_for_a_request() == 8
 

@@ -139,6 +139,14 @@ def test_the_outcome_that_says_most_of_the_event_stands(
     assert tracker.report(FIRST).outcome == Outcome.PROCESSED
 
 
+def test_a_redelivery_of_a_parked_message_keeps_the_reason(aws: FakeAws, tracker: Tracker) -> None:
+    tracker.follow(queued(FIRST, "m1"))
+    aws.record("m1", "PARKED", reason="REJECTED")
+    aws.record("m1", "PARKED", reason="SETTLED_BEFORE")
+    wait(tracker, FIRST)
+    assert tracker.report(FIRST).reason == "REJECTED"
+
+
 def test_a_line_sent_twice_is_settled_with_both_its_messages(
     aws: FakeAws, tracker: Tracker, clock: Clock
 ) -> None:

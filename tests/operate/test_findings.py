@@ -325,14 +325,21 @@ def test_more_than_a_search_returns_is_said_to_be_at_least(
     assert many.findings[0].sentence.startswith("at least 3 events returned")
 
 
+def queue_row(status_: Status) -> list[Any]:
+    (table,) = (part for part in status._view(status_, NOW_MS) if isinstance(part, Table))
+    assert all(cell for column in table.columns for cell in column.cells), "a cell is empty"
+    return [next(iter(column.cells)) for column in table.columns]
+
+
 def test_the_table_counts_events_in_progress_apart_from_waiting_ones() -> None:
-    record = returned("m1", "LIMITED")
-    (table, *_) = (
-        part
-        for part in status._view(found(record, visible=3, in_flight=5), NOW_MS)
-        if isinstance(part, Table)
-    )
-    assert [next(iter(column.cells)) for column in table.columns] == ["queue", "8", "4", "1", ""]
+    row = queue_row(found(returned("m1", "LIMITED"), visible=3, in_flight=5))
+    assert row == ["queue", "8", "4", "1", "not known yet"]
+
+
+def test_the_table_says_when_no_event_has_an_age() -> None:
+    assert queue_row(found(in_flight=0)) == ["queue", "0", "0", "0", "-"]
+    aged = found(returned("m1", "LIMITED"), in_flight=1, metrics=Metrics(SECONDS_WAITING=[600.0]))
+    assert queue_row(aged) == ["queue", "1", "0", "1", "10 min"]
 
 
 def test_outcomes_and_the_last_arrival_come_from_the_metrics() -> None:

@@ -121,7 +121,7 @@ class Budget:
     def check_deadline(self) -> None:
         """Raises TooLate: no token of a limit is good after it, however long connecting took."""
         if self._now_ms() >= self._deadline_ms:
-            raise TooLate("the deadline had passed: nothing was sent")
+            raise TooLate("its batch had no time left: nothing was sent")
 
 
 @dataclass(frozen=True)
