@@ -40,8 +40,8 @@ RIVALS = (
         "Redis SET NX in a Lambda",
         unique=0,
         copy=0,
-        beside=f"and {prices()['elasticache']['serverless_minimum_month']:.2f} a month at least, "
-        "and a VPC",
+        beside="plus a VPC, and at least "
+        f"{prices()['elasticache']['serverless_minimum_month']:.2f} per month",
     ),
     Asked("SQS FIFO and a Lambda", unique=0, copy=0, fifo=True),
 )

@@ -32,7 +32,7 @@ def blocks() -> dict[str, Callable[[], str]]:
         "cost-items": dollars.items,
         "cost-rivals": dollars.rivals,
         "cost-windows": dollars.windows,
-        "speed": lambda: "\n".join(
+        "speed": lambda: "".join(
             part() for part in (speed.speed, troubles.to_the_request, speed.copies, speed.answers)
         ),
         "overload": troubles.overload,

@@ -52,13 +52,13 @@ class Capacity:
         tokens = next(rate for rate in RATES if self.token_row(rate) > 1)
         subject = partition["writes"] / load.writes
         return (
-            f"Genesys Cloud is the first: with one token it allows {genesys.quota}, which is "
-            f"{genesys.events_per_second:.0f} events per second. If the destination keeps up, the "
-            f"first is {aws[0].name}, at {aws[0].events_per_second:,.0f} events per second in "
-            f"{REGIONS[0]}, then {aws[1].name}, at {aws[1].events_per_second:,.0f} in batches of "
-            f"one. The table takes about {subject:,.0f} events of one subject per second. With "
-            f"`MaxActionsPerMinute` all batches write to one row, which is throttled at "
-            f"{tokens:,} events per second.\n"
+            f"With the target `genesys`, the first quota is that of Genesys Cloud: {genesys.quota} "
+            f"for one token, which is {genesys.events_per_second:.0f} events per second. If the "
+            f"destination keeps up, AWS's quotas in {REGIONS[0]} are reached in this order: "
+            f"{aws[0].name}, at {aws[0].events_per_second:,.0f} events per second; {aws[1].name}, "
+            f"at {aws[1].events_per_second:,.0f} in batches of one. The table takes about "
+            f"{subject:,.0f} events of one subject per second. With `MaxActionsPerMinute` all "
+            f"batches write to one row, which is throttled at {tokens:,} events per second.\n"
         )
 
     def token_row(self, rate: float) -> float:

@@ -77,9 +77,9 @@ class Comparison:
         """Counts what goes wrong with this project in the streams where it may lose."""
         ours = self.totals(-1, self.open)
         return (
-            f"In these two streams genesys-once acts {ranged(ours, 'acted_twice')} times too often "
-            f"({ranged(ours, 'acted_twice_told_apart')} times if the destination stores the "
-            f"Idempotency-Key), skips {ranged(ours, 'wrongly_skipped')} events by mistake, and "
+            f"In these two streams genesys-once acts twice {ranged(ours, 'acted_twice')} times "
+            f"({ranged(ours, 'acted_twice_told_apart')} if the destination stores the "
+            f"Idempotency-Key). It skips {ranged(ours, 'wrongly_skipped')} events by mistake, and "
             f"sends {ranged(ours, 'stale_overwrites')} older states after newer ones "
             f"({ranged(ours, 'stale_overwrites_compared')} do harm if the destination compares "
             "`occurredAtMs`).\n"

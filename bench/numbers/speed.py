@@ -13,14 +13,16 @@ def speed() -> str:
     mixed, call, memory = measured["mixed"], action["warm_call"]["genesys"], action["memory"]
     sizes = ", ".join(f"{ms:.1f} ms at {size}" for size, ms in measured["snapshots"].items())
     return (
-        f"The enrichment takes {mixed['median_ms']:.1f} ms (median) and {mixed['p99_ms']:.1f} ms "
-        f"(p99) for a batch of ten mixed events; `json.loads` and SHA-256 alone take "
-        f"{mixed['parse_and_hash_median_ms']:.1f} ms. A snapshot takes {sizes}. Its import takes "
-        f"{measured['import']['ratio']:.2f} times that of pydantic with one model, and its package "
-        f"has {measured['package']['zipped_bytes'] / MEGABYTE:.1f} MB. The data action adds "
-        f"{call['added_median_ms']:.1f} ms to a request, needs {memory['with_runtime_mb']} of its "
-        f"128 MB with the largest body, and {memory['start_processor_ms']:.0f} ms of a processor "
-        f"to start.{_busy(measured)}\n"
+        f"- **The enrichment** takes {mixed['median_ms']:.1f} ms (median) and "
+        f"{mixed['p99_ms']:.1f} ms (p99) for a batch of ten mixed events; `json.loads` and SHA-256 "
+        f"alone take {mixed['parse_and_hash_median_ms']:.1f} ms.\n"
+        f"  A snapshot takes {sizes}. The package has "
+        f"{measured['package']['zipped_bytes'] / MEGABYTE:.1f} MB. Its import takes "
+        f"{measured['import']['ratio']:.2f} times as long as that of pydantic with one model."
+        f"{_busy(measured)}\n"
+        f"- **The data action** adds {call['added_median_ms']:.1f} ms to a request. It needs "
+        f"{memory['with_runtime_mb']} of its 128 MB for the largest body, and "
+        f"{memory['start_processor_ms']:.0f} ms of processor time to start.\n"
     )
 
 
@@ -35,14 +37,14 @@ def copies() -> str:
     result = recorded.read("copies")
     runs = [
         f"{run['settled']:.1%} of {run['pairs']} if the destination responds after "
-        f"{run['answersMs'] / 1000:g} s (half of the pairs within {run['secondsMedian']:.1f} s)"
+        f"{run['answersMs'] / 1000:g} s (half of them within {run['secondsMedian']:.1f} s)"
         for run in result["runs"]
     ]
     low, high = result["apartMs"]
     return (
-        f"Copies that arrived {low} to {high} ms after the first message and met its claim in "
-        "progress, on the emulator with production's times and batches of one, were settled "
-        f"without a return to the queue: {', '.join(runs)}.\n"
+        f"- **A copy that meets a claim in progress**, {low} to {high} ms after the first message, "
+        f"mostly needs no return to the queue: {', '.join(runs)}. This is on the emulator, with "
+        "production's times and batches of one.\n"
     )
 
 
@@ -61,8 +63,8 @@ def answers() -> str:
     measured = recorded.read("answers")
     seconds, searches = measured["seconds"], measured["searches"]
     return (
-        f"If the outcome log got {measured['records']:,} records in a day, `once explain` of a "
-        f"conversation takes {seconds['explain']} s and `once status` {seconds['status']} s on the "
-        f"emulator, with {searches['explain']} and {searches['status']} searches of the log. The "
-        "log of AWS was not tried.\n"
+        f"- **The commands:** with {measured['records']:,} records of one day in the outcome log, "
+        f"`once explain` of a conversation takes {seconds['explain']} s and `once status` "
+        f"{seconds['status']} s on the emulator, with {searches['explain']} and "
+        f"{searches['status']} searches of the log. The log of AWS was not tried.\n"
     )

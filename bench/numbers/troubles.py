@@ -76,9 +76,9 @@ def explorer() -> str:
         f"{run['scenarios']} scenarios, by {run['moves']:,} moves. "
         + (f"{len(cut)} scenarios were cut short after {min(cut):,} states. " if cut else "")
         + f"Of {run['mutants']} definitions that were broken on purpose, {run['mutantsCaught']} "
-        f"were caught; {run['mutantsImplied']} break no promise, because another precaution gives "
-        f"the same. The emulator followed {walks['walks']} random walks of {walks['moves']:,} "
-        f"moves, with {len(walks['disagreements'])} disagreements.\n"
+        f"were caught; {run['mutantsImplied']} break no promise, because another precaution has "
+        f"the same effect. The emulator followed {walks['walks']} random walks of "
+        f"{walks['moves']:,} moves, with {len(walks['disagreements'])} disagreements.\n"
     )
 
 
@@ -140,9 +140,10 @@ def to_the_request() -> str:
         )
 
     return (
-        "From the queue to the request, while the pipe keeps up: "
+        "- **From the queue to the request**, while the pipe keeps up: "
         f"{times('healthy', '10 events/s', '100 events/s')}. Within a limit of 300 per minute: "
-        f"{times('within a limit of 300 per minute', '2 events/s', '4 events/s')}.\n"
+        f"{times('within a limit of 300 per minute', '2 events/s', '4 events/s')}. These are "
+        "from the [simulation](../proof/waiting), with assumed times of AWS.\n"
     )
 
 
@@ -155,4 +156,7 @@ def order() -> str:
         for wrong, pairs in [one["measured"]["pairs in wrong order"].split(" of ")]
         if int(pairs)
     ]
-    return f"Pairs of events, sent 30 minutes apart, in the wrong order: {', '.join(shares)}.\n"
+    return (
+        "Of pairs of events that were sent 30 minutes apart, these were acted on in the wrong "
+        f"order: {', '.join(shares)}.\n"
+    )
