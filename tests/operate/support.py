@@ -31,15 +31,11 @@ def keys_asked(local: DeployedStack, conversation: str) -> list[str]:
     ]
 
 
-def until(
-    what: Callable[[], Any],
-    seconds: float = 60,
-    else_show: Callable[[], Any] = lambda: "it did not come true",
-) -> Any:
-    """Waits for something true, and answers it; `else_show` says why it never was."""
+def until(what: Callable[[], Any], seconds: float = 60) -> Any:
+    """Waits for something true, and answers it."""
     end = time.monotonic() + seconds
     while not (found := what()):
-        assert time.monotonic() < end, else_show()
+        assert time.monotonic() < end, "it did not come true"
         time.sleep(0.2)
     return found
 

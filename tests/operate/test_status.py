@@ -1,15 +1,30 @@
 """`once status`, `once pause` and `once resume` on a real stack."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proof.deployed import DeployedStack
+from proof.deployed import DeployedStack, deployed
 from proof.events import customer_start
-from tests.operate.conftest import once
+from tests.operate.conftest import once, up
 from tests.operate.support import until, verdict
 
 pytestmark = pytest.mark.local
+
+
+@pytest.fixture(scope="module")
+def alone() -> Iterator[DeployedStack]:
+    """A stack without the events of other tests, which would be counted."""
+    with deployed() as stack:
+        yield stack
+
+
+@pytest.fixture
+def operated(alone: DeployedStack, tmp_path: Path) -> Iterator[DeployedStack]:
+    with up(alone, tmp_path):
+        yield alone
 
 
 def status() -> Any:
@@ -28,13 +43,7 @@ def on_the_queue(found: Any) -> int:
     return int(queue["visible"] + queue["inFlight"] + queue["delayed"])
 
 
-def settle_all() -> None:
-    """Waits for the events of other tests, which this one would count."""
-    until(lambda: on_the_queue(status()) == 0, seconds=300, else_show=status)
-
-
 def test_a_stopped_pipe_is_found_and_resumed(operated: DeployedStack) -> None:
-    settle_all()
     before = status()
     assert (before["pipe"], before["machine"]) == ("RUNNING", "ACTIVE")
     operated.client("pipes").stop_pipe(Name=operated.outputs["PipeName"])
@@ -60,7 +69,6 @@ def test_a_stopped_pipe_is_found_and_resumed(operated: DeployedStack) -> None:
 
 
 def test_the_last_hour_is_counted(operated: DeployedStack) -> None:
-    settle_all()
     before = status()["outcomes"]
     event = customer_start("s-counted")
     operated.settle(event)
