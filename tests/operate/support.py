@@ -31,8 +31,8 @@ def keys_asked(local: DeployedStack, conversation: str) -> list[str]:
     ]
 
 
-def until(what: Callable[[], Any], seconds: float = 60) -> Any:
-    """Waits for something true, and answers it."""
+def until(what: Callable[[], Any], seconds: float = 120) -> Any:
+    """Waits for something true, and answers it; patient, for machines that do much else."""
     end = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < end, "it did not come true"
