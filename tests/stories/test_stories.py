@@ -77,7 +77,7 @@ def wait_for(what: Callable[[], Answer], *sentences: str, code: int) -> str:
         if answer.code == code and not missing:
             return answer.out
         assert time.monotonic() < end, (missing, answer.code, answer.out, answer.err)
-        time.sleep(0.3)
+        time.sleep(1)
 
 
 def find(code: str, *parts: str, count: int | None = None) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def find(code: str, *parts: str, count: int | None = None) -> dict[str, Any]:
                 found: dict[str, Any] = one
                 return found
         assert time.monotonic() < end, (code, parts, answer.out, once("status").out)
-        time.sleep(0.3)
+        time.sleep(1)
 
 
 def explain_says(conversation: str, *sentences: str) -> str:
