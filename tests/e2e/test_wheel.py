@@ -41,7 +41,8 @@ def installed(what: str, folder: Path) -> Once:
     # With their hashes the constraints would ask for the hash of the wheel as well.
     pins = re.findall(r"^[a-z].*?(?= \\$)", (ROOT / "requirements.lock").read_text(), re.M)
     (folder / "pins.txt").write_text("\n".join(pins))
-    pip = [str(python), "-m", "pip", "install", "--quiet", "-c", str(folder / "pins.txt"), what]
+    options = ["--quiet", "--no-compile", "-c", str(folder / "pins.txt")]
+    pip = [str(python), "-m", "pip", "install", *options, what]
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
     done = subprocess.run(pip, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
