@@ -15,10 +15,8 @@ from typing import Any
 
 from bench import recorded
 from bench.cost import messages, mixed_events
-from once.genesys.server import GenesysServer
 from once.local.pipe import Batch, PipeRunner
-from once.local.stack import LocalStack
-from once.run.local import destination_parameters
+from once.run.local import local_stack
 
 PAIRS = 150
 AT_ONCE = 5  # pairs, that is twice as many batches
@@ -60,12 +58,8 @@ def main() -> int:
     chance = random.Random(1)  # noqa: S311
     bodies = iter(mixed_events(PAIRS * len(ANSWERS_MS)))
     runs = []
-    with (
-        GenesysServer() as destination,
-        LocalStack.start(
-            lambda aws: {**destination_parameters(aws, destination), "Timing": "production"}
-        ) as stack,
-    ):
+    with local_stack({"Timing": "production"}) as local:
+        stack, destination = local.stack, local.destination
         stack.pipe.stop()
         pipe = PipeRunner(stack.client, stack.outputs["PipeName"])
         for answers_ms in ANSWERS_MS:

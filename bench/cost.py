@@ -21,12 +21,11 @@ from once_enrichment import handler
 
 from bench import machine_log, recorded
 from bench.genesys_mix import MIX, Events
-from bench.stack import Seen, probed_stack
-from once.genesys.server import GenesysServer
+from bench.stack import Seen, probing
 from once.local.deploy import STACK_NAME
 from once.local.pipe import PipeRunner
 from once.local.stack import LocalStack
-from once.run.local import destination_parameters
+from once.run.local import local_stack
 from proof.aws.metrics import embedded_metrics
 from proof.aws.outcome_log import OPEN, RECORDS, Record, log_events
 from proof.definition.asl import states
@@ -261,12 +260,8 @@ def _metrics_of(records: Sequence[Record], breaker: Mapping[str, Any]) -> int:
 
 
 def main() -> int:
-    with (
-        GenesysServer() as destination,
-        probed_stack(
-            lambda aws: {**destination_parameters(aws, destination), "Timing": "production"}
-        ) as stack,
-    ):
+    with probing(), local_stack({"Timing": "production"}) as local:
+        stack, destination = local.stack, local.destination
         stack.pipe.stop()
         run = Run(stack)
 

@@ -22,13 +22,11 @@ from once_data_action.outbound import Outbound, Reply
 from once_data_action.request import Budget
 from once_data_action.secret import Secret
 
-from bench import recorded
+from bench import imports, recorded
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
-from once.plan.traffic import function_seconds, prices
 
 PACKAGE = Path(handler.__file__).parents[1]
 
-IMPORT_ROUNDS = 15
 CALLS = 300
 REQUEST_MS = 8_000
 DESTINATION_MS = 20
@@ -36,7 +34,6 @@ MOST_IMPORT_RATIO = 1.5
 MOST_ADDED_MS = 5.0
 LARGE_BODY_BYTES = 1_000_000  # what one SQS message can hold comes from the overflow bucket
 LAMBDA_RUNTIME_MB = 20  # what Lambda's own client and interpreter add: assumed
-SIZES_MB = (128, 192, 256, 512)
 
 # All that the function loads and makes before its first call, then the largest body there can be.
 LOADED = f"""
@@ -75,41 +72,23 @@ class StoredSecret:
         return {"SecretString": self._text}
 
 
-def import_ms(module: str) -> float:
-    """In a fresh interpreter, as in a cold start; compiled files are there already."""
-    code = (
-        "import time; start = time.perf_counter(); "
-        f"import {module}; print((time.perf_counter() - start) * 1000)"
-    )
-    environment = os.environ | {"PYTHONPATH": str(PACKAGE)}
-    run = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-    )
-    return float(run.stdout)
-
-
 def measure_import() -> dict[str, float]:
-    modules = ("boto3", "once_data_action.handler")
-    for module in modules:
-        import_ms(module)
-    # In turns, so that both meet the same noise.
-    times = [[import_ms(module) for module in modules] for _ in range(IMPORT_ROUNDS)]
-    boto3_ms, ours_ms = (statistics.median(column) for column in zip(*times, strict=True))
+    theirs_ms, ours_ms, ratio = imports.compare(
+        PACKAGE, "import boto3", "import once_data_action.handler"
+    )
     return {
-        "boto3_ms": round(boto3_ms, 1),
-        "data_action_ms": round(ours_ms, 1),
-        "ratio": round(statistics.median(ours / boto3 for boto3, ours in times), 3),
+        "boto3_ms": theirs_ms,
+        "data_action_ms": ours_ms,
+        "ratio": ratio,
         "at_most": MOST_IMPORT_RATIO,
     }
 
 
 def measure_memory() -> dict[str, Any]:
-    """Measures the memory that the function needs, and the price of its invocations with more.
-
-    Lambda gives processor by memory, and an invocation mostly waits, so the smallest safe size is
-    the cheapest."""
+    """Measures the memory that the function needs: an invocation mostly waits, so the smallest safe
+    size is the cheapest."""
     runs = []
-    for _ in range(IMPORT_ROUNDS):
+    for _ in range(imports.ROUNDS):
         run = subprocess.run(  # noqa: S603
             [sys.executable, "-c", LOADED],
             capture_output=True,
@@ -124,24 +103,6 @@ def measure_memory() -> dict[str, Any]:
         "with_runtime_mb": round(peak_mb + LAMBDA_RUNTIME_MB),
         "start_processor_ms": round(loaded_ms, 1),
     }
-
-
-def by_size(processor_ms: float) -> dict[str, dict[str, float]]:
-    """Returns, by memory size, the time of a call without its destination, and $ per million."""
-    price = prices()
-    found = {}
-    for size in SIZES_MB:
-        added_s = function_seconds(processor_ms, size, price["assumed"])
-        billed_s = price["assumed"]["action_ms"] / 1000 + added_s
-        found[str(size)] = {
-            "added_ms": round(added_s * 1000, 1),
-            "dollars_a_million": round(
-                price["lambda"]["requests_per_million"]
-                + billed_s * size / 1024 * price["lambda"]["gb_second"] * 1_000_000,
-                3,
-            ),
-        }
-    return found
 
 
 class Counting(Outbound):
@@ -239,7 +200,7 @@ def main() -> int:
         "python": platform.python_version(),
         "import": imported,
         "warm_call": warm_calls,
-        "memory": measure_memory() | {"by_size": by_size(warm_calls["genesys"]["processor_ms"])},
+        "memory": measure_memory(),
     }
     print(json.dumps(result, indent=2))
     held = {

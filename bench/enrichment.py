@@ -6,11 +6,9 @@ It counts the time of the thread: that of the process is wrong by half while the
 runs, since the kernel then sums it up in ticks.
 """
 
-import compileall
 import hashlib
 import io
 import json
-import os
 import platform
 import shutil
 import statistics
@@ -25,13 +23,12 @@ from typing import Any
 
 from once_enrichment import handler
 
-from bench import recorded
+from bench import imports, recorded
 from bench.genesys_mix import mixed, snapshots
 
 PACKAGE = Path(handler.__file__).parents[1]
 
 ROUNDS = 20
-IMPORT_ROUNDS = 15
 MIXED_BATCHES = 20
 SNAPSHOT_KILOBYTES = (5, 20, 60)
 MOST_P99_MS = 10
@@ -88,32 +85,15 @@ def milliseconds(work: Callable[[Batch], None], batch: Batch) -> float:
     return (time.thread_time() - start) * 1000
 
 
-def import_ms(statements: str) -> float:
-    """Processor time in a fresh interpreter, as in a cold start; compiled files are there."""
-    code = (
-        "import time; start = time.thread_time()\n"
-        f"{statements}\nprint((time.thread_time() - start) * 1000)"
-    )
-    environment = os.environ | {"PYTHONPATH": str(PACKAGE)}
-    run = subprocess.run(  # noqa: S603 - our own code
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-    )
-    return float(run.stdout)
-
-
 def measure_import() -> dict[str, float]:
-    """Imports both in turns, so that they meet the same noise.
-
-    Pydantic loads what it needs with the first model, so it is measured with a model of one field.
-    """
-    modules = (ONE_MODEL, "import once_enrichment.handler")
-    compileall.compile_dir(PACKAGE, quiet=1)
-    times = [[import_ms(module) for module in modules] for _ in range(IMPORT_ROUNDS)]
-    pydantic_ms, ours_ms = (statistics.median(column) for column in zip(*times, strict=True))
+    """Pydantic loads what it needs with the first model, so it is measured with a small one."""
+    theirs_ms, ours_ms, ratio = imports.compare(
+        PACKAGE, ONE_MODEL, "import once_enrichment.handler"
+    )
     return {
-        "pydantic_with_one_model_ms": round(pydantic_ms, 1),
-        "enrichment_ms": round(ours_ms, 1),
-        "ratio": round(statistics.median(ours / theirs for theirs, ours in times), 3),
+        "pydantic_with_one_model_ms": theirs_ms,
+        "enrichment_ms": ours_ms,
+        "ratio": ratio,
         "at_most": MOST_IMPORT_RATIO,
     }
 

@@ -20,10 +20,11 @@ from itertools import pairwise
 from typing import Any
 
 from bench import recorded
+from bench.events import START_MS, Centre, text
 from once.genesys.server import GenesysServer, Received
 from once.local.stack import LocalStack
 from once.records import OutcomeLog
-from once.run.local import destination_parameters
+from once.run.local import local_stack
 
 MINUTE_MS = 60_000
 LEAST_UTILISATION = 0.9
@@ -40,6 +41,7 @@ _UNDER_WAY_MS, _UNDER_WAY_OPEN_MS = 2_000, 6_000
 _LOOK_SECONDS = 0.25
 _WARM_UP = 40
 _PATIENCE_SECONDS = 480
+
 _TRICKLE_SECONDS = 0.5  # events are given up only while others are answered
 
 Fault = int | str | dict[str, int]
@@ -73,6 +75,7 @@ SCENARIOS = {
     "Lambda throttled": Scenario(400, 10, fault=THROTTLED, fault_seconds=24),
 }
 DOWN = (503, "timeout")
+_CENTRE = Centre(1)
 
 
 def conversation(number: int) -> str:
@@ -80,31 +83,10 @@ def conversation(number: int) -> str:
 
 
 def event(number: int) -> str:
-    """A customer.end of one of many conversations."""
-    at_ms = 1_760_000_000_000 + number
-    return json.dumps(
-        {
-            "version": "0",
-            "id": str(uuid.uuid4()),
-            "detail-type": "v2.detail.events.conversation.{id}.customer.end",
-            "source": "aws.partner/genesys.com/cloud/00000000-0000-0000-0000-00000000000a/load",
-            "time": "2025-10-09T08:53:20Z",
-            "detail": {
-                "topicName": f"v2.detail.events.conversation.{conversation(number)}.customer.end",
-                "version": "2",
-                "eventBody": {
-                    "eventTime": at_ms,
-                    "conversationId": conversation(number),
-                    "participantId": str(uuid.UUID(int=(number + 2) % 2**128)),
-                    "sessionId": str(uuid.UUID(int=(number + 3) % 2**128)),
-                    "disconnectType": "ENDPOINT",
-                    "mediaType": "VOICE",
-                },
-                "metadata": {"CorrelationId": str(uuid.uuid4())},
-                "timestamp": "2025-10-09T08:53:20.000Z",
-            },
-        }
-    )
+    """A customer.end of one of many conversations; sent again, it has another envelope."""
+    own = {"participantId": conversation(number + 1), "sessionId": conversation(number + 2)}
+    at_ms, one = START_MS + number, conversation(number)
+    return text(_CENTRE.conversation("customer.end", at_ms, one, **own))
 
 
 class Sender:
@@ -241,51 +223,43 @@ def end(fault: Fault, stack: LocalStack, destination: GenesysServer) -> None:
 def measure(scenario: Scenario, show: Callable[[str], None]) -> dict[str, Any]:
     looks: list[Look] = []
     fault_ms, over = (0, 0), False
-    with GenesysServer() as destination:
-        for number in range(scenario.events):
-            if scenario.poison(number):
-                match = {"conversationId": conversation(number)}
-                destination.script.add({"match": match, "then": 500})
-
-        def parameters(aws: Any) -> dict[str, str]:
-            return {
-                **destination_parameters(aws, destination),
-                "MaxActionsPerMinute": str(scenario.limit),
-                "MaxTries": str(MAX_TRIES),
-            }
-
-        with LocalStack.start(parameters, step=show) as stack:
-            warm_up(stack, destination)
-            outcomes = OutcomeLog(stack.client("logs"), stack.outputs["OutcomeLogGroupName"])
-            show(f"warm after {len(list(outcomes.new()))} records")
-            sender = Sender(stack, scenario)
-            poison = [n for n in range(scenario.events) if scenario.poison(n)]
-            started = time.monotonic()
-            sender.start()
-            while True:
-                time.sleep(_LOOK_SECONDS)
-                looks.append(Look.at(stack))
-                elapsed, now_ms = time.monotonic() - started, looks[-1].at_ms
-                parked = Look.at(stack, "ParkingQueueUrl").messages
-                if scenario.fault and not fault_ms[0] and elapsed >= scenario.from_seconds:
-                    begin(scenario.fault, stack, destination)
-                    fault_ms = (now_ms, now_ms + int(scenario.fault_seconds * 1000))
-                elif fault_ms[0] and not over and now_ms >= fault_ms[1]:
-                    end(scenario.fault, stack, destination)
-                    over = True
-                if parked >= len(poison):
-                    sender.wanted.clear()
-                if sender.done() and parked >= len(poison) and not looks[-1].messages:
-                    break
-                if elapsed > _PATIENCE_SECONDS:
-                    print("gave up waiting", file=sys.stderr)
-                    break
-                if len(looks) % 40 == 0:
-                    show(f"{elapsed:6.0f} s, {looks[-1].messages} on the queue, {parked} parked")
-            sender.stop()
-            records = list(outcomes.new())
-            dead = Look.at(stack, "EventDeadLettersUrl").messages
+    poison = [number for number in range(scenario.events) if scenario.poison(number)]
+    parameters = {"MaxActionsPerMinute": str(scenario.limit), "MaxTries": str(MAX_TRIES)}
+    with local_stack(parameters, step=show) as local:
+        stack, destination = local.stack, local.destination
+        for number in poison:
+            match = {"conversationId": conversation(number)}
+            destination.script.add({"match": match, "then": 500})
+        warm_up(stack, destination)
+        outcomes = OutcomeLog(stack.client("logs"), stack.outputs["OutcomeLogGroupName"])
+        show(f"warm after {len(list(outcomes.new()))} records")
+        sender = Sender(stack, scenario)
+        started = time.monotonic()
+        sender.start()
+        while True:
+            time.sleep(_LOOK_SECONDS)
+            looks.append(Look.at(stack))
+            elapsed, now_ms = time.monotonic() - started, looks[-1].at_ms
             parked = Look.at(stack, "ParkingQueueUrl").messages
+            if scenario.fault and not fault_ms[0] and elapsed >= scenario.from_seconds:
+                begin(scenario.fault, stack, destination)
+                fault_ms = (now_ms, now_ms + int(scenario.fault_seconds * 1000))
+            elif fault_ms[0] and not over and now_ms >= fault_ms[1]:
+                end(scenario.fault, stack, destination)
+                over = True
+            if parked >= len(poison):
+                sender.wanted.clear()
+            if sender.done() and parked >= len(poison) and not looks[-1].messages:
+                break
+            if elapsed > _PATIENCE_SECONDS:
+                print("gave up waiting", file=sys.stderr)
+                break
+            if len(looks) % 40 == 0:
+                show(f"{elapsed:6.0f} s, {looks[-1].messages} on the queue, {parked} parked")
+        sender.stop()
+        records = list(outcomes.new())
+        dead = Look.at(stack, "EventDeadLettersUrl").messages
+        parked = Look.at(stack, "ParkingQueueUrl").messages
         every = sorted(destination.received("execute"), key=lambda one: one.at_ms)
         requests = [one for one in every if one.facts["conversationId"] in sender.sent_ms]
     handed_back = Counter(record.reason for record in records if record.outcome == "RETRY")

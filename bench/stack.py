@@ -51,15 +51,10 @@ def probing(**settings: str) -> Iterator[None]:
 @contextmanager
 def probed_stack(
     parameters: Callable[[Emulator], Mapping[str, str]],
-    *,
-    observer: Any = None,
     step: Callable[[str], None] = lambda _: None,
     **settings: str,
 ) -> Iterator[LocalStack]:
-    with (
-        probing(**settings),
-        LocalStack.start(parameters, observer=observer, step=step) as stack,
-    ):
+    with probing(**settings), LocalStack.start(parameters, step=step) as stack:
         yield stack
 
 
