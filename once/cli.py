@@ -45,8 +45,10 @@ ENTRIES = {
         "Start a local stack, its console and your own server behind it",
         "once dev --forward http://localhost:3000/events",
     ),
-    "up": Entry(TRY, "once.run.up", "Start a local stack that stays up"),
-    "down": Entry(TRY, "once.run.up", "End the local stack"),
+    "up": Entry(
+        TRY, "once.run.up", "Start a local stack that stays up", "once up --set MaxTries=3"
+    ),
+    "down": Entry(TRY, "once.run.up", "End the local stack", "once down"),
     "send": Entry(TRY, "once.operate.send", "Put the events of a file into the queue"),
     "received": Entry(TRY, "once.operate.destination", "Show what the destination received"),
     "destination": Entry(TRY, "once.operate.destination", "Let the destination fail, or repair it"),

@@ -1,4 +1,9 @@
-"""A local stack that stays up: `once up`, `once down`."""
+"""A local stack that stays up: `once up`, `once down`.
+
+A process of its own keeps the stack and its destination: `python -m once.run.up`. Its plan comes as
+JSON on stdin. It tells its parent on stdout, in lines of JSON, which step it is at and how that
+ended.
+"""
 
 import json
 import os
@@ -6,16 +11,22 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
+from botocore.exceptions import BotoCoreError, ClientError
 
 from once.errors import OnceError
+from once.local.deploy import STACK_NAME
 from once.operate import running
+from once.operate.running import Running, kept
+from once.run.local import local_stack
 from once.screen import say, screen
 
+_LOOK_SECONDS = 1
 _END_SECONDS = 60
 _LOG = running.FOLDER / "up.log"
 _FILE = "file://"
@@ -26,11 +37,6 @@ SET = typer.Option(
     help="Set a parameter of template.yaml. file://PATH reads a secret value from a file, since "
     "other users of this machine can read arguments.",
 )
-
-
-def register(app: typer.Typer) -> None:
-    app.command("up", epilog="Example: once up --set MaxTries=3")(up)
-    app.command("down", epilog="Example: once down")(down)
 
 
 def up(
@@ -114,7 +120,7 @@ def _start(parameters: dict[str, str], destination: Path | None, template: Path 
         json.dump(plan, stdin)
         stdin.seek(0)
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "once.run.up_process"],
+            [sys.executable, "-P", "-m", "once.run.up"],
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -145,3 +151,59 @@ def _follow(process: subprocess.Popen[bytes]) -> str:
                 return str(said["up"])
             status.update(f"{said['step']} …")
     raise OnceError(f"The local stack did not come up. See {_LOG}.")
+
+
+def main() -> int:
+    """Keeps the stack until it is told to end."""
+    plan = json.load(sys.stdin)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end)
+    destination, template = (
+        plan[name] and Path(plan[name]) for name in ("destination", "template")
+    )
+    try:
+        _keep(plan["parameters"], destination, template)
+    except (OnceError, BotoCoreError, ClientError) as error:
+        _tell(failed=str(error))
+        return 1
+    return 0
+
+
+def _keep(parameters: dict[str, str], destination: Path | None, template: Path | None) -> None:
+    with (
+        kept() as note,
+        local_stack(
+            parameters, destination, template=template, step=lambda what: _tell(step=what)
+        ) as local,
+    ):
+        note(Running.here(local.stack.aws, local.destination, STACK_NAME))
+        _tell(up=_whom_it_calls(local.parameters))
+        os.dup2(2, 1)  # the parent ends now: what is said from now on goes where stderr goes
+        while local.stack.aws.alive():
+            time.sleep(_LOOK_SECONDS)
+
+
+def _end(*_: object) -> NoReturn:
+    """Unwinds what was started, at whichever step it is."""
+    raise SystemExit(0)
+
+
+def _whom_it_calls(parameters: Mapping[str, str]) -> str:
+    if function := parameters.get("ActionFunctionArn"):
+        return function
+    match parameters["ActionTarget"]:
+        case "none":
+            return "nobody (ActionTarget is none)"
+        case "webhook":
+            return "/".join(parameters["WebhookUrl"].split("/")[:3])  # its path may be secret
+        case "eventbridge":
+            return parameters["TargetBusArn"]
+    return parameters["GenesysHost"]
+
+
+def _tell(**what: Any) -> None:
+    print(json.dumps(what), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

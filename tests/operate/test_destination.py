@@ -13,7 +13,7 @@ import urllib3
 from once.console.acts import ask
 from once.errors import OnceError
 from once.operate.destination import destination
-from once.run.up_process import _whom_it_calls
+from once.run.up import _whom_it_calls
 from proof.deployed import DeployedStack
 from proof.events import customer_start
 from tests.operate.conftest import Answer, once

@@ -140,7 +140,7 @@ def test_a_secret_parameter_is_in_no_argument(folder: Path) -> None:
     assert process.returncode == 0
     parameters = Stack.find(None, None, None).parameters
     assert parameters["WebhookUrl"] == "https://hooks.example/secret"
-    for program in ("once.run.up_process", "samcli deploy"):
+    for program in ("once.run.up", "samcli deploy"):
         assert any(program in one for one in seen), program
     assert not [one for one in seen if "hooks.example" in one]
 
