@@ -4,7 +4,7 @@ The definition and the functions produce the codes. Commands, console, documents
 the alarms read this table, so another reason is one more entry here.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from once.outcomes import Outcome
@@ -52,11 +52,36 @@ class Reason:
         return f"docs/runbook.md#{self.runbook}" if self.runbook else ""
 
 
-_DECIDE = "remove the cause and replay the event, or drop it"
-_REPAIR = "repair what does not respond; nothing is lost for 10 days"
-_READ_LOG = "read the function's log and repair the function; the destination is not the cause"
 _OURS = ("mostly-returned",)
 _NEEDS_REPAIR = ("needs-repair", *_OURS)
+
+
+# What many reasons have in common.
+_PARKED = Reason(
+    Outcome.PARKED,
+    "",
+    remedy="remove the cause and replay the event, or drop it",
+    runbook="events-parked",
+    alarms=("events-parked",),
+)
+_UNANSWERED = Reason(
+    Outcome.RETRY,
+    "",
+    remedy="repair what does not respond; nothing is lost for 10 days",
+    runbook="mostly-returned",
+    alarms=_OURS,
+)
+_FUNCTION = Reason(
+    Outcome.RETRY,
+    "",
+    acted=Acted.MAYBE,
+    is_try=True,
+    awaits="a repair",
+    remedy="read the function's log and repair the function; the destination is not the cause",
+    runbook="the-function-fails",
+    log="data-action",
+    alarms=_NEEDS_REPAIR,
+)
 
 REASONS: dict[str, Reason] = {
     # Acted on, or skipped.
@@ -112,27 +137,11 @@ REASONS: dict[str, Reason] = {
         is_said_by_cause=True,
     ),
     # Returned to the queue: because of the stack.
-    "FUNCTION_FAILED": Reason(
-        Outcome.RETRY,
-        "the function that sends the request failed itself",
-        acted=Acted.MAYBE,
-        is_try=True,
-        awaits="a repair",
-        remedy=_READ_LOG,
-        runbook="the-function-fails",
-        log="data-action",
-        alarms=_NEEDS_REPAIR,
+    "FUNCTION_FAILED": replace(
+        _FUNCTION, sentence="the function that sends the request failed itself"
     ),
-    "FUNCTION_TIMED_OUT": Reason(
-        Outcome.RETRY,
-        "the function that sends the request did not end in time",
-        acted=Acted.MAYBE,
-        is_try=True,
-        awaits="a repair",
-        remedy=_READ_LOG,
-        runbook="the-function-fails",
-        log="data-action",
-        alarms=_NEEDS_REPAIR,
+    "FUNCTION_TIMED_OUT": replace(
+        _FUNCTION, sentence="the function that sends the request did not end in time"
     ),
     "SETUP_FAULT": Reason(
         Outcome.RETRY,
@@ -189,84 +198,62 @@ REASONS: dict[str, Reason] = {
         runbook="the-routes-are-invalid",
         alarms=_NEEDS_REPAIR,
     ),
-    **{
-        code: Reason(
-            Outcome.RETRY, sentence, remedy=_REPAIR, runbook="mostly-returned", alarms=_OURS
-        )
-        for code, sentence in {
-            "CLAIM_UNANSWERED": "the claim table did not respond",
-            "CLAIM_UNREADABLE": "the claim table could not be read",
-            "ORDER_UNKNOWN": "the row of the newest state did not respond",
-            "PARKING_FAILED": "the parking queue did not take it",
-            "OVERFLOW_FAILED": "the overflow bucket did not take its body",
-            "OVERFLOW_NOT_CONFIGURED": "the enrichment was deployed without its overflow bucket",
-        }.items()
-    },
-    # Parked.
-    "REJECTED": Reason(
-        Outcome.PARKED,
-        "the destination permanently rejected it",
-        acted=Acted.REJECTED,
-        remedy=_DECIDE,
-        runbook="events-parked",
-        alarms=("events-parked",),
+    "CLAIM_UNANSWERED": replace(_UNANSWERED, sentence="the claim table did not respond"),
+    "CLAIM_UNREADABLE": replace(_UNANSWERED, sentence="the claim table could not be read"),
+    "ORDER_UNKNOWN": replace(_UNANSWERED, sentence="the row of the newest state did not respond"),
+    "PARKING_FAILED": replace(_UNANSWERED, sentence="the parking queue did not take it"),
+    "OVERFLOW_FAILED": replace(_UNANSWERED, sentence="the overflow bucket did not take its body"),
+    "OVERFLOW_NOT_CONFIGURED": replace(
+        _UNANSWERED, sentence="the enrichment was deployed without its overflow bucket"
     ),
-    "UNCERTAIN": Reason(
-        Outcome.PARKED,
-        "the destination failed while it acted, so it may have acted",
+    # Parked.
+    "REJECTED": replace(
+        _PARKED, sentence="the destination permanently rejected it", acted=Acted.REJECTED
+    ),
+    "UNCERTAIN": replace(
+        _PARKED,
+        sentence="the destination failed while it acted, so it may have acted",
         acted=Acted.MAYBE,
         remedy="look at the destination before you replay it",
-        runbook="events-parked",
-        alarms=("events-parked",),
     ),
-    "RESPONSE_TOO_LARGE": Reason(
-        Outcome.PARKED,
-        "the function that sends the request returned more than 256 KiB, so it may have acted",
+    "RESPONSE_TOO_LARGE": replace(
+        _PARKED,
+        sentence="the function that sends the request returned more than 256 KiB, so it may have "
+        "acted",
         acted=Acted.MAYBE,
         remedy="repair the function, and look at the destination before you replay the event",
         runbook="the-function-fails",
         log="data-action",
-        alarms=("events-parked",),
     ),
-    "GAVE_UP": Reason(
-        Outcome.PARKED,
-        "its last try (MaxTries) failed, while requests of others succeeded",
+    "GAVE_UP": replace(
+        _PARKED,
+        sentence="its last try (MaxTries) failed, while requests of others succeeded",
         acted=Acted.MAYBE,
-        is_try=True,
-        remedy=_DECIDE,
         runbook="events-given-up",
-        alarms=("events-parked",),
+        is_try=True,
     ),
-    "WAITED_TOO_LONG": Reason(
-        Outcome.PARKED,
-        "it waited for 10 days",
+    "WAITED_TOO_LONG": replace(
+        _PARKED,
+        sentence="it waited for 10 days",
         remedy="decide whether it still helps to act",
         runbook="events-waited-too-long",
-        alarms=("events-parked",),
     ),
-    **{
-        code: Reason(
-            Outcome.PARKED,
-            sentence,
-            remedy=_DECIDE,
-            runbook="events-parked",
-            alarms=("events-parked",),
-        )
-        for code, sentence in {
-            "BODY_MISSING": "the message has no body",
-            "NOT_JSON": "its text is not JSON",
-            "TOO_SLOW": "it took too much time to read",
-            "TOO_DEEP": "its JSON is nested too deeply",
-            "NUMBER_OUT_OF_RANGE": "a number in it is larger than JSON on AWS can carry",
-            "NOT_AN_OBJECT": "its JSON is not an object",
-            "NOT_AN_EVENT": "it is a heartbeat, not an event",
-            "UNKNOWN_SHAPE": "it holds no event of a known shape",
-            "NO_SUBJECT": "it does not say what it is about",
-            "NO_TIME": "it has no time",
-            "UNEXPECTED": "the enrichment failed on it; report this",
-            "INVALID_REPLAY": "it is a replay of something that this stack did not park",
-        }.items()
-    },
+    "BODY_MISSING": replace(_PARKED, sentence="the message has no body"),
+    "NOT_JSON": replace(_PARKED, sentence="its text is not JSON"),
+    "TOO_SLOW": replace(_PARKED, sentence="it took too much time to read"),
+    "TOO_DEEP": replace(_PARKED, sentence="its JSON is nested too deeply"),
+    "NUMBER_OUT_OF_RANGE": replace(
+        _PARKED, sentence="a number in it is larger than JSON on AWS can carry"
+    ),
+    "NOT_AN_OBJECT": replace(_PARKED, sentence="its JSON is not an object"),
+    "NOT_AN_EVENT": replace(_PARKED, sentence="it is a heartbeat, not an event"),
+    "UNKNOWN_SHAPE": replace(_PARKED, sentence="it holds no event of a known shape"),
+    "NO_SUBJECT": replace(_PARKED, sentence="it does not say what it is about"),
+    "NO_TIME": replace(_PARKED, sentence="it has no time"),
+    "UNEXPECTED": replace(_PARKED, sentence="the enrichment failed on it; report this"),
+    "INVALID_REPLAY": replace(
+        _PARKED, sentence="it is a replay of something that this stack did not park"
+    ),
 }
 
 # What a command says of a message when no record of an outcome does.
