@@ -1,8 +1,7 @@
 """Starts ministack with what AWS does otherwise put right: the name of a Lambda's error, its
 throttling, conditional writes, the description of a pipe, a definition in YAML, an archive in a
-template, an alarm on several metrics, and the variables of TestState. And it logs the states that
-an execution enters, counts metrics, answers statistics of logs, and parses each JSONata expression
-only once.
+template, and an alarm on several metrics. And it logs the states that an execution enters, counts
+metrics, answers statistics of logs, and parses each JSONata expression only once.
 """
 
 import copy
@@ -217,18 +216,6 @@ def _create_archives_of_templates() -> None:
     provisioners._RESOURCE_HANDLERS["AWS::Events::Archive"] = {"create": create, "delete": delete}
 
 
-def _test_states_with_their_variables() -> None:
-    """ministack's TestState plays a state as if no variable were set."""
-    test = stepfunctions._test_state
-
-    def test_with_variables(asked: _Answer) -> Any:
-        context = json.loads(asked.get("context") or "{}")
-        variables = json.loads(asked.get("variables") or "{}")
-        return test({**asked, "context": json.dumps({**context, "variables": variables})})
-
-    stepfunctions._test_state = test_with_variables
-
-
 def _parse_each_expression_once() -> None:
     """Keeps parsed expressions: parsing them each time was half of what an execution cost here."""
     engine = stepfunctions.jsonata.Jsonata
@@ -287,7 +274,6 @@ def put_right() -> None:
     _read_definitions_in_yaml()
     _keep_alarms_on_metric_math()
     _create_archives_of_templates()
-    _test_states_with_their_variables()
     _parse_each_expression_once()
     execution_log.write_what_is_entered()
     metrics.count_log_lines()

@@ -4,15 +4,15 @@ from botocore import exceptions as aws
 
 from once.errors import OnceError
 
-_UNKNOWN_CREDENTIALS = {
+UNKNOWN_CREDENTIALS = {
     "InvalidClientTokenId",
     "UnrecognizedClientException",
     "SignatureDoesNotMatch",
     "InvalidSignatureException",
     "AuthFailure",
 }
-_OLD_CREDENTIALS = {"ExpiredToken", "ExpiredTokenException", "RequestExpired"}
-_NO_RIGHT = {
+OLD_CREDENTIALS = {"ExpiredToken", "ExpiredTokenException", "RequestExpired"}
+NO_RIGHT = {
     "AccessDenied",
     "AccessDeniedException",
     "AuthorizationError",
@@ -20,15 +20,6 @@ _NO_RIGHT = {
     "KMS.AccessDeniedException",
 }
 _LOG_IN = "Log in (for SSO: aws sso login), or name another profile with --profile."
-
-
-def is_about_credentials(error: aws.ClientError) -> bool:
-    """Nothing more can be asked with these."""
-    return _read_code(error) in _UNKNOWN_CREDENTIALS | _OLD_CREDENTIALS
-
-
-def is_about_rights(error: aws.ClientError) -> bool:
-    return _read_code(error) in _NO_RIGHT
 
 
 def plain(error: aws.BotoCoreError | aws.ClientError, is_local: bool) -> OnceError:
@@ -42,18 +33,14 @@ def plain(error: aws.BotoCoreError | aws.ClientError, is_local: bool) -> OnceErr
     return OnceError(_say_unreached(error))
 
 
-def _read_code(error: aws.ClientError) -> str:
-    return str(error.response.get("Error", {}).get("Code", ""))
-
-
 def _say_refused(error: aws.ClientError) -> str:
-    code = _read_code(error)
-    said = error.response.get("Error", {}).get("Message", str(error))
-    if code in _UNKNOWN_CREDENTIALS:
+    refused = error.response.get("Error", {})
+    code, said = str(refused.get("Code", "")), refused.get("Message", str(error))
+    if code in UNKNOWN_CREDENTIALS:
         return f"AWS does not know these credentials ({code}).\n{_LOG_IN}"
-    if code in _OLD_CREDENTIALS:
+    if code in OLD_CREDENTIALS:
         return f"These credentials have expired.\n{_LOG_IN}"
-    if code in _NO_RIGHT:
+    if code in NO_RIGHT:
         return (
             f"These credentials lack a right: {said}\n"
             "The policies that the commands need are printed by: once permissions"

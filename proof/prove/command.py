@@ -33,6 +33,7 @@ from proof.prove.question import Verdict
 from proof.prove.run import Deployment
 from proof.prove.site import Place, Site, new_run
 
+SERVER = str(Path(__file__).with_name("server.py"))  # the emulator that stands in for AWS
 _ALL = "all"
 _MOST_DOLLARS = 0.05
 _MOST_DOLLARS_DEPLOYED, _MOST_DOLLARS_AN_HOUR = 1.0, 0.1
@@ -172,7 +173,7 @@ def _place(profile: str | None, region: str | None, is_local: bool) -> Iterator[
         return
     if profile or region:
         raise OnceError("The emulator is in no region and no profile: leave them out.")
-    with Emulator.start() as aws:
+    with Emulator.start([SERVER]) as aws:
         yield OnEmulator(aws)
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from once.operate import refusals
 from once.operate.model import Model
-from once.operate.refusals import is_about_credentials, is_about_rights
 from proof.prove.site import Site
 
 Json = Any
@@ -88,10 +88,10 @@ def _asked(question: Question, site: Site, broken: bool) -> Json:
     try:
         return question.ask(site, broken)
     except ClientError as refusal:
-        if is_about_credentials(refusal):
-            raise
         said = refusal.response["Error"]
-        if is_about_rights(refusal):
+        if said["Code"] in refusals.UNKNOWN_CREDENTIALS | refusals.OLD_CREDENTIALS:
+            raise  # nothing more can be asked with these
+        if said["Code"] in refusals.NO_RIGHT:
             raise UnansweredError(
                 f"these credentials lack a permission: {said['Message']}"
             ) from None

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from once.local.aws import Emulator
 from once.local.pipe import Ending, PipeRunner
 from proof.prove import failures, ledger, messages, run, sink, throwaway
-from proof.prove.command import OnEmulator, app
+from proof.prove.command import SERVER, OnEmulator, app
 from proof.prove.ledger import Ledger
 from proof.prove.question import Verdict, put
 from proof.prove.report import Report
@@ -39,7 +39,7 @@ LISTS = {
 
 @pytest.fixture(scope="module")
 def aws() -> Iterator[Emulator]:
-    with Emulator.start() as running:
+    with Emulator.start([SERVER]) as running:
         yield running
 
 
@@ -65,7 +65,7 @@ def report(
     command = ["--local", "--deploy", "--hours", str(HOURS), "--json", "report.json"]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr(Emulator, "start", lambda: nullcontext(aws))
+        patch.setattr(Emulator, "start", lambda _: nullcontext(aws))
         result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert list((folder / ".once" / "prove").iterdir()) == []

@@ -10,6 +10,7 @@ import pytest
 from once.local.aws import Emulator
 from once.project import ROOT
 from proof.prove import ledger, run
+from proof.prove.command import SERVER
 from proof.prove.ledger import Ledger
 from proof.prove.question import Question, Verdict
 from proof.prove.report import Report
@@ -27,7 +28,7 @@ FEW = [
 
 @pytest.fixture(scope="module")
 def aws() -> Iterator[Emulator]:
-    with Emulator.start() as running:
+    with Emulator.start([SERVER]) as running:
         yield running
 
 
