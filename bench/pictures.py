@@ -20,9 +20,9 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from bench import recorded
-from once.examples.story import CALL, ORGANISATION, QUEUE
 from once.operate.running import Running, kept
 from proof.deployed import deployed
+from proof.story import CALL, ORGANISATION, QUEUE
 
 COLUMNS = 64  # readable on a phone
 _CLOCK = 16  # how wide the column of times is

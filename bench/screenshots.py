@@ -11,13 +11,13 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 from once.console import sandbox
-from once.examples.story import CALL
 from once.operate import explain, log
 from once.outcomes import Outcome
 from once.project import EXAMPLE, ROOT
 from proof.console import Served, browsing, chromium, served, stack_of
 from proof.deployed import DeployedStack, deployed
 from proof.events import customer_start
+from proof.story import CALL
 
 _SIZE = {"width": 1280, "height": 720}
 _WAITING = 3

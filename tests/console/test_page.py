@@ -13,7 +13,6 @@ from once_pacing import breaker_row
 from playwright.sync_api import Browser, Page, expect
 
 from once.console import feed
-from once.examples.story import CALL
 from once.operate import log
 from once.operate.phrases import shorten_ids
 from once.outcomes import Outcome
@@ -22,6 +21,7 @@ from once.records import OutcomeLog
 from proof.console import Served, served, stack_of
 from proof.deployed import DeployedStack
 from proof.events import ORGANISATION, customer_start
+from proof.story import CALL
 from tests.console.conftest import said
 from tests.console.readable import assert_readable
 from tests.operate.conftest import once

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from once.examples.story import FOLDER
 from once.genesys.server import GenesysServer
 from once.local.stack import LocalStack
 from proof.definition.asl import ROOT
 from proof.deployed import DeployedStack, deployed
+from proof.story import FOLDER
 from proof.template import TEMPLATE, of_type
 from tests.e2e.test_story import check_groups
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from once.examples.story import FOLDER
 from once.project import ROOT
+from proof.story import FOLDER
 
 pytestmark = pytest.mark.local
 

@@ -13,11 +13,11 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
-from once.examples.story import FOLDER
 from once.local.aws import Emulator
 from once.local.deploy import deploy
 from once.project import ROOT
 from proof.events import customer_start
+from proof.story import FOLDER
 from tests.operate.support import until
 
 pytestmark = pytest.mark.local

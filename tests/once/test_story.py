@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from once.examples.story import FOLDER, files, morning
+from proof.story import FOLDER, files, morning
 
 WRITTEN = files()
 LINES = WRITTEN["story.jsonl"].splitlines()
@@ -14,7 +14,7 @@ OUTCOMES = [entry["outcome"] for entry in EXPECTED]
 
 def test_the_files_are_what_the_script_writes() -> None:
     for name, content in WRITTEN.items():
-        assert (FOLDER / name).read_text() == content, "run python once/examples/story.py"
+        assert (FOLDER / name).read_text() == content, "run python -m proof.story"
 
 
 def test_every_line_has_its_expectation() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from once.examples import story
-from once.examples.story import FOLDER
+from proof import story
 from proof.deployed import DeployedStack
 from proof.events import customer_start
+from proof.story import FOLDER
 from tests.e2e.delivery import warm
 from tests.operate.conftest import once
 from tests.operate.support import destination_answers, explained, keys_asked, queue_with

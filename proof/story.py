@@ -1,18 +1,19 @@
 """Writes the example stream, a morning in a contact centre, and what must become of each line.
 
-`python once/examples/story.py` writes story.jsonl, story.expected.json and story.destination.json
-beside itself. Every id and number is invented.
+`python -m proof.story` writes story.jsonl, story.expected.json and story.destination.json to
+once/examples. Every id and number is invented.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-FOLDER = Path(__file__).parent
+from once.project import EXAMPLE
+
+FOLDER = EXAMPLE.parent
 MORNING = datetime(2025, 3, 12, tzinfo=UTC)
 
 
