@@ -55,8 +55,8 @@ def box(x: float, y: float, width: float, height: float, fill: str) -> str:
     )
 
 
-def line(x1: float, y1: float, x2: float, y2: float, stroke: str = GRID) -> str:
-    return f"<line x1='{x1:.1f}' y1='{y1:.1f}' x2='{x2:.1f}' y2='{y2:.1f}' class='{stroke}'/>"
+def line(x1: float, y1: float, x2: float, y2: float) -> str:
+    return f"<line x1='{x1:.1f}' y1='{y1:.1f}' x2='{x2:.1f}' y2='{y2:.1f}' class='{GRID}'/>"
 
 
 def page(width: float, height: float, title: str, parts: Sequence[str]) -> str:

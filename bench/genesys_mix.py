@@ -2,9 +2,10 @@
 
 import json
 import string
-import uuid
 from random import Random
 from typing import Any
+
+from bench.events import Centre, text
 
 # How many of each come among forty: mostly the steps of conversations, then agents' states,
 # then what is said. My own estimate of a morning; the table of results shows each by itself.
@@ -28,49 +29,22 @@ MIX = {
     "unknown": 1,
 }
 BATCH = 10
-BATCHES = 3
 _SENT_MS = 1_777_892_400_000
-_ORGANISATION = "3a9f4c1e-5d70-4b7e-9c55-1f0e6a527d3c"
 _BASE64 = string.ascii_letters + string.digits + "+/"
 _HANDLE_CHARS = 364  # as those that AWS shows in its examples
 _SENTENCE = "thank you for calling how can I help you with your order today"
 
 
-class Events:
+class Events(Centre):
     """Makes events; each is about another conversation."""
-
-    def __init__(self, seed: int = 20260504) -> None:
-        self._random = Random(seed)  # noqa: S311
-
-    def id(self) -> str:
-        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
 
     def record(self, name: str) -> dict[str, Any]:
         template, body = getattr(self, f"_{name.partition('.')[0]}", self._step)(name)
-        topic = template
-        for one in (body.get("conversationId", self.id()), self.id()):
-            topic = topic.replace("{id}", one, 1)
-        event = {
-            "version": "0",
-            "id": self.id(),
-            "detail-type": template,
-            "source": f"aws.partner/genesys.com/cloud/{_ORGANISATION}/contact-centre-events",
-            "account": "123456789012",
-            "time": "2026-05-04T10:20:31Z",
-            "region": "eu-central-1",
-            "resources": [],
-            "detail": {
-                "topicName": topic,
-                "version": "2",
-                "eventBody": body,
-                "metadata": {"CorrelationId": self.id()},
-                "timestamp": "2026-05-04T10:20:31.431Z",
-            },
-        }
+        event = self.event(template, body.get("conversationId", self.id()), body, _SENT_MS)
         return {
             "messageId": self.id(),
             "receiptHandle": "AQEB" + "".join(self._random.choices(_BASE64, k=_HANDLE_CHARS)),
-            "body": json.dumps(event, separators=(",", ":")),
+            "body": text(event),
             "attributes": {"SentTimestamp": str(_SENT_MS), "ApproximateReceiveCount": "1"},
             "messageAttributes": {},
         }
@@ -163,7 +137,7 @@ class Events:
         ]
         return "v2.conversations.{id}.transcription", {
             "eventTime": "2026-05-04T10:20:31.264Z",
-            "organizationId": _ORGANISATION,
+            "organizationId": self.organisation,
             "conversationId": self.id(),
             "communicationId": self.id(),
             "sessionStartTimeMs": self._at(),

@@ -257,6 +257,7 @@ def measure(scenario: Scenario, show: Callable[[str], None]) -> dict[str, Any]:
             if len(looks) % 40 == 0:
                 show(f"{elapsed:6.0f} s, {looks[-1].messages} on the queue, {parked} parked")
         sender.stop()
+        stack.pipe.stop()  # when the batches in flight have ended
         records = list(outcomes.new())
         dead = Look.at(stack, "EventDeadLettersUrl").messages
         parked = Look.at(stack, "ParkingQueueUrl").messages

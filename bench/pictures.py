@@ -9,9 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
-import uuid
 from contextlib import chdir
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +18,11 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from bench import recorded
+from bench.events import Centre, Event
+from once.operate import log
 from once.operate.running import Running, kept
 from proof.deployed import deployed
-from proof.story import CALL, ORGANISATION, QUEUE
+from proof.story import CALL
 
 COLUMNS = 64  # readable on a phone
 _CLOCK = 16  # how wide the column of times is
@@ -43,42 +43,16 @@ _PAGE = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg
 _UUID = re.compile(r"([0-9a-f]{8})-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
-def sent(now: datetime) -> list[dict[str, Any]]:
+def sent(now_ms: int) -> list[Event]:
     """The same change, as two integrations of one organisation publish it."""
-    return [_event("sales-events", now), _event("wallboard", now)]
-
-
-def _event(integration: str, now: datetime) -> dict[str, Any]:
-    def made_up(name: str) -> str:
-        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"genesys-once/readme/{name}"))
-
-    return {
-        "version": "0",
-        "id": made_up(integration),
-        "source": f"aws.partner/genesys.com/cloud/{ORGANISATION}/{integration}",
-        "detail-type": "v2.detail.events.conversation.{id}.acd.start",
-        "account": "123456789012",
-        "region": "eu-central-1",
-        "resources": [],
-        "time": f"{now:%Y-%m-%dT%H:%M:%SZ}",
-        "detail": {
-            "topicName": f"v2.detail.events.conversation.{CALL}.acd.start",
-            "version": "2",
-            "eventBody": {
-                "eventTime": int(now.timestamp() * 1000),
-                "conversationId": CALL,
-                "participantId": made_up("customer"),
-                "sessionId": made_up("session"),
-                "queueId": QUEUE,
-                "mediaType": "VOICE",
-            },
-        },
-    }
+    centre = Centre(1)
+    event = centre.conversation("acd.start", now_ms, CALL)
+    return [centre.published_again(event, 0, name) for name in ("sales-events", "wallboard")]
 
 
 def record() -> dict[str, Any]:
     with deployed() as stack, tempfile.TemporaryDirectory() as folder:
-        for event in sent(datetime.now(UTC)):
+        for event in sent(log.now_ms()):
             stack.settle(event)
         with chdir(folder), kept() as note:
             note(Running.here(stack.stack.aws, stack.destination, "once"))

@@ -89,8 +89,8 @@ def find_sources(paths: Sequence[Path]) -> list[Source]:
     for path in paths:
         if path.is_dir():
             within = path if len(paths) == 1 else path.parent
-            files = sorted(one for one in path.rglob("*") if one.is_file())
-            found += [(one, one.relative_to(within).as_posix()) for one in files if _is_seen(one)]
+            files = sorted(p for p in path.rglob("*") if p.is_file() and p.name[0] != ".")
+            found += [(one, one.relative_to(within).as_posix()) for one in files]
         elif path.exists() or path == STDIN:
             found.append((path, path.name))
         else:
@@ -98,10 +98,6 @@ def find_sources(paths: Sequence[Path]) -> list[Source]:
     if not found:
         raise OnceError(f"There is no file in {', '.join(map(str, paths))}.")
     return [Source(path, name, number) for number, (path, name) in enumerate(found)]
-
-
-def _is_seen(path: Path) -> bool:
-    return not path.name.startswith(".")
 
 
 def read_records(source: Source, took: Callable[[int], None] = lambda _: None) -> Iterator[Found]:

@@ -55,10 +55,10 @@ class _Screen(Console):
         return super().render_str(showable(text), **options)
 
 
-def screen(*, stderr: bool = False, quiet: bool = False) -> Console:
+def screen(*, stderr: bool = False) -> Console:
     """Returns a console on which every text is showable, cells of tables too."""
     # A key may hold what looks like the name of an emoji.
-    return _Screen(stderr=stderr, quiet=quiet, emoji=False)
+    return _Screen(stderr=stderr, emoji=False)
 
 
 def put(

@@ -51,7 +51,7 @@ class DeployedStack:
         def give_up_in_time(_: object) -> None:
             assert time.monotonic() < until, [self._tracker.report(line) for line in lines]
 
-        self._tracker.wait(lines, give_up_in_time)
+        self._tracker.wait_for_one([lines], give_up_in_time)
         return [self._tracker.report(line) for line in lines]
 
     def rows(self, pk: str) -> dict[str, dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from once_data_action.request import WebhookRequest
 from once_enrichment.contract import VERSION
@@ -22,15 +22,11 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True)
 class Contract:
-    """`out`: others read it. `in`: others write it. `kept_nulls`: what is absent is null.
-
-    `whole`: all fields are always written.
-    """
+    """`kept_nulls`: what is absent is null. `whole`: all fields are always written."""
 
     name: str
     model: Any
     title: str
-    direction: Literal["out", "in"] = "out"
     kept_nulls: bool = False
     snake: bool = False
     whole: bool = False
@@ -54,7 +50,7 @@ CONTRACTS = (
     Contract("pace-end-answer", models.PaceEndAnswer, "When what waits is seen again"),
     Contract("outcome-record", LoggedRecord, "Record in the outcome log"),
     Contract("run-report", Report, "Report of `once run --report`", kept_nulls=True),
-    Contract("input/envelope", models.Envelope, "What is around an event", "in"),
+    Contract("input/envelope", models.Envelope, "What is around an event"),
 )
 
 
@@ -80,11 +76,6 @@ def schemas() -> dict[str, Schema]:
     for name, schema in families.inputs().items():
         made[f"input/{name}"] = _head(f"input/{name}") | schema
     return made
-
-
-def direction(name: str) -> Literal["out", "in"]:
-    """Returns `out` for a contract that others read, `in` for one that they write."""
-    return "in" if name.startswith("input/") else "out"
 
 
 def of_contract(contract: Contract) -> Schema:

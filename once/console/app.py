@@ -347,9 +347,9 @@ def showable_json(value: Any) -> str:
     return "\n".join(showable(line) for line in text.split("\n"))
 
 
-def _dumped(model: BaseModel, exclude: Any = None) -> dict[str, Any]:
+def _dumped(model: BaseModel) -> dict[str, Any]:
     """Returns it with the names that the commands' --json has."""
-    return model.model_dump(mode="json", by_alias=True, exclude=exclude)
+    return model.model_dump(mode="json", by_alias=True)
 
 
 def _because(code: str | None, detail: str | None) -> str:

@@ -23,14 +23,15 @@ from once.callers import new_key
 from once.errors import OnceError
 from once.local import child
 from once.local.guard import HEALTH
+from once.ports import LOOPBACK
 from once.project import say_how_to_install
 from once.session import open_anonymous_session
 
-LOOPBACK = "127.0.0.1"
 REGION = "eu-central-1"
 ACCOUNT = "000000000000"
 START_SECONDS = 30
 _ATTEMPTS = 3
+_LAST_LINES = 15
 _SERVER = str(Path(__file__).with_name("server.py"))
 # What the extra `local` installs, by the name of its module.
 _LOCAL = {"ministack": "ministack", "samcli": "aws-sam-cli", "pip": "pip"}
@@ -118,9 +119,9 @@ class Emulator:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def log_tail(self, lines: int = 15) -> str:
+    def log_tail(self) -> str:
         text = (self.root / "aws.log").read_text(errors="replace")
-        return "\n".join(text.splitlines()[-lines:])
+        return "\n".join(text.splitlines()[-_LAST_LINES:])
 
     def kill(self) -> None:
         """End the process; callers that wait for an answer get an error."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -63,12 +63,8 @@ class Batch:
     detail: str = ""
 
 
-class Observer(Protocol):
-    """Hears of each batch, before and after, from several threads."""
-
-    def received(self, records: Sequence[Record]) -> None: ...
-
-    def ended(self, batch: Batch) -> None: ...
+Observer = Callable[[Batch], None]
+"""Hears of each batch that ended, from several threads."""
 
 
 class PipeRunner:
@@ -80,7 +76,7 @@ class PipeRunner:
         pipe_name: str,
         *,
         concurrency: int = 12,
-        observer: Observer | None = None,
+        observer: Observer = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pipes, self._sqs = client("pipes"), client("sqs")
@@ -126,8 +122,6 @@ class PipeRunner:
         """Runs one pipe execution over messages as ReceiveMessage gave them."""
         started = self._clock()
         records = [self._record(message) for message in messages]
-        if self._observer is not None:
-            self._observer.received(records)
         ending, keep, detail = self._execute(records, started)
         deletes = ending in (Ending.SUCCEEDED, Ending.SKIPPED_TARGET, Ending.PARTIALLY_FAILED)
         done = [record for record in records if deletes and record["messageId"] not in keep]
@@ -139,8 +133,7 @@ class PipeRunner:
             seconds=self._clock() - started,
             detail=detail,
         )
-        if self._observer is not None:
-            self._observer.ended(batch)
+        self._observer(batch)
         return batch
 
     def _poll(self) -> None:

@@ -30,7 +30,7 @@ class LocalStack:
         parameters: Callable[[Emulator], Mapping[str, str]],
         *,
         template: Path | None = None,
-        observer: Observer | None = None,
+        observer: Observer = lambda _: None,
         step: Step = lambda _: None,
     ) -> Self:
         """Asks `parameters` when the AWS is up: they may name what has to be created in it."""

@@ -61,7 +61,7 @@ def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
     if plan.via == "bus":
         parameters.setdefault("SourcePrefix", _source_prefix(lines))
     failures = Failures()
-    with local_stack(parameters, script, observer=failures, step=display.step) as local:
+    with local_stack(parameters, script, observer=failures.note, step=display.step) as local:
         stack, destination = local.stack, local.destination
         tracker = Tracker(stack.client, stack.outputs, plan.patience_seconds)
 

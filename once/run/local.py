@@ -31,7 +31,7 @@ def local_stack(
     script: Path | None = None,
     *,
     template: Path | None = None,
-    observer: Observer | None = None,
+    observer: Observer = lambda _: None,
     step: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Local]:
     """Runs until the block ends. `script` says how the destination behaves."""

@@ -3,7 +3,6 @@
 import time
 from collections import Counter
 from http import HTTPStatus
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -44,14 +43,9 @@ class Terminal:
         self._status.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._status.stop()
-        if error is None:
+        if kind is None:
             self._done()
 
     def step(self, what: str) -> None:
@@ -136,7 +130,8 @@ def _received(report: Report, destination: GenesysServer) -> Table:
         table.add_row(answer, str(count))
     table.add_section()
     table.add_row("events acted on", str(sum(action.effects for action in report.actions)))
-    table.add_row("of these, after several requests", str(_repeated(report)))
+    several = sum(action.effects > 0 and action.calls > 1 for action in report.actions)
+    table.add_row("of these, after several requests", str(several))
     return table
 
 
@@ -145,10 +140,6 @@ def _answer(entry: Received) -> str:
         return "no answer" + (", after it had acted" if entry.acted else "")
     name = HTTPStatus(entry.status).phrase
     return f"{entry.status} {name}" + (", already done before" if entry.repeated else "")
-
-
-def _repeated(report: Report) -> int:
-    return sum(action.effects > 0 and action.calls > 1 for action in report.actions)
 
 
 def _verdict(report: Report) -> str:

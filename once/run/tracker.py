@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from once.errors import OnceError
 from once.lines import Line
-from once.local.pipe import Batch, Ending, Record
+from once.local.pipe import Batch, Ending
 from once.outcomes import Outcome
 from once.records import OutcomeLog, OutcomeRecord
 from once.run.report import Key, LineReport
@@ -74,12 +74,6 @@ class Tracker:
             self._sent[one.line.number].append(one)
             self._lines[one.id] = one.line.number
             self._unsettled.add(one.line.number)
-
-    def wait(
-        self, lines: Iterable[Line], show: Callable[[Standing], None] = lambda _: None
-    ) -> None:
-        """Returns when all of these lines are settled, or none of them can be any more."""
-        self.wait_for_one([list(lines)], show)
 
     def wait_for_one(
         self, groups: Sequence[Sequence[Line]], show: Callable[[Standing], None]
@@ -172,16 +166,14 @@ def _reason_without_record(sent: Sequence[Sent]) -> str:
 
 
 class Failures:
-    """Observes the pipe, and ends a run whose state machine fails on everything."""
+    """Ends a run whose state machine fails on everything."""
 
     def __init__(self) -> None:
         self._said: list[str] = []
         self._is_armed = True
 
-    def received(self, records: Sequence[Record]) -> None:
-        """Does nothing: the end of a batch says enough."""
-
-    def ended(self, batch: Batch) -> None:
+    def note(self, batch: Batch) -> None:
+        """Observes the pipe."""
         if batch.ending is Ending.TARGET_FAILED:
             self._said.append(batch.detail)
         elif batch.ending in _ENDED_WELL:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import Any
 
-from once.local.pipe import InvocationError, Observer, PipeRunner, Record
+from once.local.pipe import InvocationError, PipeRunner, Record
 from proof.chaos.faults import Draws
 
 _SECOND_DELIVERY_SECONDS = 2
@@ -14,15 +14,8 @@ _SECOND_DELIVERY_SECONDS = 2
 class FaultyPipe(PipeRunner):
     """A pipe with the faults of its network: SQS delivers at least once, and requests are lost."""
 
-    def __init__(
-        self,
-        client: Callable[[str], Any],
-        pipe_name: str,
-        draws: Draws,
-        *,
-        observer: Observer | None = None,
-    ) -> None:
-        super().__init__(client, pipe_name, observer=observer)
+    def __init__(self, client: Callable[[str], Any], pipe_name: str, draws: Draws) -> None:
+        super().__init__(client, pipe_name)
         self._draws = draws
 
     def _run_guarded(self, messages: list[dict[str, Any]]) -> None:

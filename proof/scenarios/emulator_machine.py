@@ -14,7 +14,8 @@ from typing import Any, Protocol
 from unittest.mock import patch
 
 from once.local import child
-from once.local.aws import LOOPBACK, Emulator
+from once.local.aws import Emulator
+from once.ports import LOOPBACK
 from proof.definition.asl import definition_json
 from proof.scenarios.scenario import Settings
 from proof.scenarios.stage import LambdaError, Stage, Task

@@ -2,14 +2,13 @@
 
 import json
 import threading
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from once.errors import OnceError
-from once.local.pipe import Batch, Ending, PipeRunner, Record
+from once.local.pipe import Batch, Ending, PipeRunner
 from tests.once.pipes import PIPE, QUEUE_ARN, FakeAws, message, report, succeeded
 
 
@@ -219,10 +218,7 @@ class Seen:
         self._wanted = wanted
         self.complete = threading.Event()
 
-    def received(self, records: Sequence[Record]) -> None:
-        """Nothing to note: the test looks at what ended."""
-
-    def ended(self, batch: Batch) -> None:
+    def note(self, batch: Batch) -> None:
         self.batches.append(batch)
         if sum(len(b.records) for b in self.batches) >= self._wanted:
             self.complete.set()
@@ -230,7 +226,7 @@ class Seen:
 
 def poll(aws: FakeAws, wanted: int, **options: Any) -> Seen:
     seen = Seen(wanted)
-    with PipeRunner(aws.client, "pipe", observer=seen, **options):
+    with PipeRunner(aws.client, "pipe", observer=seen.note, **options):
         assert seen.complete.wait(10)
     return seen
 

@@ -93,7 +93,7 @@ def queued(line: Line, message_id: str) -> list[Sent]:
 
 def wait(tracker: Tracker, *lines: Line) -> list[Standing]:
     seen: list[Standing] = []
-    tracker.wait(lines, seen.append)
+    tracker.wait_for_one([lines], seen.append)
     return seen
 
 
@@ -248,8 +248,7 @@ def test_a_waiter_waits_no_longer_than_it_may(aws: FakeAws, clock: Clock) -> Non
 def ends(*endings: Ending) -> Failures:
     failures = Failures()
     for number, ending in enumerate(endings, 1):
-        failures.received([])
-        failures.ended(Batch([], ending, frozenset(), 0.1, f"failure {number}"))
+        failures.note(Batch([], ending, frozenset(), 0.1, f"failure {number}"))
     return failures
 
 
