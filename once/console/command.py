@@ -18,6 +18,12 @@ from once.project import say_how_to_install
 from once.screen import say
 
 PORT = 8095
+Port = Annotated[
+    int, typer.Option(min=0, max=65535, help="Port of the console; 0 chooses a free one.")
+]
+NoBrowser = Annotated[
+    bool, typer.Option("--no-browser", help="Print the console's address; open no browser.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -26,12 +32,8 @@ def register(app: typer.Typer) -> None:
 
 def console(
     at: Operation,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 chooses a free one.")
-    ] = PORT,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address; open no browser.")
-    ] = False,
+    port: Port = PORT,
+    no_browser: NoBrowser = False,
     write: Annotated[
         bool,
         typer.Option(

@@ -88,7 +88,6 @@ class GenesysServer:
         self._always: Reply | None = None
         self.answering: Any = None
         """The reply that every event gets, as it was given; None while the script decides."""
-        self.integrations: list[dict[str, Any]] = []
         self._on_received = on_received
         self._tokens: dict[str, _Token] = {}
         self._recent: deque[float] = deque()
@@ -229,21 +228,8 @@ class GenesysServer:
             return None
         return token
 
-    def viewed(self, path: str, authorization: str) -> Reply:
-        """Returns the integrations of the organisation, a page each, or one configuration."""
-        parts = urlsplit(path)
-        if not parts.path.startswith("/api/v2/integrations"):
-            return Reply(status=404)
-        if self._token(authorization) is None:
-            return Reply(status=401)
-        if parts.path == "/api/v2/integrations":
-            number = int(parse_qs(parts.query)["pageNumber"][0])
-            page = self.integrations[number - 1 : number]
-            shown = [{k: v for k, v in one.items() if k != "config"} for one in page]
-            return Reply(body={"entities": shown, "pageCount": len(self.integrations)})
-        for one in self.integrations:
-            if parts.path == f"/api/v2/integrations/{one['id']}/config/current":
-                return Reply(body=one["config"])
+    def view(self, path: str, authorization: str) -> Reply:  # noqa: ARG002 - others show some
+        """Shows the settings of the organisation, of which this one has none."""
         return Reply(status=404)
 
     def _over_the_minute(self) -> Reply | None:
@@ -359,7 +345,7 @@ class _Handler(BaseHTTPRequestHandler):
         owner.answered(entry)
 
     def do_GET(self) -> None:
-        """Returns the requests so far, for `once received`, and what an OAuth client may view."""
+        """Returns the requests so far, for `once received`."""
         owner = self.server.owner
         if self.path in (ALWAYS, RECEIVED) and not self._may_control():
             return
@@ -368,7 +354,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(Reply(body={"reply": owner.answering, "script": file}))
             return
         if self.path != RECEIVED:
-            self._send(owner.viewed(self.path, self.headers.get("Authorization", "")))
+            self._send(owner.view(self.path, self.headers.get("Authorization", "")))
             return
         self._send(Reply(body=[_noted(entry) for entry in list(self.server.owner.log)]))
 

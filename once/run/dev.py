@@ -10,7 +10,7 @@ import typer
 from botocore.exceptions import BotoCoreError
 
 from once.console import sandbox
-from once.console.command import PORT, opened, serve
+from once.console.command import PORT, NoBrowser, Port, opened, serve
 from once.errors import OnceError
 from once.local.aws import require_local
 from once.local.deploy import STACK_NAME
@@ -55,12 +55,8 @@ def dev(
     demo: Annotated[
         bool, typer.Option("--demo", help="Send the example story, an event per second.")
     ] = False,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port of the console; 0 chooses a free one.")
-    ] = PORT,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the console's address; open no browser.")
-    ] = False,
+    port: Port = PORT,
+    no_browser: NoBrowser = False,
     parameters: Annotated[list[str] | None, SET] = None,
 ) -> None:
     """Start a local stack and its console, and print the outcome of each event, until Ctrl-C."""

@@ -1,10 +1,12 @@
 """`once check` names each cause for which no event reaches the queue, and what to do."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from once.genesys.script import Reply
 from once.genesys.server import GenesysServer
 from once.operate import event_source, integration
 from once.operate.checks import Check
@@ -194,14 +196,34 @@ SENT: dict[str, Any] = {
 }
 
 
+class Organisation(GenesysServer):
+    """Shows its integrations, a page each, and the configuration of each."""
+
+    integrations: Sequence[Mapping[str, Any]] = ()
+
+    def view(self, path: str, authorization: str) -> Reply:
+        parts = urlsplit(path)
+        if self._token(authorization) is None:
+            return Reply(status=401)
+        if parts.path == "/api/v2/integrations":
+            number = int(parse_qs(parts.query)["pageNumber"][0])
+            page = self.integrations[number - 1 : number]
+            shown = [{k: v for k, v in one.items() if k != "config"} for one in page]
+            return Reply(body={"entities": shown, "pageCount": len(self.integrations)})
+        for one in self.integrations:
+            if parts.path == f"/api/v2/integrations/{one['id']}/config/current":
+                return Reply(body=one["config"])
+        return Reply(status=404)
+
+
 @pytest.fixture
-def genesys() -> Iterator[GenesysServer]:
-    with GenesysServer() as server:
+def genesys() -> Iterator[Organisation]:
+    with Organisation() as server:
         yield server
 
 
 def asked(
-    genesys: GenesysServer,
+    genesys: Organisation,
     *integrations: Mapping[str, Any],
     topics: str = "*",
     state: str = "ACTIVE",
@@ -233,7 +255,7 @@ def asked(
     return one
 
 
-def test_an_integration_that_sends_all_that_the_rule_takes_is_well(genesys: GenesysServer) -> None:
+def test_an_integration_that_sends_all_that_the_rule_takes_is_well(genesys: Organisation) -> None:
     assert asked(genesys, SENT).works is True
     some = asked(genesys, {**SENT, "eventSourceSuffix": "other"}, SENT, topics=TOPICS[0])
     assert some.works is True
@@ -255,21 +277,21 @@ def test_an_integration_that_sends_all_that_the_rule_takes_is_well(genesys: Gene
     ],
 )
 def test_an_integration_without_the_topics_names_the_change(
-    genesys: GenesysServer, changed: Mapping[str, Any], topics: str, state: str, said: str
+    genesys: Organisation, changed: Mapping[str, Any], topics: str, state: str, said: str
 ) -> None:
     one = asked(genesys, {**SENT, **changed}, topics=topics, state=state)
     assert one.works is False
     assert said in one.said
 
 
-def test_topics_may_stand_apart_by_commas_and_spaces(genesys: GenesysServer) -> None:
+def test_topics_may_stand_apart_by_commas_and_spaces(genesys: Organisation) -> None:
     one = asked(genesys, SENT, topics=", ".join(TOPICS))
     assert (one.works, one.said) == (True, "ACTIVE, 2 topics")
 
 
 @pytest.mark.parametrize("other", [{"state": "INACTIVE"}, {"awsAccountRegion": "us-east-1"}])
 def test_on_a_bus_of_ones_own_one_active_integration_is_enough(
-    genesys: GenesysServer, other: Mapping[str, Any]
+    genesys: Organisation, other: Mapping[str, Any]
 ) -> None:
     others = {**SENT, "eventSourceSuffix": "test", **other}
     for both in ((SENT, others), (others, SENT)):
@@ -277,7 +299,7 @@ def test_on_a_bus_of_ones_own_one_active_integration_is_enough(
     assert asked(genesys, SENT, SENT, bus="contact-centre", state="INACTIVE").works is False
 
 
-def test_on_a_bus_of_ones_own_events_may_come_from_another_region(genesys: GenesysServer) -> None:
+def test_on_a_bus_of_ones_own_events_may_come_from_another_region(genesys: Organisation) -> None:
     elsewhere = {**SENT, "awsAccountRegion": "us-east-1"}
     one = asked(genesys, elsewhere, bus="contact-centre")
     assert one.works is None
@@ -285,7 +307,7 @@ def test_on_a_bus_of_ones_own_events_may_come_from_another_region(genesys: Genes
     assert asked(genesys, bus="contact-centre").works is False
 
 
-def test_credentials_that_are_refused_break_nothing_and_are_said(genesys: GenesysServer) -> None:
+def test_credentials_that_are_refused_break_nothing_and_are_said(genesys: Organisation) -> None:
     one = asked(genesys, SENT, secret="wrong")
     assert one.works is None
     assert "answered 401" in one.said
