@@ -231,11 +231,6 @@ def _task(event: dict[str, Any]) -> list[str]:
     return [event["type"], details["resource"], details.get("error", "")]
 
 
-def _forget_fifo_after(seconds: float) -> None:
-    """FIFO's five minutes, shortened with the streams' own time."""
-    sqs._DEDUP_WINDOW_S = seconds
-
-
 if __name__ == "__main__":
     SEEN.touch()
     server.put_right()
@@ -244,5 +239,6 @@ if __name__ == "__main__":
     _watch_states()
     _watch_data()
     if "PROBE_FIFO_SECONDS" in os.environ:
-        _forget_fifo_after(float(os.environ["PROBE_FIFO_SECONDS"]))
+        # FIFO's five minutes, shortened with the streams' own time.
+        sqs._DEDUP_WINDOW_S = float(os.environ["PROBE_FIFO_SECONDS"])
     app.main()

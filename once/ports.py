@@ -24,16 +24,13 @@ def listen(port: int, command: str) -> socket.socket:
         listening.listen()
     except OSError as error:
         listening.close()
+        owner = _find_owner(port) if _SOCKETS.exists() else _ask_lsof(port)
+        by = f", by process {owner}" if owner else ""
         raise OnceError(
-            f"Cannot listen on port {port}: {error.strerror}{_say_owner(port)}.\n"
+            f"Cannot listen on port {port}: {error.strerror}{by}.\n"
             f"Take a free port with: {command} --port 0"
         ) from None
     return listening
-
-
-def _say_owner(port: int) -> str:
-    owner = _find_owner(port) if _SOCKETS.exists() else _ask_lsof(port)
-    return f", by process {owner}" if owner else ""
 
 
 def _find_owner(port: int) -> str | None:

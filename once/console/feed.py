@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from statistics import quantiles
 
@@ -146,11 +146,9 @@ class Feed:
         if self._changed:
             self._changed = {}
             self._forget()
-            self._order(one for rows in self._rows.values() for one in rows)
-
-    def _order(self, rows: Iterable[Row]) -> None:
-        shown = (one for one in rows if one.at_ms > self._edge_ms)
-        self._ordered = sorted(shown, key=lambda one: one.place)
+            rows = (one for rows in self._rows.values() for one in rows)
+            shown = (one for one in rows if one.at_ms > self._edge_ms)
+            self._ordered = sorted(shown, key=lambda one: one.place)
 
     def _forget(self) -> None:
         over = sum(map(len, self._records.values())) - _KEPT

@@ -7,7 +7,7 @@ from typing import Any, Self
 from once_enrichment.keys import opaque
 
 from once.operate.model import Model
-from once.operate.story import Event, Message
+from once.operate.story import Event
 from once.outcomes import Outcome
 
 SHOWN = 200
@@ -125,12 +125,9 @@ def make_row(event: Event) -> Row:
 def _say_copies(event: Event) -> str:
     """Says of the messages that were copies how many they are, and why."""
     reasons = Counter(
-        _say_kind(message) for message in event.messages if message.outcome is Outcome.DUPLICATE
+        message.text.partition("; ")[0]  # without time and place of the decision
+        for message in event.messages
+        if message.outcome is Outcome.DUPLICATE
     )
     counted = (f"{n} skipped: {why}" if n > 1 else f"skipped: {why}" for why, n in reasons.items())
     return " · ".join(counted)
-
-
-def _say_kind(message: Message) -> str:
-    """Says which kind of copy it is, without time and place of the decision."""
-    return message.text.partition("; ")[0]

@@ -7,7 +7,6 @@ is doubtful, not wrong.
 import json
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 Shape = dict[str, "Node"]
 Node = str | list[str] | Shape
@@ -24,12 +23,10 @@ def shapes() -> dict[str, Shape]:
     document = json.loads((files(__package__) / "fields.json").read_text("utf-8"))
     found: list[Shape] = []
     for fields in document["shapes"]:  # each refers to those before it
-        found.append({name: _resolve(node, found) for name, node in fields.items()})
+        found.append(
+            {name: found[node] if isinstance(node, int) else node for name, node in fields.items()}
+        )
     return {family: found[at] for family, at in document["families"].items()}
-
-
-def _resolve(node: Any, found: list[Shape]) -> Node:
-    return found[node] if isinstance(node, int) else node
 
 
 def at(shape: Shape, path: tuple[str, ...]) -> Node | None:
