@@ -21,61 +21,32 @@ TRY, OPERATE, PLAN = "Try it on this machine", "Operate a stack", "Plan"
 
 @dataclass(frozen=True)
 class Entry:
-    """A command before it is imported: its module's `register` adds it to an app.
-
-    With an example it is the function of that name, and needs no `register`.
-    """
+    """A command before it is imported: the function of that name in its module, or what the
+    module's `register` adds, if it is a group of commands."""
 
     panel: str
     module: str
     summary: str
-    example: str | None = None
 
 
 ENTRIES = {
-    "run": Entry(
-        TRY,
-        "once.run.app",
-        "Send a file of events through a local stack",
-        "once run --report report.json",
-    ),
+    "run": Entry(TRY, "once.run.app", "Send a file of events through a local stack"),
     "dev": Entry(
-        TRY,
-        "once.run.dev",
-        "Start a local stack, its console and your own server behind it",
-        "once dev --forward http://localhost:3000/events",
+        TRY, "once.run.dev", "Start a local stack, its console and your own server behind it"
     ),
-    "up": Entry(
-        TRY, "once.run.up", "Start a local stack that stays up", "once up --set MaxTries=3"
-    ),
-    "down": Entry(TRY, "once.run.up", "End the local stack", "once down"),
+    "up": Entry(TRY, "once.run.up", "Start a local stack that stays up"),
+    "down": Entry(TRY, "once.run.up", "End the local stack"),
     "send": Entry(TRY, "once.operate.send", "Put the events of a file into the queue"),
     "received": Entry(TRY, "once.operate.destination", "Show what the destination received"),
     "destination": Entry(TRY, "once.operate.destination", "Let the destination fail, or repair it"),
-    "example": Entry(
-        TRY,
-        "once.project",
-        "Print example events, or a server that receives some",
-        "once example > events.jsonl",
-    ),
-    "normalise": Entry(
-        TRY,
-        "once.normalise",
-        "Show the key that the enrichment gives each event",
-        "once normalise events.jsonl",
-    ),
+    "example": Entry(TRY, "once.project", "Print example events, or a server that receives some"),
+    "normalise": Entry(TRY, "once.normalise", "Show the key that the enrichment gives each event"),
     "audit": Entry(
-        TRY,
-        "once.audit.command",
-        "Find the copies in a capture, and who publishes them",
-        "once audit events.jsonl --html audit.html",
+        TRY, "once.audit.command", "Find the copies in a capture, and who publishes them"
     ),
     "routes": Entry(TRY, "once.routes.command", "Check which events are acted on, and how"),
     "genesys": Entry(
-        TRY,
-        "once.genesys.app",
-        "Run a mock of Genesys Cloud and of a webhook's receiver",
-        "once genesys --port 8090 --script trouble.json",
+        TRY, "once.genesys.app", "Run a mock of Genesys Cloud and of a webhook's receiver"
     ),
     "status": Entry(
         OPERATE, "once.operate.status", "Show what waits, what is stuck, how to fix it"
@@ -92,39 +63,24 @@ ENTRIES = {
     "pause": Entry(OPERATE, "once.operate.pause", "Pause requests to the destination"),
     "resume": Entry(OPERATE, "once.operate.pause", "Send requests again, and start the pipe"),
     "logs": Entry(OPERATE, "once.operate.logs", "Show the log of a function that fails"),
-    "template": Entry(
-        OPERATE,
-        "once.project",
-        "Write the files that `sam deploy` needs",
-        "once template genesys-once",
-    ),
+    "template": Entry(OPERATE, "once.project", "Write the files that `sam deploy` needs"),
     "permissions": Entry(
         OPERATE, "once.operate.permissions", "Print the IAM policy that the commands need"
     ),
-    "cost": Entry(
-        PLAN,
-        "once.plan.cost",
-        "Show what a month costs, and what each setting saves",
-        "once cost --events-per-month 1000000 --log-level ERROR",
-    ),
-    "capacity": Entry(
-        PLAN,
-        "once.plan.capacity",
-        "Show which AWS quota you reach first",
-        "once capacity --rate 50 --region eu-west-1",
-    ),
+    "cost": Entry(PLAN, "once.plan.cost", "Show what a month costs, and what each setting saves"),
+    "capacity": Entry(PLAN, "once.plan.capacity", "Show which AWS quota you reach first"),
 }
 
 
 def load(name: str) -> Any:
     """Imports a command and returns it."""
-    entry = ENTRIES[name]
-    module = importlib.import_module(entry.module)
+    module = importlib.import_module(ENTRIES[name].module)
     app = typer.Typer()
-    if entry.example is None:
+    function = getattr(module, name, None)
+    if function is None:
         module.register(app)
     else:
-        app.command(name, epilog=f"Example: {entry.example}")(getattr(module, name))
+        vars(function)["add"](app, name)
     return typer.main.get_group(app).commands[name]
 
 

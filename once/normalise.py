@@ -7,11 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from once.answers import command
 from once.errors import OnceError
 from once.lines import STDIN, find_sources, read_element, read_records
 from once.screen import showable
 
 
+@command("once normalise events.jsonl")
 def normalise(
     source: Annotated[
         Path,

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from once.answers import command
 from once.errors import OnceError
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -69,6 +70,7 @@ def _from_the_repository(extra: str) -> str:
     return f"--python {_PYTHON} 'genesys-once[{extra}] @ git+{address}'"
 
 
+@command("once example > events.jsonl")
 def example(
     what: Annotated[
         Literal["story", "receiver"],
@@ -80,6 +82,7 @@ def example(
     sys.stdout.write(path.read_text("utf-8"))
 
 
+@command("once template genesys-once")
 def template(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", file_okay=False, help="A folder, new or empty.")

@@ -9,7 +9,7 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from once.answers import answers
+from once.answers import answers, command
 from once.audit.answer import answer
 from once.audit.capture import Capture
 from once.audit.facts import Recorded
@@ -33,6 +33,7 @@ SHIPPED_ROUTES = ROOT / "functions" / "enrichment" / "routes.toml"
 _MOST_FILES = 5
 
 
+@command("once audit events.jsonl --html audit.html")
 @answers(AuditReport)
 def audit(
     captures: Annotated[

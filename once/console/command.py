@@ -26,10 +26,7 @@ NoBrowser = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "console", "once console --stack genesys-once")(console)
-
-
+@command("once console --stack genesys-once")
 def console(
     at: Operation,
     port: Port = PORT,

@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
+from once.answers import command
 from once.genesys.server import GenesysServer, Received
 from once.screen import say
 
 
+@command("once genesys --port 8090 --script trouble.json")
 def genesys(
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="Port on 127.0.0.1; 0 chooses a free one.")

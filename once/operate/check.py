@@ -38,10 +38,7 @@ _NOT_TRIED = "not tried: the first was not settled"
 _UNRECORDED = "docs/runbook.md#outcomes-unrecorded"
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "check", "once check --yes")(check)
-
-
+@command("once check --yes")
 @answers(Checked)
 def check(
     at: Operation,

@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Concatenate, ParamSpec
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
@@ -39,6 +39,7 @@ _SHARED = {
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask first.")]
 P = ParamSpec("P")
+F = TypeVar("F", bound=Callable[..., None])
 
 
 class _Command(TyperCommand):
@@ -89,54 +90,63 @@ class Operation:
             raise OnceError("Nothing was changed. In a script, agree with --yes.") from None
 
 
-def command(
-    app: typer.Typer, name: str, example: str, without: Collection[str] = ()
-) -> Callable[[Callable[Concatenate[Operation, P], None]], None]:
-    """Registers a function of an Operation, with the options that all commands share; one that
-    names what it answers has `--json`. The parameters `without` are no options."""
+def command(example: str) -> Callable[[F], F]:
+    """Marks a function of an Operation with what adds it to an app: `add(app, name)`."""
 
-    def register(function: Callable[Concatenate[Operation, P], None]) -> None:
-        def run(stack: str | None, region: str | None, profile: str | None, **given: Any) -> None:
-            as_json = given.pop("as_json", False)
-            named = {"--stack": stack, "--region": region, "--profile": profile}
-            options = "".join(
-                f" {name} {shlex.quote(value)}" for name, value in named.items() if value
-            )
-            is_local = stack == LOCAL
-            try:
-                found = Stack.find(stack, region, profile)
-                is_local = found.is_local
-                # Its parameters are those that typer reads from the signature.
-                function(Operation(found, as_json, options), **given)  # type: ignore[call-arg]
-            except (OnceError, BotoCoreError, ClientError) as error:
-                said = error if isinstance(error, OnceError) else plain(error, is_local)
-                if said is not error and not is_local and stack is None:
-                    # After `once down` the same command would reach for AWS.
-                    said = OnceError(f"No local stack is up in this folder, and on AWS: {said}")
-                if not as_json:
-                    raise said from error
-                typer.echo(json.dumps({"error": str(said), "exitCode": said.exit_code}, indent=2))
-                raise typer.Exit(said.exit_code) from None
+    def mark(function: F) -> F:
+        vars(function)["add"] = lambda app, name: add(app, name, function, example)
+        return function
 
-        _, *own = inspect.signature(function).parameters.values()
-        shared = [
-            inspect.Parameter(
-                option,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=False if option == "as_json" else None,
-                annotation=annotation,
-            )
-            for option, annotation in _SHARED.items()
-            if option != "as_json" or "answers" in vars(function)
-        ]
-        own = [
-            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for parameter in own
-            if parameter.name not in without
-        ]
-        run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
-        run.__doc__ = function.__doc__
-        vars(run).update(vars(function))
-        app.command(name, cls=_Command, epilog=f"Example: {example}")(run)
+    return mark
 
-    return register
+
+def add(
+    app: typer.Typer,
+    name: str,
+    function: Callable[Concatenate[Operation, P], None],
+    example: str,
+    without: Collection[str] = (),
+) -> None:
+    """Adds a function of an Operation, with the options that all commands share; one that names
+    what it answers has `--json`. The parameters `without` are no options."""
+
+    def run(stack: str | None, region: str | None, profile: str | None, **given: Any) -> None:
+        as_json = given.pop("as_json", False)
+        named = {"--stack": stack, "--region": region, "--profile": profile}
+        options = "".join(f" {name} {shlex.quote(value)}" for name, value in named.items() if value)
+        is_local = stack == LOCAL
+        try:
+            found = Stack.find(stack, region, profile)
+            is_local = found.is_local
+            # Its parameters are those that typer reads from the signature.
+            function(Operation(found, as_json, options), **given)  # type: ignore[call-arg]
+        except (OnceError, BotoCoreError, ClientError) as error:
+            said = error if isinstance(error, OnceError) else plain(error, is_local)
+            if said is not error and not is_local and stack is None:
+                # After `once down` the same command would reach for AWS.
+                said = OnceError(f"No local stack is up in this folder, and on AWS: {said}")
+            if not as_json:
+                raise said from error
+            typer.echo(json.dumps({"error": str(said), "exitCode": said.exit_code}, indent=2))
+            raise typer.Exit(said.exit_code) from None
+
+    _, *own = inspect.signature(function).parameters.values()
+    shared = [
+        inspect.Parameter(
+            option,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False if option == "as_json" else None,
+            annotation=annotation,
+        )
+        for option, annotation in _SHARED.items()
+        if option != "as_json" or "answers" in vars(function)
+    ]
+    own = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in own
+        if parameter.name not in without
+    ]
+    run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+    run.__doc__ = function.__doc__
+    vars(run).update(vars(function))
+    app.command(name, cls=_Command, epilog=f"Example: {example}")(run)

@@ -28,7 +28,7 @@ from once.operate import canaries, log
 from once.operate import phrases as words
 from once.operate.bulk import PACE, Done, Rate, work_through
 from once.operate.claims import Status, expire_at, row_key
-from once.operate.command import ATTENTION, INTERRUPTED, Operation, Yes, command
+from once.operate.command import ATTENTION, INTERRUPTED, Operation, Yes, add
 from once.operate.model import Answer, Model
 from once.operate.queues import QueuedMessage, Reading
 from once.operate.short_ids import complete
@@ -396,10 +396,10 @@ def register(app: typer.Typer) -> None:
         group = typer.Typer(no_args_is_help=True, help=help_)
         commands = DeadEnds(name)
         without = ("place",) if len(commands.places) == 1 else ()
-        command(group, "list", f"once {name} list {some}", without)(commands.list_all)
-        command(group, "show", f"once {name} show {one}")(commands.show)
-        command(group, "replay", f"once {name} replay {some}", without)(commands.replay)
-        command(group, "drop", f"once {name} drop {one}", without)(commands.drop)
+        add(group, "list", commands.list_all, f"once {name} list {some}", without)
+        add(group, "show", commands.show, f"once {name} show {one}")
+        add(group, "replay", commands.replay, f"once {name} replay {some}", without)
+        add(group, "drop", commands.drop, f"once {name} drop {one}", without)
         app.add_typer(group, name=name)
 
 

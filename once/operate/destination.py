@@ -57,11 +57,7 @@ class State(Answer):
     destination: str
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "received", "once received --json")(received)
-    command(app, "destination", "once destination down")(destination)
-
-
+@command("once received --json")
 @answers(ReceivedCalls)
 def received(at: Operation) -> None:
     """Show what the destination of the local stack got, and how it answered."""
@@ -72,6 +68,7 @@ def received(at: Operation) -> None:
     at.answer(ReceivedCalls(calls=calls), _view(calls))
 
 
+@command("once destination down")
 @answers(State)
 def destination(
     at: Operation,

@@ -71,10 +71,7 @@ class Explanation(Answer):
     complete: bool = Field(description="False if the log held more than one search returns.")
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "explain", "once explain 74e1a5fd-6d34-55a6-844d-5f3f3b0c54bc")(explain)
-
-
+@command("once explain 74e1a5fd-6d34-55a6-844d-5f3f3b0c54bc")
 @answers(Explanation)
 def explain(
     at: Operation,

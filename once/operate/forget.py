@@ -34,10 +34,7 @@ class Forgotten(Answer):
     rewound: list[str]
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "forget", "once forget ORGANISATION/conversation/ID/v1/FAMILY/…")(forget)
-
-
+@command("once forget ORGANISATION/conversation/ID/v1/FAMILY/…")
 @answers(Forgotten)
 def forget(
     at: Operation,

@@ -54,10 +54,7 @@ class Logs(Answer):
     left_out: int = Field(description="The START, END and REPORT lines, which are not in `lines`.")
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "logs", "once logs data-action --since 10m")(logs)
-
-
+@command("once logs data-action --since 10m")
 @answers(Logs)
 def logs(
     at: Operation,

@@ -45,11 +45,7 @@ class Resumed(Answer):
     )
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "pause", 'once pause --for 2h --reason "the CRM is being repaired"')(pause)
-    command(app, "resume", "once resume")(resume)
-
-
+@command('once pause --for 2h --reason "the CRM is being repaired"')
 @answers(Paused)
 def pause(
     at: Operation,
@@ -91,6 +87,7 @@ def pause(
     )
 
 
+@command("once resume")
 @answers(Resumed)
 def resume(at: Operation, yes: Yes = False) -> None:
     """Send requests again, and start the pipe if it is stopped; waiting events return later."""

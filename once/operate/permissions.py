@@ -57,10 +57,7 @@ class Policy(Answer):
     policy: dict[str, Any] = Field(description="As IAM takes it.")
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "permissions", "once permissions --operate > policy.json")(permissions)
-
-
+@command("once permissions --operate > policy.json")
 @answers(Policy)
 def permissions(
     at: Operation,

@@ -76,10 +76,7 @@ class Slice:
         return f"{_format_minute(self.from_ms)} to {_format_minute(self.to_ms)} UTC"
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "replay", "once replay --from 2026-05-04T08:00 --to 2026-05-04T09:30")(replay)
-
-
+@command("once replay --from 2026-05-04T08:00 --to 2026-05-04T09:30")
 @answers(Replayed)
 def replay(
     at: Operation,

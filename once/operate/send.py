@@ -37,10 +37,7 @@ class Sent(Answer):
     )
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "send", "once send events.jsonl --wait")(send)
-
-
+@command("once send events.jsonl --wait")
 @answers(Sent)
 def send(
     at: Operation,

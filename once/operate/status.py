@@ -121,10 +121,7 @@ Series = dict[int, float]
 """The values of a metric by the minute in which they begin, epoch milliseconds."""
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "status", "once status --json")(status)
-
-
+@command("once status --json")
 @answers(Status)
 def status(
     at: Operation,

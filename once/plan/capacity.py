@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from once.answers import command
 from once.errors import OnceError
 from once.plan.traffic import (
     BATCH_SIZE,
@@ -197,6 +198,7 @@ def returned_per_second(quota: Quotas) -> float:
     return float(quota["sqs_in_flight"]["default"]) / VISIBILITY_SECONDS
 
 
+@command("once capacity --rate 50 --region eu-west-1")
 def capacity(
     rate: Annotated[float, typer.Option(min=0.1, help="Received events per second.")],
     region: Annotated[str, typer.Option(help="The AWS region; quotas differ.")] = "eu-central-1",

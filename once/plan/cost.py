@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from once.answers import command
 from once.plan.traffic import (
     ACTION_MB,
     ENRICHMENT_MB,
@@ -175,6 +176,7 @@ def alternatives(traffic: Traffic) -> dict[str, Traffic]:
     }
 
 
+@command("once cost --events-per-month 1000000 --log-level ERROR")
 def cost(
     events_per_month: Annotated[
         float, typer.Option(min=1, help="Received events, copies included.")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from once import answers
 from once.errors import OnceError
 from once.project import EXAMPLE
 from once.run import command
@@ -15,6 +16,7 @@ from once.screen import screen
 from once.sending import Via
 
 
+@answers.command("once run --report report.json")
 def run(
     events: Annotated[
         Path | None,

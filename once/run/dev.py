@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import typer
 from botocore.exceptions import BotoCoreError
 
+from once.answers import command
 from once.console import sandbox
 from once.console.command import PORT, NoBrowser, Port, opened, serve
 from once.errors import OnceError
@@ -43,6 +44,7 @@ def _read_address(url: str | None) -> str | None:
     )
 
 
+@command("once dev --forward http://localhost:3000/events")
 def dev(
     forward: Annotated[
         str | None,

@@ -19,6 +19,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
 
+from once.answers import command
 from once.errors import OnceError
 from once.local.deploy import STACK_NAME
 from once.operate import running
@@ -39,6 +40,7 @@ SET = typer.Option(
 )
 
 
+@command("once up --set MaxTries=3")
 def up(
     parameters: Annotated[list[str] | None, SET] = None,
     destination: Annotated[
@@ -72,6 +74,7 @@ def _template_in(project: Path) -> Path:
     return templates[0].absolute()
 
 
+@command("once down")
 def down() -> None:
     """End the local stack that is up in this folder, and all that is in it."""
     found = running.find()

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from once import project
-from once.operate.command import command
+from once.operate.command import add
 from once.operate.stack import Stack
 from once.operate.status import read_status
 from once.project import EXAMPLE
@@ -33,7 +33,7 @@ def test_a_profile_is_one_word_of_the_command(
 ) -> None:
     monkeypatch.setattr(Stack, "find", lambda *_: deployed(None))
     app, seen = typer.Typer(), list[str]()
-    command(app, "look", "once look")(lambda at: seen.append(at.options))
+    add(app, "look", lambda at: seen.append(at.options), "once look")
     app(["--profile", profile], standalone_mode=False)
     assert shlex.split(seen[0]) == ["--profile", profile]
 
