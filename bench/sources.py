@@ -80,7 +80,7 @@ def combined(made_from: Mapping[str, str]) -> str:
 
 def _hash(source: Path) -> str:
     files = [source] if source.is_file() else sorted(filter(Path.is_file, source.rglob("*")))
-    kept = (file for file in files if "__pycache__" not in file.parts)
+    kept = (file for file in files if not {"__pycache__", "node_modules"} & {*file.parts})
     meant = (f"{file.name} {_meaning(file.suffix, file.read_bytes())}" for file in kept)
     return _short("\n".join(meant).encode())
 

@@ -50,6 +50,20 @@ def test_a_changed_comment_makes_no_record_stale(root: Path, results: Path) -> N
     assert stale(root, results) == {}
 
 
+def test_what_is_installed_or_compiled_beside_the_code_makes_no_record_stale(
+    root: Path, results: Path
+) -> None:
+    not_ours = ("node_modules", "__pycache__")
+    (root / "proof").unlink()
+    shutil.copytree(ROOT / "proof", root / "proof", ignore=shutil.ignore_patterns(*not_ours))
+    for name in not_ours:
+        (root / "proof" / "asl" / name).mkdir()
+        (root / "proof" / "asl" / name / "theirs.py").write_text("anything = 1")
+    assert stale(root, results) == {}
+    (root / "proof" / "asl" / "new.py").write_text("anything = 1")
+    assert "explorer" in stale(root, results)
+
+
 def test_make_check_names_stale_records_and_only_a_release_fails(
     root: Path,
     results: Path,
