@@ -38,7 +38,7 @@ ENTRIES = {
     "down": Entry(TRY, "once.run.up", "End the local stack"),
     "send": Entry(TRY, "once.operate.send", "Put the events of a file into the queue"),
     "received": Entry(TRY, "once.operate.destination", "Show what the destination received"),
-    "destination": Entry(TRY, "once.operate.destination", "Let the destination fail, or repair it"),
+    "destination": Entry(TRY, "once.operate.destination", "Make the destination fail, or fix it"),
     "example": Entry(TRY, "once.project", "Print example events, or a server that receives some"),
     "normalise": Entry(TRY, "once.normalise", "Show the key that the enrichment gives each event"),
     "audit": Entry(

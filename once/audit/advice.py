@@ -138,9 +138,9 @@ def advise(
         )
     elif tally.windows:
         found.append(
-            f"{sum(names.total() for names in tally.windows.values()):,} events have neither a "
-            "time nor an id of their own: the same content counts once within their window. If "
-            "that matters, act on a topic with a time."
+            f"{sum(names.total() for names in tally.windows.values()):,} events are "
+            "windowed: nothing tells a copy from a repeat, so two equal ones count as one within "
+            "the window. To count both, act on a topic with a time."
         )
     if tally.custom and any(topic.startswith("v2.") for topic in tally.topics):
         found.append(

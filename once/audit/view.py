@@ -26,7 +26,7 @@ def view(report: AuditReport) -> Iterator[RenderableType]:
     yield from _list("What to do", report.advice)
     if report.plan:
         yield from _list("Traffic and cost", [*_describe_traffic(report.plan)])
-        yield Text("\nTo deploy with", style="bold")
+        yield Text("\nParameters to deploy with", style="bold")
         for name, value in report.plan.parameters.items():
             yield Text(showable(f"{name}={value}"), overflow="fold")
 

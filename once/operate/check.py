@@ -86,8 +86,8 @@ def check(
     if _is_on_bus(at.stack):
         seen_by = "The target bus gets two, with the source genesys-once.check."
     at.confirm(
-        f"Send four canaries and a copy? {seen_by} It takes about "
-        f"{words.format_age((hidden + 30) * 1000)} or more, since one is returned to the queue on "
+        f"Send four canaries and a copy? {seen_by} It takes at least "
+        f"{words.format_age((hidden + 30) * 1000)}, because one is returned to the queue on "
         "purpose.",
         yes,
     )
@@ -120,8 +120,8 @@ def check_limit(parameters: Mapping[str, str]) -> Iterator[Check]:
     is_limited = limit not in ({"auto", "0"} - limited_by_default)
     if target != "none" and not is_limited and parameters.get("MaxConcurrentActions", "0") == "0":
         said = (
-            "none: a backlog is sent in up to 1,000 batches with 5 requests at a time each, as far "
-            "as the account's Lambda concurrency goes. Set MaxActionsPerMinute if that is too much"
+            "none: up to 1,000 batches send a backlog at the same time, with 5 requests each, as "
+            "far as Lambda's concurrency allows. Set MaxActionsPerMinute if that is too much"
         )
         yield Check(name="limit of requests", works=None, said=said)
 
@@ -258,8 +258,8 @@ def _judge(canaries: Canaries, records: Records, parked: int, *, on_bus: bool) -
     for canary, number, end, name in (
         (canaries.good, 0, f"PROCESSED, {acted}", path),
         (canaries.good, 1, "DUPLICATE, SAME_KEY", "a copy meets its claim"),
-        (canaries.broken, 0, "PARKED, NOT_JSON", "what is no event is parked"),
-        (canaries.refused, 0, "PARKED, REJECTED", "what is permanently rejected is parked"),
+        (canaries.broken, 0, "PARKED, NOT_JSON", "a message without an event is parked"),
+        (canaries.refused, 0, "PARKED, REJECTED", "a permanently rejected event is parked"),
     ):
         if number < len(canary.message_ids):
             said = _say_end(canary.message_ids[number], records)
@@ -310,11 +310,11 @@ def _check_returns(canaries: Canaries, records: Records) -> Iterator[Check]:
             "not tried: nothing was returned to the queue; check again in a quiet hour",
         )
     elif not acted:
-        said = "what was returned to the queue did not come again"
+        said = "the message that was returned to the queue did not come again"
     elif again:
-        said = f"more came again than was returned to the queue: {', '.join(again)}"
+        said = f"messages came again that were not returned: {', '.join(again)}"
     else:
-        works, said = True, "what was returned to the queue came again, and nothing else did"
+        works, said = True, "the message that was returned came again, and no other did"
     yield Check(name="batchItemFailures", works=works, said=said)
 
 

@@ -364,8 +364,8 @@ class DeadEnds:
                     about = f"({key.subject.kind} {key.subject.id})"
                     yield f"{'':8}{escape(one.text)} [dim]{escape(about)}[/]"
         yield (
-            f"To see one: once {self.name} show ID. When the cause is removed: once {self.name} "
-            f"replay ID, or all without ID. If it must never be acted on: once {self.name} drop "
+            f"To see one: once {self.name} show ID. When the cause is removed, replay one or all: "
+            f"once {self.name} replay [ID]. If it must never be acted on: once {self.name} drop "
             f"ID, or once {self.name} drop --reason CODE"
         )
 

@@ -41,7 +41,7 @@ def forget(
     key: Annotated[str, typer.Argument(metavar="KEY", help="A key from `once explain --verbose`.")],
     yes: Yes = False,
 ) -> None:
-    """Let the next copy of an event act again, as a new occurrence with a new Idempotency-Key."""
+    """Open a claim: the next copy of its event is acted on again, with a new Idempotency-Key."""
     now_ms = log.now_ms()
     claim, latest = _find(at.stack, key)
     if claim.is_held(now_ms):

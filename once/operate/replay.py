@@ -83,10 +83,10 @@ def replay(
     begin: Annotated[
         str, typer.Option("--from", metavar="TIME", help="In UTC, e.g. 2026-05-04T08:00.")
     ],
-    end: Annotated[str, typer.Option("--to", metavar="TIME", help="Likewise, and after it.")],
+    end: Annotated[str, typer.Option("--to", metavar="TIME", help="In UTC, after --from.")],
     yes: Yes = False,
 ) -> None:
-    """Send a slice of the archive to the rule once more; what has acted does not act again."""
+    """Replay part of the archive to the rule; events already acted on are skipped."""
     events = at.stack.client("events")
     wanted = _find_slice(
         at.stack, parse_time(begin, "--from"), parse_time(end, "--to"), log.now_ms()
@@ -168,14 +168,14 @@ def _say_facts(stack: Stack, wanted: Slice) -> Iterator[str]:
         f"charges ${wanted.about_dollars:,.2f}, and the stack as for any event (once cost)."
     )
     yield (
-        "What has acted is skipped; what has not acts now. What shall act again is forgotten "
-        "first: once forget KEY"
+        "Events already acted on are skipped, all others are acted on now. To act on one again, "
+        "first run: once forget KEY"
     )
     claim_days = int(stack.parameters.get("ClaimDays", "30"))
     forgotten_ms = wanted.now_ms - claim_days * _DAY_MS
     if wanted.from_ms < forgotten_ms:
         yield (
-            f"[yellow]What is older than ClaimDays ({claim_days}) has no claim any more and acts "
+            f"[yellow]Events older than ClaimDays ({claim_days}) have no claim and are acted on "
             f"again: all before {_format_minute(forgotten_ms)} UTC.[/]"
         )
     if wanted.to_ms > wanted.now_ms - _LATE_MS:

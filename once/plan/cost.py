@@ -234,8 +234,8 @@ def cost(
     comes = flow_of(traffic, price)
     typer.echo(
         f"\n{per_million(costs, traffic.events):.2f} per million events, and {fixed:.2f} per month "
-        f"without any event; at most {fixed + troubled(measured, price):.2f},\nif every kind of "
-        "trouble is counted in each hour of the month.\n"
+        f"without any event; at most {fixed + troubled(measured, price):.2f}\nif every kind of "
+        "trouble occurs in each hour of the month, because metrics are billed by the hour.\n"
         f"At {traffic.rate:,.3g} per second a batch has {comes.batch:.1f} events. "
         f"{comes.collapsed:.0%} of the copies are in the batch of\nthe first message, "
         f"{comes.held:.0%} arrive while it is in progress, {comes.settled:.0%} later."

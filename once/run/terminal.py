@@ -22,9 +22,9 @@ _LISTED_LINES = 100
 # Usually the next one is settled sooner.
 _STILL_SECONDS = 10
 _SHORT = {
-    Outcome.PROCESSED: "acted, each once",
+    Outcome.PROCESSED: "acted on, each once",
     Outcome.DUPLICATE: "skipped as copies",
-    Outcome.STALE: "skipped as out of date",
+    Outcome.STALE: "skipped as stale",
     Outcome.IGNORED: "ignored by the routes",
     Outcome.PARKED: "parked for a person",
 }
@@ -74,9 +74,11 @@ class Terminal:
     def next_steps(self) -> None:
         """Shows what to type next to those who have tried only the example yet."""
         if line := say_how_to_type_once():
-            self._say_dim(f"To type once in this shell: {line}")
-        self._say_dim("What came in, line by line: once example")
-        self._say_dim("Your own events: once run FILE. With your own server: once dev. All: once")
+            self._say_dim(f"To use the command once in this shell: {line}")
+        self._say_dim("The events that were sent, line by line: once example")
+        self._say_dim(
+            "Your own events: once run FILE. With your own server: once dev. All commands: once"
+        )
 
     def _say_dim(self, text: str) -> None:
         self._console.print(text, style="dim", highlight=False, soft_wrap=True, markup=False)
@@ -104,7 +106,7 @@ def _outcomes(report: Report) -> Table:
 
 
 def _skipped(report: Report) -> Table:
-    table = Table(title="Why events did not act", title_justify="left")
+    table = Table(title="Why events were not acted on", title_justify="left")
     table.add_column("Line", justify="right")
     table.add_column("Outcome")
     table.add_column("Why")
@@ -123,7 +125,7 @@ def _why(event: LineReport) -> str:
 
 def _received(report: Report, destination: GenesysServer) -> Table:
     table = Table(title="What the destination received", title_justify="left")
-    table.add_column("Answer")
+    table.add_column("Response")
     table.add_column("Requests", justify="right")
     requests = [entry for entry in destination.log if entry.facts]
     for answer, count in sorted(Counter(map(_answer, requests)).items()):

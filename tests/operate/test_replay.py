@@ -140,7 +140,7 @@ def test_a_replay_that_fails_wants_attention_and_says_why(run_replay: Any) -> No
 
 def test_what_has_no_claim_any_more_is_said_to_act_again(run_replay: Any) -> None:
     said = " ".join(run_replay(Events(), *SLICE, says="n\n", claim_days=1).err.split())
-    assert "older than ClaimDays (1) has no claim any more and acts again" in said
+    assert "older than ClaimDays (1) have no claim and are acted on again" in said
     assert "all before 2026-05-19 12:00 UTC" in said
 
 
