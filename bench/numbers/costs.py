@@ -60,8 +60,8 @@ class Costs:
         prices = table(["US dollars per million events", "`LogLevel=ERROR`", "`ALL`"], rows)
         return (
             f"{prices}\n"
-            "At ten events per second, a fifth of them copies. The Step Functions console shows "
-            "single executions\nonly with `ALL`. `BatchWindowSeconds=1` delays events by "
+            "This is at ten events per second, a fifth of them copies. The Step Functions console "
+            "shows single executions\nonly with `ALL`. `BatchWindowSeconds=1` delays events by "
             f"{window.queued_s:.1f} s, at low traffic by up to 20 s. Alarms,\n"
             f"metrics, dashboard and an idle pipe cost ${self.fixed():.2f} per month "
             f"(${self.most_fixed():.2f} at most).\n"
