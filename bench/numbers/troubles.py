@@ -61,8 +61,8 @@ def chaos() -> str:
         f"{len(run['staleOverNewer'])} older states after newer ones**, of {run['happenings']:,} "
         f"events in {run['lines']:,} messages (seed {run['seed']}), under {sum(faults.values()):,} "
         f"faults of {len(faults)} kinds. {run['acted']:,} were acted on, {run['stale']} were "
-        f"stale and {run['parked']} parked, {run['givenUp']} of them after {run['maxTries']} tries{alone}. "
-        f"{run['askedAgainAfterALostAnswer']} requests were repeated under the same "
+        f"stale and {run['parked']} parked, {run['givenUp']} of them after {run['maxTries']} "
+        f"tries{alone}. {run['askedAgainAfterALostAnswer']} requests were repeated under the same "
         "Idempotency-Key, because a fault had hidden that the first one succeeded; these do not "
         "count as acted twice.\n"
     )
