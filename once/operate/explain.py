@@ -28,6 +28,7 @@ from once.operate.story import Event, Message, summarise, tell
 from once.operate.times import parse_since
 from once.operate.verdict import say_return
 from once.outcomes import SETTLED, Outcome
+from once.reasons import REASONS, Acted
 from once.records import OutcomeRecord
 from once.screen import Row
 
@@ -38,6 +39,7 @@ _ORGANISATION = re.compile(r"aws\.partner/genesys\.com[^/]*/[^/]+/([^/]+)/")
 _STOPPED = ("PIPE_STOPPED", "MACHINE_INACTIVE", "NOTHING_RECORDED")
 _DAY_MS = 86_400_000
 _SHOWN = 200
+_SUBJECTS = 50  # that --problems lists without an id; so many fit into one search
 _LINKED = 20  # executions that one search of the machine's log is asked for
 _MARKS = {
     Outcome.PROCESSED: "[green]✓[/]",
@@ -80,9 +82,10 @@ def explain(
         typer.Argument(
             metavar="ID",
             help="A conversation, user, Genesys queue or message, a key, or an Idempotency-Key; "
-            "of an id the first 8 digits are enough.",
+            "of an id the first 8 digits are enough. With --problems it may be left out.",
+            show_default=False,
         ),
-    ],
+    ] = "",
     since: Annotated[
         str,
         typer.Option(metavar="TIME", help="How far back: 90m, 2h, 14d, or 2026-05-04T08:00 (UTC)."),
@@ -101,10 +104,15 @@ def explain(
     ] = False,
 ) -> None:
     """Show what was decided about a conversation, user, Genesys queue or message, and why."""
-    if not thing.strip("/ "):
-        raise NotFoundError("Which one? Give the id of a conversation, user, queue or message.")
-    found = read_explanation(at.stack, thing, parse_since(since, log.now_ms()))
-    if not found.subjects:
+    since_ms, is_named = parse_since(since, log.now_ms()), bool(thing.strip("/ "))
+    if not is_named and not problems:
+        raise NotFoundError(
+            "Which one? Give the id of a conversation, user, queue or message. All that are "
+            "parked or in doubt: once explain --problems"
+        )
+    read = read_explanation if is_named else read_problems
+    found = read(at.stack, thing, since_ms)
+    if is_named and not found.subjects:
         raise NotFoundError(say_unknown(at, found))
     for one in found.subjects:
         one.events = [
@@ -113,9 +121,12 @@ def explain(
             if (family is None or (event.family or "").startswith(family))
             and (not problems or event.is_problem)
         ]
+    if not is_named:
+        found.subjects = [one for one in found.subjects if one.events]
     if verbose or at.as_json:
         found.executions = find_links(at.stack, found)
-    at.answer(found, _view(found, every, verbose))
+    view = _view(found, every, verbose) if is_named else _view_problems(found)
+    at.answer(found, view)
 
 
 def say_unknown(at: Operation, found: Explanation) -> str:
@@ -179,6 +190,38 @@ def _read_as_written(stack: Stack, thing: str, since_ms: int) -> Explanation:
             stories.append((str(subject), events))
     if unkeyed := tell((record for record in records if record.pk is None), [], log.now_ms()):
         stories.append((None, unkeyed))
+    return _explanation(stack, thing, since_ms, stories, complete)
+
+
+def read_problems(stack: Stack, thing: str, since_ms: int) -> Explanation:
+    """Reads the newest subjects with an event that was parked, or that a request without a clear
+    response may have acted on; `thing` is empty."""
+    found = log.search_records(stack, "RETRY|PARKED", since_ms=since_ms)
+    pks = dict.fromkeys(one.pk for one in reversed(found.records) if one.pk and _is_unclear(one))
+    newest = list(pks)[:_SUBJECTS]
+    own = log.search(stack, *newest, since_ms=since_ms).records if newest else []
+    stories: list[tuple[str | None, list[Event]]] = []
+    for pk in newest:
+        of_subject = [record for record in own if record.pk == pk]
+        claims, _ = read_subject(stack, Subject.parse(pk))
+        stories.append((pk, tell(of_subject, claims, log.now_ms(), say_wait(stack, of_subject))))
+    complete = found.complete and len(pks) == len(newest) and len(own) < log.MOST
+    return _explanation(stack, thing, since_ms, stories, complete)
+
+
+def _is_unclear(record: OutcomeRecord) -> bool:
+    reason = REASONS.get(record.reason or "")
+    is_unclear = reason is None or reason.acted is Acted.MAYBE
+    return record.outcome is Outcome.PARKED or (record.sent_requests > 0 and is_unclear)
+
+
+def _explanation(
+    stack: Stack,
+    thing: str,
+    since_ms: int,
+    stories: Iterable[tuple[str | None, list[Event]]],
+    complete: bool,
+) -> Explanation:
     return Explanation(
         id=thing,
         since_ms=since_ms,
@@ -284,6 +327,21 @@ def _view(found: Explanation, every: bool, verbose: bool) -> Iterator[str]:
         yield words.OBSERVED
     if not found.complete:
         yield "[yellow]The log holds more than one search returns: use a later --since.[/]"
+
+
+def _view_problems(found: Explanation) -> Iterator[str]:
+    """A line for each event, without its deliveries."""
+    for one in found.subjects:
+        yield _say_title(one)
+        for event in one.events:
+            (head, text), *_ = _view_event(event, every=False)
+            day = words.format_time(_time_of(event))[:10]
+            yield Row.of(f"{day} {head}", words.shorten_ids(text))
+    if not found.subjects:
+        yield "No event is parked or in doubt."
+    if not found.complete:
+        yield f"[yellow]There may be more: these are of the newest {_SUBJECTS} subjects.[/]"
+    yield "[dim]Their deliveries: once explain ID. Events that wait: once status[/]"
 
 
 def _view_subject(

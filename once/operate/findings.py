@@ -59,7 +59,7 @@ class Kind:
 
 _TICKET, _PAGE = Severity.TICKET, Severity.PAGE
 KINDS = {
-    "PAUSED": Kind(_TICKET, "resume when the destination is repaired", "breaker-open"),
+    "PAUSED": Kind(_TICKET, "ask the one who paused, then resume", "breaker-open"),
     "PIPE_STOPPED": Kind(_PAGE, "start it; if it stops again, read its log", "events-waiting"),
     "MACHINE_INACTIVE": Kind(_PAGE, "deploy again", "batches-failing"),
     "NOTHING_RECORDED": Kind(_PAGE, "repair what fails, today", "outcomes-unrecorded"),

@@ -313,7 +313,8 @@ def _view(found: Status, now_ms: int, verbose: bool = False) -> Iterator[Rendera
     if found.last_arrival_ms is None:
         yield "no event arrived in the last day"
     else:
-        yield f"the last event arrived {words.format_age(now_ms - found.last_arrival_ms)} ago"
+        age = words.format_age(now_ms - found.last_arrival_ms)
+        yield f"the last event arrived at most {age} ago"  # CloudWatch counts by the minute
     if found.arrivals:
         yield "last event by source (settled, or occurred if waiting):"
     for line in view_arrivals(found.arrivals, now_ms, verbose):

@@ -1,4 +1,6 @@
-"""`once explain` of an Idempotency-Key: all that the destination's own log may know of an event."""
+"""`once explain` of an Idempotency-Key, which may be all that the destination's own log knows of an
+event; and without an id, of all that may have been acted on.
+"""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +10,7 @@ from typing import Any
 import pytest
 
 from once.keys import Key, Subject
-from once.operate import log
+from once.operate import explain, log
 from proof.events import ORGANISATION
 from proof.still import Still, still
 from tests.operate.conftest import once
@@ -143,3 +145,52 @@ def test_a_beginning_that_several_ids_share_names_them(stack: Still) -> None:
     stack.records(record(one, "PROCESSED", "ACTED", messageId="m") for one in (FIRST, SECOND))
     answer = once("explain", FIRST[:8])
     assert f"2 ids begin with {FIRST[:8]}: {FIRST}, {SECOND}" in answer.err
+
+
+def problems(*options: str) -> list[tuple[str, str]]:
+    answer = once("explain", "--problems", *options, "--json")
+    assert answer.code == 0, answer.err
+    return [
+        (Subject.parse(subject["pk"]).id, event["verdict"])
+        for subject in answer.json["subjects"]
+        for event in subject["events"]
+    ]
+
+
+def test_all_events_that_may_have_been_acted_on_are_listed_without_an_id(stack: Still) -> None:
+    lost = {"cause": "the connection to the destination broke before its answer"}
+    stack.records(
+        [
+            record("settled", "RETRY", "CALL_FAILED", **lost),
+            record("settled", "PROCESSED", "ACTED", idempotencyKey=key_of("settled")),
+            record("waits", "RETRY", "CALL_FAILED", **lost),
+            record("refused", "PARKED", "REJECTED", status=422),
+            record("limited", "RETRY", "RATE_LIMITED", status=429),
+            record("limited", "PROCESSED", "ACTED", idempotencyKey=key_of("limited")),
+            record("acted", "PROCESSED", "ACTED", idempotencyKey=key_of("acted")),
+        ]
+    )
+    found = dict(problems())
+    assert sorted(found) == ["refused", "settled", "waits"]
+    assert "2 requests, perhaps acted on more than once" in found["settled"]
+    said = once("explain", "--problems").out
+    assert all(f"conversation {one}" in said for one in found)
+    assert "1 request" not in said, "it shows no deliveries"
+    assert problems("--family", "user.") == []
+
+
+def test_more_subjects_with_problems_than_are_listed_are_said_to_exist(
+    stack: Still, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explain, "_SUBJECTS", 2)
+    stack.records([record(f"c{number}", "PARKED", "REJECTED") for number in range(3)])
+    assert len(problems()) == 2
+    assert "There may be more" in once("explain", "--problems").out
+
+
+def test_without_an_id_and_problems_it_is_told_what_to_name() -> None:
+    answer = once("explain")
+    assert answer.code == 4
+    assert "once explain --problems" in answer.err
+    nothing = once("explain", "--problems").out
+    assert "No event is parked or in doubt." in nothing
