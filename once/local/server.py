@@ -63,17 +63,24 @@ def _name_lambda_errors() -> None:
     execute = lambda_svc._execute_function_warm
     throttle = lambda_svc._throttle_response
 
+    not_imported: dict[str, _Answer] = {}
+
     def execute_and_name(function: _Answer, event: Any, request_id: str) -> _Answer:
         answer: _Answer = execute(function, event, request_id)
         body = answer.get("body")
         if isinstance(body, dict) and _RAISED in body:
             return answer | {"body": body[_RAISED], "error": True}
-        if isinstance(body, dict):
-            message = str(body.get("errorMessage"))
+        if isinstance(body, dict) and "errorMessage" in body:
+            message = str(body["errorMessage"])
+            deployed = str(function["config"].get("RevisionId"))
             if message in _CRASHES:
                 body["errorType"] = "Runtime.ExitError"
             elif message.startswith(_NOT_IMPORTED):
                 body["errorType"] = "Runtime.ImportModuleError"
+                not_imported[deployed] = answer
+            elif deployed in not_imported:
+                # A code that cannot be loaded also ends the start that other requests wait for.
+                return {**not_imported[deployed]}
         return answer
 
     def throttle_and_name(*args: Any, **kwargs: Any) -> _Answer:

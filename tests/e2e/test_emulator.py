@@ -7,6 +7,7 @@ import socket
 import sys
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,24 @@ def test_an_environment_outlives_an_error_with_what_it_cached(call: Caller) -> N
 
 def test_a_crash_has_the_name_that_aws_gives_it(call: Caller) -> None:
     assert call("crash") == {"caught": "Runtime.ExitError"}
+    assert call("count") == {"calls": 1}
+
+
+def test_code_that_cannot_be_imported_is_named_to_concurrent_callers_too(call: Caller) -> None:
+    """ministack ends the environments that other requests wait for, with errors of its own."""
+
+    def error_type(_: int) -> Any:
+        answer = call.functions.invoke(FunctionName="any", Payload=b"{}")
+        return json.loads(answer["Payload"].read())["errorType"]
+
+    configure = call.functions.update_function_configuration
+    configure(FunctionName="any", Handler="nowhere.handler")
+    try:
+        first = error_type(0)
+        with ThreadPoolExecutor(5) as pool:
+            assert {first, *pool.map(error_type, range(20))} == {"Runtime.ImportModuleError"}
+    finally:
+        configure(FunctionName="any", Handler="function.handler")
     assert call("count") == {"calls": 1}
 
 
