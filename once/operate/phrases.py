@@ -38,6 +38,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z_ ]*")
 _LONG = re.compile(r"\b([0-9a-f]{8})(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{56})\b")
 _SILENT = {"source=PURECLOUD", "primary=True"}  # of nearly every event, so it says nothing
 _OTHERS = {"userId": "agent", "user.id": "agent", "queueId": "queue"}
+_ABSENT = "~"  # the part of a key whose field the event does not have
 
 OBSERVED = "Nothing is sent (ActionTarget is none): events are claimed and recorded only."
 
@@ -48,7 +49,7 @@ def describe_event(key: Key) -> str:
     states, others = [], []
     for part in key.parts:
         field, equals, value = part.partition("=")
-        if field in _OTHERS and value:
+        if field in _OTHERS and value not in ("", _ABSENT):
             others.append(f"{_OTHERS[field]} {value[:8]}")
         elif not equals or field.lower().endswith("id") or part in _SILENT:
             continue

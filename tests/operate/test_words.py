@@ -29,6 +29,7 @@ from once.operate import phrases as words
             "member of the queue: joined (agent 4038568b)",
         ),
         ("conversation.acd.end", "v1/f/acdOutcome=ABANDON/userId=", "leaves the queue: ABANDON"),
+        ("conversation.wrapup", "v1/f/p/userId=~/queueId=814854fe", "wrapped up (queue 814854fe)"),
         (
             "user.routingStatus",
             "v1/f/1/routingStatus.status=OFF_QUEUE",
