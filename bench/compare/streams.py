@@ -3,9 +3,8 @@
 A happening is one real thing that happened; it must act once. Several messages may tell of it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from random import Random
 from typing import Any
 
@@ -86,16 +85,23 @@ def streams(seed: int) -> list[Stream]:
     return found
 
 
-def _moments(step_ms: int = 37) -> Iterator[int]:
-    at = START_MS
-    while True:
-        at += step_ms
-        yield at
+def _moments(count: int, step_ms: int = 37) -> Iterator[tuple[int, int]]:
+    """Yields numbers with a time for each."""
+    return enumerate(range(START_MS + step_ms, START_MS + (count + 1) * step_ms, step_ms))
+
+
+def _singly(
+    stream: Stream, centre: Centre, suffix: str, count: int, about: Callable[[int], dict[str, Any]]
+) -> Stream:
+    """Adds events of conversations of their own; `about` says by number what goes wrong."""
+    for number, at in _moments(count):
+        stream.happens(centre.conversation(suffix, at), at, number * 30, **about(number))
+    return stream
 
 
 def _copies(centre: Centre, random: Random) -> Stream:
     stream = Stream("copies", "the same envelope two or three times within milliseconds")
-    for number, at in zip(range(30), _moments(), strict=False):
+    for number, at in _moments(30):
         event = centre.conversation("customer.start", at)
         happening = stream.happens(event, at, number * 30)
         for _ in range(random.choice((1, 1, 2))):
@@ -105,7 +111,7 @@ def _copies(centre: Centre, random: Random) -> Stream:
 
 def _other_ids(centre: Centre, random: Random) -> Stream:
     stream = Stream("other ids", "published again, or by a second integration, under other ids")
-    for number, at in zip(range(30), _moments(), strict=False):
+    for number, at in _moments(30):
         event = centre.conversation("acd.end", at)
         happening = stream.happens(event, at, number * 30)
         integration = "events" if number % 2 else "second"
@@ -116,7 +122,7 @@ def _other_ids(centre: Centre, random: Random) -> Stream:
 
 def _same_millisecond(centre: Centre, random: Random) -> Stream:
     stream = Stream("same millisecond", "two states of a conversation in one millisecond, copied")
-    for number, at in zip(range(20), _moments(), strict=False):
+    for number, at in _moments(20):
         conversation = centre.id()
         for suffix in ("user.end", "acd.end"):
             event = centre.conversation(suffix, at, conversation)
@@ -126,9 +132,9 @@ def _same_millisecond(centre: Centre, random: Random) -> Stream:
     return stream
 
 
-def _state_again(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
+def _state_again(centre: Centre, _: Random) -> Stream:
     stream = Stream("same state again", "an agent rejoins a queue, a call is routed again")
-    for number, at in zip(range(10), _moments(), strict=False):
+    for number, at in _moments(10):
         conversation = centre.id()
         for turn in range(2):
             then = at + turn * 3_000
@@ -144,7 +150,7 @@ def _state_again(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
 
 def _late(centre: Centre, random: Random) -> Stream:
     stream = Stream("late copies", "a copy six minutes later")
-    for number, at in zip(range(20), _moments(), strict=False):
+    for number, at in _moments(20):
         event = centre.conversation("customer.end", at)
         happening = stream.happens(event, at, number * 30)
         again = centre.published_again(event, 360_000) if random.random() < 0.5 else event
@@ -154,7 +160,7 @@ def _late(centre: Centre, random: Random) -> Stream:
 
 def _out_of_order(centre: Centre, random: Random) -> Stream:
     stream = Stream("out of order", "older states after newer ones, an end before its start")
-    for number, at in zip(range(14), _moments(10_000), strict=False):
+    for number, at in _moments(14, 10_000):
         user = centre.id()
         states = [(at + turn * 2_000, s) for turn, s in enumerate(("AVAILABLE", "BUSY", "AWAY"))]
         random.shuffle(states)
@@ -169,54 +175,43 @@ def _out_of_order(centre: Centre, random: Random) -> Stream:
     return stream
 
 
-def _redelivery(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
+def _redelivery(centre: Centre, _: Random) -> Stream:
     stream = Stream("redelivery", "SQS delivers the same message twice, immediately or later")
-    for number, at in zip(range(24), _moments(), strict=False):
-        event = centre.conversation("user.start", at)
-        fault = (TWICE_AT_ONCE, AGAIN_LATER)[number % 2]
-        stream.happens(event, at, number * 30, fault=fault)
-    return stream
+    faults = (TWICE_AT_ONCE, AGAIN_LATER)
+    return _singly(stream, centre, "user.start", 24, lambda number: {"fault": faults[number % 2]})
 
 
-def _crashes(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
+def _crashes(centre: Centre, _: Random) -> Stream:
     stream = Stream("crashes", "the worker dies after it received an event, before it acts")
-    for number, at in zip(range(24), _moments(), strict=False):
-        event = centre.conversation("acd.start", at)
-        fault = DIES_BEFORE_ACT if number % 4 == 0 else None
-        stream.happens(event, at, number * 30, fault=fault)
-    return stream
+    fault = {"fault": DIES_BEFORE_ACT}
+    return _singly(stream, centre, "acd.start", 24, lambda n: {} if n % 4 else fault)
 
 
-def _failing(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
+def _failing(centre: Centre, _: Random) -> Stream:
     stream = Stream(
         "failing action", "the destination is down twice, or permanently rejects an event"
     )
-    for number, at in zip(range(24), _moments(), strict=False):
-        event = centre.conversation("user.end", at)
-        if number % 8 == 0:
-            stream.happens(event, at, number * 30, refused=True)
-        else:
-            replies = (503, 503) if number % 4 == 1 else ()
-            stream.happens(event, at, number * 30, replies=replies)
-    return stream
+
+    def about(number: int) -> dict[str, Any]:
+        down = {"replies": (503, 503)} if number % 4 == 1 else {}
+        return {"refused": True} if number % 8 == 0 else down
+
+    return _singly(stream, centre, "user.end", 24, about)
 
 
-def _store_answer_lost(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
+def _store_answer_lost(centre: Centre, _: Random) -> Stream:
     stream = Stream(
         "store's response lost", "a write succeeds, its response is lost, and the client repeats it"
     )
-    for number, at in zip(range(20), _moments(), strict=False):
-        event = centre.conversation("customer.start", at)
-        fault = STORE_ANSWER_LOST if number % 3 == 0 else None
-        stream.happens(event, at, number * 30, fault=fault)
-    return stream
+    fault = {"fault": STORE_ANSWER_LOST}
+    return _singly(stream, centre, "customer.start", 20, lambda n: {} if n % 3 else fault)
 
 
 def _burst(centre: Centre, random: Random) -> Stream:
     stream = Stream(
         "burst", "300 events of 100 conversations at the same time, a fifth of them copied"
     )
-    for at in islice(_moments(), 100):
+    for _, at in _moments(100):
         conversation = centre.id()
         for turn, suffix in enumerate(("customer.start", "acd.start", "acd.end")):
             then = at + turn * 5_000
@@ -252,7 +247,7 @@ def _state_returns(centre: Centre, random: Random) -> Stream:
 
 def _undeclared_field(centre: Centre, random: Random) -> Stream:
     stream = Stream("undeclared field", "a state changes in a field that is not declared")
-    for number, at in zip(range(12), _moments(10_000), strict=False):
+    for number, at in _moments(12, 10_000):
         user, conversation = centre.id(), centre.id()
         changes: tuple[dict[str, Any], ...] = ({}, {"sentiment": 1}, {"wrapup": {"notes": "x"}})
         for turn, change in enumerate(changes):
@@ -265,30 +260,28 @@ def _undeclared_field(centre: Centre, random: Random) -> Stream:
     return stream
 
 
-def _act_answer_lost(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
+def _act_answer_lost(centre: Centre, _: Random) -> Stream:
     stream = Stream(
         "act's response lost",
         "the destination acted, and its response or the completion write is lost",
         said_openly="the request is repeated, with the same Idempotency-Key",
     )
-    for number, at in zip(range(24), _moments(), strict=False):
-        event = centre.conversation("user.start", at)
-        if number % 4 == 0:
-            stream.happens(event, at, number * 30, replies=("lose",))
-        else:
-            fault = DIES_AFTER_ACT if number % 4 == 1 else None
-            stream.happens(event, at, number * 30, fault=fault)
-    return stream
+
+    def about(number: int) -> dict[str, Any]:
+        dies = {"fault": DIES_AFTER_ACT} if number % 4 == 1 else {}
+        return {"replies": ("lose",)} if number % 4 == 0 else dies
+
+    return _singly(stream, centre, "user.start", 24, about)
 
 
-def _returns(centre: Centre, random: Random) -> Stream:  # noqa: ARG001
+def _returns(centre: Centre, _: Random) -> Stream:
     stream = Stream(
         "there and back",
         "a state without a time leaves and returns within 400 ms",
         said_openly="two states within 500 ms that arrive in another order may both be acted on, "
         "and the earlier one last",
     )
-    for number, at in zip(range(12), _moments(10_000), strict=False):
+    for number, at in _moments(12, 10_000):
         user = centre.id()
         for turn, joined in enumerate((True, False, True)):
             then = at + turn * 200
