@@ -30,7 +30,7 @@ class Entry:
 
 
 ENTRIES = {
-    "run": Entry(TRY, "once.run.app", "Send a file of events through a local stack"),
+    "run": Entry(TRY, "once.run.command", "Send a file of events through a local stack"),
     "dev": Entry(
         TRY, "once.run.dev", "Start a local stack, its console and your own server behind it"
     ),

@@ -1,20 +1,27 @@
-"""One run: a file of events through the real template on a local stack, and a report of it."""
+"""`once run`: a file of events through the real template on a local stack, and a report of it."""
 
+import os
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Protocol
 
+import typer
 from botocore.exceptions import BotoCoreError
 
+from once.answers import command
 from once.errors import OnceError
 from once.genesys.server import GenesysServer
 from once.lines import Line, read_lines
+from once.project import EXAMPLE
 from once.run.local import local_stack
 from once.run.report import ActionReport, Report
+from once.run.terminal import Terminal
 from once.run.tracker import Failures, Standing, Tracker
+from once.run.up import SET, parameters_of
+from once.screen import screen
 from once.sending import (
     Chain,
     Sent,
@@ -36,11 +43,11 @@ class Plan:
     """The events to run, and the settings."""
 
     events: Path
-    via: Via = "queue"
-    step: bool = False
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    destination: Path | None = None
-    patience_seconds: float = PATIENCE_SECONDS
+    via: Via
+    step: bool
+    parameters: Mapping[str, str]
+    destination: Path | None
+    patience_seconds: float
 
 
 class Display(Protocol):
@@ -51,7 +58,64 @@ class Display(Protocol):
     def progress(self, standing: Standing, total: int) -> None: ...
 
 
-def run(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
+@command("once run --report report.json")
+def run(
+    events: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="EVENTS",
+            help="A file of events in any known form. Default: the example story, with --step.",
+            show_default=False,
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write the outcome of each line to this file.")
+    ] = None,
+    via: Annotated[
+        Via, typer.Option(help="Send to the queue, as the rule does, or through a bus.")
+    ] = "queue",
+    step: Annotated[
+        bool,
+        typer.Option(
+            "--step",
+            help="Send a copy or newer state only when the one before it is settled.",
+        ),
+    ] = False,
+    destination: Annotated[
+        Path | None,
+        typer.Option(
+            help="How the destination behaves (see `once genesys`). "
+            "Default: EVENTS.destination.json, where it exists."
+        ),
+    ] = None,
+    patience: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", min=1, help="End if no line was settled for this long."),
+    ] = PATIENCE_SECONDS,
+    parameters: Annotated[list[str] | None, SET] = None,
+) -> None:
+    """Send events through the real template on a local stack, and show the outcome of each."""
+    plan = Plan(
+        events or EXAMPLE,
+        via,
+        step or events is None,
+        parameters_of(parameters),
+        destination,
+        patience,
+    )
+    if report is not None:
+        _check_writable(report)
+    with Terminal(screen()) as terminal:
+        result, received = run_events(plan, terminal)
+    terminal.summary(result, received)
+    if report is not None:
+        _write(report, result.to_json())
+    if events is None:
+        terminal.next_steps()
+    raise typer.Exit(0 if result.settled else 1)
+
+
+def run_events(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
     """Returns the report, and the destination (stopped) with all that it received."""
     lines = read_lines(plan.events)
     script = plan.destination or _script_beside(plan.events)
@@ -129,3 +193,21 @@ def action_reports(destination: GenesysServer, tracker: Tracker) -> list[ActionR
             )
         )
     return sorted(actions, key=lambda action: action.line or 0)
+
+
+def _check_writable(path: Path) -> None:
+    """Refuses a report that could not be written at the end of the run."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise OnceError(f"Cannot write the report to {path}: its folder does not exist.")
+    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise OnceError(
+            f"Cannot write the report to {path}: it is a folder, or not yours to write."
+        )
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise OnceError(f"Cannot write the report to {path}: {error.strerror}.") from error

@@ -30,7 +30,7 @@ def report(*outcomes: Outcome) -> Report:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, result: Report, *options: str) -> tuple[int, str]:
-    monkeypatch.setattr("once.run.command.run", lambda *_: (result, GenesysServer()))
+    monkeypatch.setattr("once.run.command.run_events", lambda *_: (result, GenesysServer()))
     answer = CliRunner().invoke(app, ["run", "events.jsonl", *options])
     return answer.exit_code, " ".join(answer.output.split())
 
