@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from once.plan.cost import GB, MILLION, monthly
+from once.plan.cost import MILLION, Charge, add_up, monthly
 from once.plan.traffic import (
     ACTION_MB,
     Flow,
@@ -48,37 +48,34 @@ RIVALS = (
 
 
 def rival(asked: Asked, traffic: Traffic, measured: Measured, price: Prices) -> dict[str, float]:
-    assumed, sqs = price["assumed"], price["sqs"]
+    assumed = price["assumed"]
     comes = _batches_of(asked, traffic, measured, price)
     volume = Volume(traffic, measured, comes)
     copies = 0 if asked.fifo else traffic.events * traffic.copies
     # A copy of one in work is refused with an error, and comes again.
     again = copies * comes.held if asked.unique > asked.copy else 0
     batches = (volume.unique + copies + again) / comes.batch
-    queue = sqs["fifo_requests_per_million" if asked.fifo else "requests_per_million"]
+    queue = "sqs.fifo_requests_per_million" if asked.fifo else "sqs.requests_per_million"
     # One record after the other, as the handlers do.
     milliseconds = (
         volume.unique * (traffic.action_ms + asked.unique * assumed["store_ms"])
         + (copies + again) * asked.copy * assumed["store_ms"]
         + batches * assumed["runtime_ms"]
     )
-    function = price["lambda"]
+    gb_seconds = milliseconds / 1000 * ACTION_MB / 1024
+    sent_bytes = measured.call_bytes[traffic.target] + assumed["call_overhead_bytes"]
     writes = volume.unique * asked.unique + (copies + again) * asked.copy
-    call_bytes = measured.call_bytes[traffic.target] + assumed["call_overhead_bytes"]
-    return {
-        "EventBridge: the events": traffic.events
-        * price["eventbridge"]["events_per_million"]
-        / MILLION,
-        "SQS: send, receive, delete": (traffic.events + 2 * batches) * queue / MILLION,
-        "Lambda: requests": batches * function["requests_per_million"] / MILLION
-        + milliseconds / 1000 * ACTION_MB / 1024 * function["gb_second"],
-        "data transfer out": volume.unique * call_bytes / GB * price["transfer"]["out_gb"],
-        "DynamoDB: claims": writes * price["dynamodb"]["write_units_per_million"] / MILLION,
-        "Logs: functions": batches
-        * measured.parts["batch"]["functionLogBytes"]
-        * price["logs"]["ingestion_gb"]
-        / GB,
-    }
+    logged_bytes = batches * measured.parts["batch"]["functionLogBytes"]
+    charges = (
+        Charge("EventBridge: the events", "eventbridge.events_per_million", traffic.events),
+        Charge("SQS: send, receive, delete", queue, traffic.events + 2 * batches),
+        Charge("Lambda: requests", "lambda.requests_per_million", batches),
+        Charge("Lambda: requests", "lambda.gb_second", gb_seconds),
+        Charge("data transfer out", "transfer.out_gb", volume.unique * sent_bytes),
+        Charge("DynamoDB: claims", "dynamodb.write_units_per_million", writes),
+        Charge("Logs: functions", "logs.ingestion_gb", logged_bytes),
+    )
+    return add_up(charges, price)
 
 
 def _batches_of(asked: Asked, traffic: Traffic, measured: Measured, price: Prices) -> Flow:

@@ -1,7 +1,7 @@
 """`once cost`: what a month costs at list price, and what each setting saves."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -138,9 +138,13 @@ def _log_of(traffic: Traffic) -> str:
 
 
 def monthly(traffic: Traffic, measured: Measured, price: Prices) -> dict[str, float]:
-    """Adds up dollars per month by what they are paid for. The FIXED do not depend on events."""
+    """Returns dollars per month by what they are paid for. The FIXED do not depend on events."""
+    return add_up(charges(traffic, measured, price), price)
+
+
+def add_up(every: Iterable[Charge], price: Prices) -> dict[str, float]:
     costs: dict[str, float] = {}
-    for charge in charges(traffic, measured, price):
+    for charge in every:
         costs[charge.item] = costs.get(charge.item, 0) + charge.dollars(price)
     return costs
 
