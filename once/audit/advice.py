@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from once.audit.origins import ORIGINS
 from once.audit.report import Candidate, CopyKind, Distances, OnlyCopies, Plan
 from once.audit.tally import Tally
-from once.errors import OnceError
 from once.outcomes import Outcome
 from once.plan.cost import monthly, per_million
 from once.plan.traffic import Measured, Traffic, prices
@@ -174,18 +173,13 @@ def plan(tally: Tally, distances: Distances | None) -> Plan | None:
     if span_ms < _SHORTEST_MS:
         return None
     per_month = math.ceil(tally.received * _MONTH_MS / span_ms)
-    cost = rate = None
-    try:
-        traffic = Traffic(per_month, copies=tally.copies / tally.received)
-        costs = monthly(traffic, Measured.read(), prices())
-        cost, rate = sum(costs.values()), per_million(costs, per_month)
-    except OnceError:
-        pass  # what was measured comes with a clone of the project only
+    traffic = Traffic(per_month, copies=tally.copies / tally.received)
+    costs = monthly(traffic, Measured.read(), prices())
     parameters, because = _parameters(tally, distances)
     return Plan(
         events_per_month=per_month,
-        cost_per_month=None if cost is None else round(cost, 2),
-        per_million=None if rate is None else round(rate, 2),
+        cost_per_month=round(sum(costs.values()), 2),
+        per_million=round(per_million(costs, per_month), 2),
         peak_per_minute=max(tally.minutes.values()),
         acts_per_minute=max(tally.acting_minutes.values(), default=0),
         parameters=parameters,

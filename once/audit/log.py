@@ -42,8 +42,7 @@ class Log:
                 self._count_copy(place, record, tally)
 
     def _count_copy(self, place: Place, copy: OutcomeRecord, tally: Tally) -> None:
-        winner = (copy.because or "").rpartition("#")[2] or copy.copy_of or ""
-        _, _, first = self._records.get(winner, (None, None, None))
+        _, _, first = self._records.get(copy.earlier or "", (None, None, None))
         if first is None:
             tally.add_to_copies("unknown", None, Example(place))
             return

@@ -32,8 +32,8 @@ def view(report: AuditReport) -> Iterator[RenderableType]:
 
 
 def _describe_traffic(plan: Plan) -> Iterator[str]:
-    cost = "" if plan.cost_per_month is None else f", for ${plan.cost_per_month:,.0f} on AWS"
-    yield f"About {rough(plan.events_per_month)} events per month at this rate{cost}."
+    events, cost = rough(plan.events_per_month), f"${plan.cost_per_month:,.0f}"
+    yield f"About {events} events per month at this rate, for {cost} on AWS."
     yield (
         f"The busiest minute has {plan.peak_per_minute:,} records and needs "
         f"{plan.acts_per_minute:,} requests. `once capacity` compares that with AWS's quotas."
