@@ -4,7 +4,7 @@ import json
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -108,17 +108,16 @@ def _end(result: Checked) -> None:
 def look_at(stack: Stack) -> Checked:
     """Looks at the path to the queue: only Genesys Cloud can send by it, so it is not tried."""
     checks = [*event_source.check_source(stack), *integration.check_integration(stack, os.environ)]
-    checks += [*check_filter(stack.parameters), *check_limit(stack.parameters)]
+    checks += [*check_filter(stack.parameters), *check_limit(stack)]
     return Checked(run=None, checks=checks)
 
 
-def check_limit(parameters: Mapping[str, str]) -> Iterator[Check]:
+def check_limit(stack: Stack) -> Iterator[Check]:
     """Warns of a destination that nothing protects from a backlog."""
-    target = parameters.get("ActionTarget", "none")
-    limited_by_default = {"auto"} if target == "genesys" else set()
-    limit = parameters.get("MaxActionsPerMinute", "auto")
-    is_limited = limit not in ({"auto", "0"} - limited_by_default)
-    if target != "none" and not is_limited and parameters.get("MaxConcurrentActions", "0") == "0":
+    parameters = stack.parameters
+    is_limited = stack.outputs["MaxActionsPerMinute"] != "0"
+    is_narrow = parameters.get("MaxConcurrentActions", "0") != "0"
+    if parameters.get("ActionTarget", "none") != "none" and not is_limited and not is_narrow:
         said = (
             "none: up to 1,000 batches send a backlog at the same time, with 5 requests each, as "
             "far as Lambda's concurrency allows. Set MaxActionsPerMinute if that is too much"

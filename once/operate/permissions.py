@@ -9,6 +9,7 @@ from pydantic import Field
 from once.answers import answers
 from once.operate import logs
 from once.operate.command import Operation, command
+from once.operate.dead_ends import OUTPUTS
 from once.operate.model import Answer
 from once.operate.stack import Stack
 
@@ -83,14 +84,10 @@ def build_policy(stack: Stack, operate: bool) -> dict[str, Any]:
         for place, actions in table.items()
         if places[place]
     ]
-    key = stack.parameters.get("KmsKeyArn")
-    if key:
-        use = _KEY_USE["operate" if operate else "read"]
-        statements.append({"Effect": "Allow", "Action": list(use), "Resource": [key]})
-    former = stack.parameters.get("FormerKmsKeyArn")
-    if former:
-        use = _KEY_USE["read"]
-        statements.append({"Effect": "Allow", "Action": list(use), "Resource": [former]})
+    for name, use in (("KmsKeyArn", "operate" if operate else "read"), ("FormerKmsKeyArn", "read")):
+        if key := stack.parameters.get(name):
+            actions = list(_KEY_USE[use])
+            statements.append({"Effect": "Allow", "Action": actions, "Resource": [key]})
     return {"Version": "2012-10-17", "Statement": statements}
 
 
@@ -107,8 +104,7 @@ def _list_places(stack: Stack) -> dict[str, list[str]]:
     def queue(output: str) -> str:
         return arn("sqs", stack.queue_name(output))
 
-    dead_ends = [queue(f"{name}Url") for name in ("ParkingQueue", "EventDeadLetters")]
-    dead_ends.append(queue("RuleDeadLettersUrl"))
+    dead_ends = [queue(output) for output in OUTPUTS.values()]
     return {
         "stack": [arn("cloudformation", f"stack/{stack.name}/*")],
         "queues": [queue("EventQueueUrl"), *dead_ends],

@@ -268,15 +268,21 @@ def test_the_batch_report_is_judged_by_the_messages_that_return(
 
 
 @pytest.mark.parametrize(
-    ("parameters", "warned"),
+    ("target", "per_minute", "at_once", "warned"),
     [
-        ({"ActionTarget": "none"}, False),
-        ({"ActionTarget": "genesys"}, False),
-        ({"ActionTarget": "genesys", "MaxActionsPerMinute": "0"}, True),
-        ({"ActionTarget": "webhook"}, True),
-        ({"ActionTarget": "webhook", "MaxActionsPerMinute": "600"}, False),
-        ({"ActionTarget": "webhook", "MaxConcurrentActions": "20"}, False),
+        ("none", "0", "0", False),
+        ("genesys", "300", "0", False),
+        ("genesys", "0", "0", True),
+        ("webhook", "0", "0", True),
+        ("webhook", "600", "0", False),
+        ("webhook", "0", "20", False),
     ],
 )
-def test_a_target_without_a_limit_is_warned_of(parameters: dict[str, str], warned: bool) -> None:
-    assert bool(list(checking.check_limit(parameters))) is warned
+def test_a_target_without_a_limit_is_warned_of(
+    target: str, per_minute: str, at_once: str, warned: bool
+) -> None:
+    stack: Any = SimpleNamespace(
+        parameters={"ActionTarget": target, "MaxConcurrentActions": at_once},
+        outputs={"MaxActionsPerMinute": per_minute},
+    )
+    assert bool(list(checking.check_limit(stack))) is warned
