@@ -60,7 +60,7 @@ PACKAGES = {
     "operate": Package(
         tuple(
             f"once/operate/{name}.py"
-            for name in ("canaries", "causes", "groups", "phrases", "refusals", "story")
+            for name in ("canaries", "phrases", "refusals", "short_ids", "story", "times")
         ),
         ("tests/operate",),
         0.8,

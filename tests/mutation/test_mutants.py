@@ -2,7 +2,7 @@
 
 import pytest
 
-from proof.mutation.__main__ import PACKAGES, Coverage, changes, equivalent, files, known
+from proof.mutation.__main__ import PACKAGES, Coverage, Package, changes, equivalent, files, known
 from proof.mutation.mutants import mutants
 
 
@@ -73,3 +73,10 @@ def test_listed_equivalents_are_changes_that_would_be_tried() -> None:
     named = {file for file, _, _ in equivalent()}
     assert named <= {file for package in PACKAGES.values() for file in files(package)}
     assert equivalent() <= {known(mutant) for file in named for mutant in changes(file)}
+
+
+@pytest.mark.parametrize("package", PACKAGES.values(), ids=PACKAGES.keys())
+def test_every_file_that_is_to_be_changed_exists(package: Package) -> None:
+    named = {pattern for pattern in package.files if "*" not in pattern}
+    assert named <= set(files(package))
+    assert files(package)
