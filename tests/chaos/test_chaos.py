@@ -1,5 +1,7 @@
-"""Three hundred events with every fault on, poison and hanging calls among them: none is lost, none
-acts twice, and what always fails is given up.
+"""Three hundred events with every fault on: none is lost, and none acts twice.
+
+`make chaos` plays five thousand, and beside them events that always fail and an outage of hanging
+requests, which take minutes until they are given up and over.
 """
 
 from dataclasses import asdict
@@ -12,11 +14,7 @@ from proof.chaos.play import play
 
 EVENTS = 300
 SEED = 14
-POISON = 4
-# Poison is given up only while others are answered, so few must do for so few events.
-MAX_TRIES = 2
-# Early, so that most are answered after it, while poison still comes back every few seconds.
-ANSWERED, HANGING = 50, 30
+MAX_TRIES = 5
 
 
 class Quiet:
@@ -29,14 +27,13 @@ class Quiet:
 
 @pytest.mark.local
 def test_in_chaos_nothing_is_lost_and_nothing_acts_twice() -> None:
-    stream = chaos_stream(SEED, EVENTS, poison=POISON)
-    played = play(stream, Quiet(), max_tries=MAX_TRIES, answered=ANSWERED, hanging=HANGING)
+    stream = chaos_stream(SEED, EVENTS, poison=0)
+    played = play(stream, Quiet(), max_tries=MAX_TRIES, answered=0, hanging=0)
     report, verdict = played.report, played.verdict
     assert verdict.faultless, asdict(verdict)
     assert report.received == EVENTS
     assert verdict.acted > EVENTS / 2
     assert verdict.parked, "some are cut off, and some are refused"
-    assert any(one.line <= POISON for one in played.faults.given_up), "while others act"
     assert not verdict.dead
     assert verdict.repeated, "some answers were lost, which is the one double there may be"
     # Those of the enrichment and of pacing are rare in so few batches.
