@@ -123,13 +123,12 @@ def test_a_check_that_only_looks_sends_no_canary(tmp_path: Path) -> None:
     assert depth == {"ApproximateNumberOfMessages": "0"}
 
 
-@pytest.mark.local
-def test_nothing_is_sent_without_a_yes(operated: DeployedStack) -> None:
-    queue, sqs = operated.outputs["EventQueueUrl"], operated.client("sqs")
-    assert once("check", says="n\n").code == 1
-    depth = sqs.get_queue_attributes(
-        QueueUrl=queue, AttributeNames=["ApproximateNumberOfMessages"]
-    )["Attributes"]
+def test_nothing_is_sent_without_a_yes(tmp_path: Path) -> None:
+    with still() as stack, stack.up(tmp_path):
+        assert once("check", says="n\n").code == 1
+        depth = stack.client("sqs").get_queue_attributes(
+            QueueUrl=stack.outputs["EventQueueUrl"], AttributeNames=["ApproximateNumberOfMessages"]
+        )["Attributes"]
     assert depth == {"ApproximateNumberOfMessages": "0"}
 
 

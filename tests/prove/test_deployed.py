@@ -144,6 +144,8 @@ def test_a_pipe_that_loses_a_failed_batch_is_found(
 
     monkeypatch.setattr(PipeRunner, "_execute", forgetful)
     monkeypatch.setattr(messages, "patience_seconds", lambda _: 8)
+    # What was taken must have failed before the fault ends, on a busy machine too.
+    monkeypatch.setattr(failures, "silence_seconds", lambda _: 12)
     site = Site(OnEmulator(aws), Ledger.open(new_run(), {}, tmp_path))
     try:
         with throwaway.deployed(site, aws) as stack:
