@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from pydantic import Field
 
-from once.operate import log
+from once.operate import canaries, log
 from once.operate import phrases as words
 from once.operate.model import Model
 from once.operate.stack import Stack
@@ -26,9 +26,8 @@ _BACK_MS = 2 * _WEEK_MS
 # Fewer may be missing by chance.
 _ENOUGH = 10
 _FEW = 8  # families that do not drown the rest of a status
-_CANARIES = "once.check"
 _QUERY = (
-    f'filter ispresent(messageId) and ispresent(family) and family != "{_CANARIES}"'
+    f'filter ispresent(messageId) and ispresent(family) and family != "{canaries.FAMILY}"'
     ' and outcome != "RETRY" | stats count(*) as events, min(@timestamp) as first,'
     " max(@timestamp) as last by source, family, bin(1h) | sort last desc | limit 10000"
 )
@@ -95,7 +94,7 @@ def judge(settled: Sequence[Hour], waiting: Iterable[OutcomeRecord] = ()) -> lis
     oldest_ms = min((hour.first_ms for hour in settled), default=0)
     waits = []
     for one in waiting:
-        if one.family not in (None, _CANARIES) and one.occurred_at_ms is not None:
+        if one.family not in (None, canaries.FAMILY) and one.occurred_at_ms is not None:
             at_ms = min(one.occurred_at_ms, one.recorded_at_ms)
             waits.append(Hour(one.source or "unknown", one.family or "", 1, at_ms, at_ms))
     hours = sorted([*settled, *waits], key=lambda hour: hour.place)

@@ -15,7 +15,8 @@ from once.operate.stack import Stack
 
 ORGANISATION = "once-check"
 ATTRIBUTES = {CANARY: {"DataType": "String", "StringValue": "true"}}
-_TOPIC = "v2.once.check"
+FAMILY = "once.check"
+_TOPIC = f"v2.{FAMILY}"
 _REFUSED_MS = 300_000  # a check waits no longer for its rejection
 
 

@@ -14,7 +14,7 @@ from rich.markup import escape
 from once.answers import answers
 from once.errors import NotFoundError
 from once.keys import IdempotencyKey, Key, Owner, Subject
-from once.operate import log
+from once.operate import canaries, log
 from once.operate import phrases as words
 from once.operate.claims import read_subject
 from once.operate.command import Operation, command
@@ -195,7 +195,7 @@ def _read_as_written(stack: Stack, thing: str, since_ms: int) -> Explanation:
 
 def read_problems(stack: Stack, thing: str, since_ms: int) -> Explanation:
     """Reads the newest subjects with an event that was parked, or that a request without a clear
-    response may have acted on; `thing` is empty."""
+    response may have acted on; `thing` is empty. Canaries do not count."""
     found = log.search_records(stack, "RETRY|PARKED", since_ms=since_ms)
     pks = dict.fromkeys(one.pk for one in reversed(found.records) if one.pk and _is_unclear(one))
     newest = list(pks)[:_SUBJECTS]
@@ -210,6 +210,8 @@ def read_problems(stack: Stack, thing: str, since_ms: int) -> Explanation:
 
 
 def _is_unclear(record: OutcomeRecord) -> bool:
+    if record.family == canaries.FAMILY:
+        return False
     reason = REASONS.get(record.reason or "")
     is_unclear = reason is None or reason.acted is Acted.MAYBE
     return record.outcome is Outcome.PARKED or (record.sent_requests > 0 and is_unclear)

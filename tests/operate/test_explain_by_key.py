@@ -165,6 +165,7 @@ def test_all_events_that_may_have_been_acted_on_are_listed_without_an_id(stack: 
             record("settled", "PROCESSED", "ACTED", idempotencyKey=key_of("settled")),
             record("waits", "RETRY", "CALL_FAILED", **lost),
             record("refused", "PARKED", "REJECTED", status=422),
+            record("canary", "PARKED", "REJECTED", family="once.check"),
             record("limited", "RETRY", "RATE_LIMITED", status=429),
             record("limited", "PROCESSED", "ACTED", idempotencyKey=key_of("limited")),
             record("acted", "PROCESSED", "ACTED", idempotencyKey=key_of("acted")),
