@@ -110,7 +110,6 @@ class _Pages:
             moment=words.format_time,
             pretty=lambda value: showable_json(value),
             safe_text=showable,
-            as_json=json.dumps,
             link=_link,
             iso=lambda at_ms: datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(),
         )
