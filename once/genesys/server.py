@@ -14,7 +14,7 @@ import uuid
 from base64 import b64decode
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
@@ -58,7 +58,6 @@ class KeyRecord:
     calls: int = 0
     acts: int = 0
     effects: int = 0
-    facts: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -140,7 +139,7 @@ class GenesysServer:
             return Reply(status=404)
         key = entry.facts.get("idempotencyKey", "")
         with self._lock:
-            record = self.keys.setdefault(key, KeyRecord(facts=entry.facts))
+            record = self.keys.setdefault(key, KeyRecord())
             record.calls += 1
             refused = self._refusal(entry)
             if refused:
