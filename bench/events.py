@@ -3,19 +3,16 @@
 import copy
 import json
 import uuid
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from random import Random
 from typing import Any
+
+from proof.events import enveloped, iso
 
 Event = dict[str, Any]
 
 START_MS = 1_760_000_000_000
 PUBLISHED_AFTER_MS = 300
-
-
-def iso(ms: int) -> str:
-    moment = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=ms)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Centre:
@@ -30,23 +27,8 @@ class Centre:
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
 
     def event(self, template: str, entity: str, body: dict[str, Any], published_ms: int) -> Event:
-        return {
-            "version": "0",
-            "id": self.id(),
-            "detail-type": template,
-            "source": f"aws.partner/genesys.com/cloud/{self.organisation}/events",
-            "account": "123456789012",
-            "time": iso(published_ms)[:19] + "Z",
-            "region": "eu-central-1",
-            "resources": [],
-            "detail": {
-                "topicName": template.replace("{id}", entity),
-                "version": "2",
-                "eventBody": body,
-                "metadata": {"CorrelationId": self.id()},
-                "timestamp": iso(published_ms),
-            },
-        }
+        source = f"aws.partner/genesys.com/cloud/{self.organisation}/events"
+        return enveloped(template, entity, body, published_ms, source, self.id)
 
     def conversation(
         self, suffix: str, at_ms: int, conversation: str | None = None, **more: Any

@@ -8,9 +8,10 @@ import json
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
+
+from proof.events import enveloped, iso
 
 START_MS = 1_760_000_000_000
 _COPIES = 0.2
@@ -117,23 +118,8 @@ class Centre:
             self.stream.tell(happening, copy)
 
     def _genesys(self, template: str, entity: str, body: Event, published_ms: int) -> Event:
-        return {
-            "version": "0",
-            "id": self._id(),
-            "detail-type": template,
-            "source": f"aws.partner/genesys.com/cloud/{self.organisation}/events",
-            "account": "123456789012",
-            "time": _iso(published_ms)[:19] + "Z",
-            "region": "eu-central-1",
-            "resources": [],
-            "detail": {
-                "topicName": template.replace("{id}", entity),
-                "version": "2",
-                "eventBody": body,
-                "metadata": {"CorrelationId": self._id()},
-                "timestamp": _iso(published_ms),
-            },
-        }
+        source = f"aws.partner/genesys.com/cloud/{self.organisation}/events"
+        return enveloped(template, entity, body, published_ms, source, self._id)
 
     def call(self) -> None:
         """Exact, in no order: each of its events counts. Some are in the same millisecond."""
@@ -173,11 +159,11 @@ class Centre:
                 "presenceDefinition": {"id": self._id(), "systemPresence": presence},
                 "primary": True,
                 "message": "",
-                "modifiedDate": _iso(at_ms),
+                "modifiedDate": iso(at_ms),
             }
             self._state("v2.users.{id}.presence", user, f"presence {user}", body, at_ms)
             status, at_ms = self._random.choice(_ROUTING), self._later()
-            body = {"id": user, "routingStatus": {"status": status, "startTime": _iso(at_ms)}}
+            body = {"id": user, "routingStatus": {"status": status, "startTime": iso(at_ms)}}
             self._state("v2.users.{id}.routingStatus", user, f"routing {user}", body, at_ms)
 
     def _state(self, template: str, entity: str, latest_by: str, body: Event, at_ms: int) -> None:
@@ -190,14 +176,14 @@ class Centre:
         """Snapshots of a whole conversation without a time: whatever differs in one is a change."""
         conversation, person, call = self._id(), self._id(), self._id()
         at_ms = self._later()
-        times: dict[str, str] = {"startTime": _iso(at_ms)}
+        times: dict[str, str] = {"startTime": iso(at_ms)}
         for state, moment, language in (
             ("alerting", "startTime", "en"),
             ("connected", "connectedTime", "en"),
             ("connected", "connectedTime", "de"),
             ("disconnected", "endTime", "de"),
         ):
-            times.setdefault(moment, _iso(at_ms))
+            times.setdefault(moment, iso(at_ms))
             telephone = {"id": call, "state": state, "held": False, **times}
 
             one = {
@@ -228,14 +214,14 @@ class Centre:
                     "detail-type": "Conversation Status Change",
                     "source": "contact-centre.chat",
                     "account": "123456789012",
-                    "time": _iso(at_ms)[:19] + "Z",
+                    "time": iso(at_ms)[:19] + "Z",
                     "region": "eu-central-1",
                     "resources": [],
                     "detail": {
                         "event_id": self._id(),
                         "conversation_id": conversation,
                         "status": status,
-                        "timestamp": _iso(at_ms + late_ms),
+                        "timestamp": iso(at_ms + late_ms),
                     },
                 }
 
@@ -288,8 +274,3 @@ def chaos_stream(seed: int, lines: int, *, poison: int = 0) -> Stream:
         random.choices(list(scenes), weights=list(scenes.values()))[0]()
     del centre.stream.lines[lines:], centre.stream.said[lines:]
     return centre.stream
-
-
-def _iso(ms: int) -> str:
-    moment = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=ms)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -17,11 +17,12 @@ from typer.testing import CliRunner, Result
 
 from bench import recorded
 from bench.compare.streams import streams
-from bench.events import START_MS, Centre, Event, iso
+from bench.events import START_MS, Centre, Event
 from once.audit import capture as audit_capture
 from once.audit.advice import duration
 from once.audit.report import AuditReport
 from once.cli import app
+from proof.events import iso
 from tests.audit.test_capture import audited, lines, logged
 from tests.enrichment.examples import agent, snapshot
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from bench.events import START_MS, Centre, Event, iso
+from bench.events import START_MS, Centre, Event
 from once.audit.answer import answer
 from once.audit.capture import Capture
 from once.audit.report import AuditReport
 from once.audit.shown import Shown
 from once.errors import OnceError
+from proof.events import iso
 
 CENTRE = Centre(5)
 ONE = CENTRE.conversation("customer.start", START_MS)

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from bench.events import START_MS, Centre, Event, iso
+from bench.events import START_MS, Centre, Event
 from once.errors import OnceError
 from once.lines import Line, Source, find_sources, read_lines, read_records
+from proof.events import iso
 
 CENTRE = Centre(5)
 EVENTS = [
