@@ -22,4 +22,12 @@ MEANING = {
     Outcome.PARKED: "kept in the parking queue: unreadable, rejected or given up",
     Outcome.RETRY: "returned to the queue, not settled",
 }
+SIGN = {
+    Outcome.PROCESSED: "✓",
+    Outcome.DUPLICATE: "=",
+    Outcome.STALE: "<",
+    Outcome.IGNORED: "-",
+    Outcome.PARKED: "!",
+    Outcome.RETRY: "…",
+}
 SETTLED = frozenset(Outcome) - {Outcome.RETRY}

@@ -8,17 +8,9 @@ from once_enrichment.keys import opaque
 
 from once.operate.model import Model
 from once.operate.story import Event
-from once.outcomes import Outcome
+from once.outcomes import SIGN, Outcome
 
 SHOWN = 200
-_MARKS = {
-    Outcome.PROCESSED: "✓",
-    Outcome.DUPLICATE: "=",
-    Outcome.STALE: "<",
-    Outcome.IGNORED: "-",
-    Outcome.PARKED: "!",
-    Outcome.RETRY: "…",
-}
 SIGNS = "✓ acted on, = skipped as a copy, < skipped as stale, - ignored, ! parked, … waits"
 
 
@@ -116,7 +108,7 @@ def make_row(event: Event) -> Row:
         reasons=sorted({one.reason for one in records if one.reason}),
         outcomes=sorted(outcomes | ({outcome} if outcome else set())),
         ids=list(dict.fromkeys(one for one in ids if one)),
-        marks="".join(_MARKS[message.outcome] for message in event.messages),
+        marks="".join(SIGN[message.outcome] for message in event.messages),
         messages=len(event.messages),
         requests=event.requests,
     )

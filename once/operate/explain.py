@@ -27,7 +27,7 @@ from once.operate.status import read_status
 from once.operate.story import Event, Message, summarise, tell
 from once.operate.times import parse_since
 from once.operate.verdict import say_return
-from once.outcomes import SETTLED, Outcome
+from once.outcomes import SETTLED, SIGN, Outcome
 from once.reasons import REASONS, Acted
 from once.records import OutcomeRecord
 from once.screen import Row
@@ -41,15 +41,7 @@ _DAY_MS = 86_400_000
 _SHOWN = 200
 _SUBJECTS = 50  # that --problems lists without an id; so many fit into one search
 _LINKED = 20  # executions that one search of the machine's log is asked for
-_MARKS = {
-    Outcome.PROCESSED: "[green]✓[/]",
-    Outcome.DUPLICATE: "[dim]=[/]",
-    Outcome.STALE: "[dim]<[/]",
-    Outcome.IGNORED: "[dim]-[/]",
-    Outcome.PARKED: "[red]![/]",
-    Outcome.RETRY: "[yellow]…[/]",
-    None: " ",
-}
+_COLOURS = {Outcome.PROCESSED: "green", Outcome.PARKED: "red", Outcome.RETRY: "yellow"}
 _INDENT = " " * 6
 
 
@@ -382,12 +374,16 @@ def _time_of(event: Event) -> int:
 
 def _view_event(event: Event, every: bool) -> Iterator[tuple[str, str]]:
     """An event's line, and below it a line for each delivery: its beginning, and what follows."""
-    mark = _MARKS[event.outcome] if event.dropped_at_ms is None else "[dim]-[/]"
+    sign, colour = " ", "dim"
+    if event.outcome is not None:
+        sign, colour = SIGN[event.outcome], _COLOURS.get(event.outcome, "dim")
+    if event.dropped_at_ms is not None:
+        sign, colour = "-", "dim"
     verdict = escape(event.verdict)
     if event.is_in_doubt:
-        mark, verdict = "[yellow]✓[/]", f"[yellow]{verdict}[/]"
+        colour, verdict = "yellow", f"[yellow]{verdict}[/]"
     at_ms = _time_of(event)
-    head = f"{words.format_clock(at_ms)} {mark}  "
+    head = f"{words.format_clock(at_ms)} [{colour}]{sign}[/]  "
     yield head, f"[bold]{escape(event.text)}[/] — {verdict}"
     below = sorted(
         (line_ms, f"{message.message_id} {text}")
