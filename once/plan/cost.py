@@ -173,7 +173,7 @@ def alternatives(traffic: Traffic) -> dict[str, Traffic]:
     for window_s in (1, 5):
         if traffic.window_s != window_s:
             found[f"BatchWindowSeconds={window_s}"] = replace(traffic, window_s=window_s)
-    limit = f"{'no' if traffic.limited else 'a'} MaxActionsPerMinute"
+    limit = f"{'no' if traffic.limited else 'any'} MaxActionsPerMinute"
     return found | {
         "ClaimDays=7": replace(traffic, claim_days=7),
         limit: replace(traffic, limited=not traffic.limited),
