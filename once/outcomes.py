@@ -17,7 +17,7 @@ class Outcome(StrEnum):
 MEANING = {
     Outcome.PROCESSED: "acted on",
     Outcome.DUPLICATE: "skipped: a copy, or an unchanged state",
-    Outcome.STALE: "skipped: older than a settled event of its subject",
+    Outcome.STALE: "skipped: older than another event of its subject",
     Outcome.IGNORED: "skipped: no route wants it, or it is too old for its route",
     Outcome.PARKED: "kept in the parking queue: unreadable, rejected or given up",
     Outcome.RETRY: "returned to the queue, not settled",

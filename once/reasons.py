@@ -96,8 +96,8 @@ REASONS: dict[str, Reason] = {
     "SETTLED_BEFORE": Reason(
         None, "an earlier delivery of the same message settled it", is_copy=True
     ),
-    "NEWER_STATE": Reason(Outcome.STALE, "a newer state of its subject was settled"),
-    "NEWER_OCCURRENCE": Reason(Outcome.STALE, "a newer occurrence of the same state was settled"),
+    "NEWER_STATE": Reason(Outcome.STALE, "a newer state of its subject came first"),
+    "NEWER_OCCURRENCE": Reason(Outcome.STALE, "a newer occurrence of the same state came first"),
     "NO_ROUTE_MATCHED": Reason(Outcome.IGNORED, "no route wants it"),
     "ROUTE_IS_NONE": Reason(Outcome.IGNORED, "its route has the action none"),
     "EXPIRED": Reason(Outcome.IGNORED, "it was older than max_age of its route", acted=Acted.MAYBE),

@@ -196,7 +196,7 @@ equal. `once normalise` shows the key of any event, and `once explain` what was 
   within {window} ms is a copy ({whole} ms if the clock shows whole seconds, {sent} ms if only the
   queue dates the event).
 - **order**:
-  - *latest*: an event is STALE, and not acted on, if a newer one was settled. A family without a
+  - *latest*: an event is STALE, and not acted on, if a newer one came first. A family without a
     time is windowed and ordered by the event's `timestamp`.
   - *changes*: the same; and a state is acted on only if it differs from the newest settled one, in
     the order of the event's `timestamp`. Without that time the family is windowed, with order

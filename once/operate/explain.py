@@ -316,7 +316,7 @@ def _view(found: Explanation, every: bool, verbose: bool) -> Iterator[str]:
     if not verbose:
         yield "[dim]Keys, executions and whole ids: --verbose[/]"
     if found.waiting:
-        yield f"[dim]On the queue in all: {words.count_events(found.waiting)}[/]"
+        yield f"[dim]Messages on the queue in all: {found.waiting:,}[/]"
     if found.only_observes:
         yield words.OBSERVED
     if not found.complete:

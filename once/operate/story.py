@@ -39,7 +39,7 @@ MEANING = {
     Cause.SECOND_INTEGRATION: "a second integration sent it too",
     Cause.REPUBLISHED: "it was published again (new envelope id)",
     Cause.WITHIN_WINDOW: "the same change, sent again within its window",
-    Cause.OLDER: "older than the newest settled state",
+    Cause.OLDER: "older than the newest state",
     Cause.IN_PROGRESS: "in progress elsewhere: it returns until that is settled",
     Cause.COPY: "a copy; the log does not tell how it came about",
 }

@@ -192,7 +192,7 @@ def _count_requests(one: Occurrence) -> str:
 def _say_newer(one: Occurrence) -> str:
     if one.met is None or one.met.key is None:
         earlier = one.lead.earlier if one.lead else None
-        return "older than the newest settled state" + (f", message {earlier}" if earlier else "")
+        return "older than the newest state" + (f", message {earlier}" if earlier else "")
     at_ms = one.met.occurred_at_ms
     when = words.format_clock(at_ms) if at_ms else "a later time"
     return f"older than {words.describe_event(one.met.key)}, which happened at {when}"
