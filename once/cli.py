@@ -56,7 +56,7 @@ ENTRIES = {
     "dead-letters": Entry(
         OPERATE, "once.operate.dead_ends", "List, replay or drop dead-letter events"
     ),
-    "forget": Entry(OPERATE, "once.operate.forget", "Act on the next copy of an event again"),
+    "forget": Entry(OPERATE, "once.operate.forget", "Let an event be acted on again"),
     "console": Entry(OPERATE, "once.console.command", "Show a running stack in the browser"),
     "replay": Entry(OPERATE, "once.operate.replay", "Replay part of the archive"),
     "check": Entry(OPERATE, "once.operate.check", "Check the path of events, with canaries"),

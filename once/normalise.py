@@ -20,7 +20,7 @@ def normalise(
         typer.Argument(metavar="[FILE|-]", help="Events in any known form; - is standard input."),
     ] = STDIN,
 ) -> None:
-    """Print what the enrichment makes of each event: its key, or why it has none."""
+    """Print each event as the enrichment returns it: with its key, or why it has none."""
     for found in find_sources([source]):
         for line in normalise_all(one.record for one in read_records(found)):
             print(line)

@@ -89,7 +89,7 @@ REASONS: dict[str, Reason] = {
     "OBSERVED": Reason(Outcome.PROCESSED, "nothing was sent: the target is none", acted=Acted.NO),
     "SAME_KEY": Reason(Outcome.DUPLICATE, "a copy of a settled event", is_copy=True),
     "SAME_EVENT_ID": Reason(
-        Outcome.DUPLICATE, "the publisher gave a settled event the same id", is_copy=True
+        Outcome.DUPLICATE, "a copy of a settled event, by the publisher's id", is_copy=True
     ),
     "UNCHANGED": Reason(Outcome.DUPLICATE, "the newest settled state is the same"),
     "COLLAPSED": Reason(None, "a copy of another message in its batch", is_copy=True),

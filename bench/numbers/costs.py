@@ -38,7 +38,7 @@ class Costs:
             f"A million events cost **${self.of():.2f}** with `LogLevel=ERROR` and "
             f"**${every:.2f}** with `ALL`, at ten per second, a fifth\nof them copies. Alarms, "
             f"metrics, dashboard and an idle pipe add ${self.fixed():.2f} per month "
-            f"(${self.most_fixed():.2f} at most).\n"
+            f"(${self.most_fixed():.2f} with trouble in every hour).\n"
         )
 
     def line(self) -> str:
@@ -64,7 +64,7 @@ class Costs:
             "shows single executions\nonly with `ALL`. `BatchWindowSeconds=1` delays events by "
             f"{window.queued_s:.1f} s, at low traffic by up to 20 s. Alarms,\n"
             f"metrics, dashboard and an idle pipe cost ${self.fixed():.2f} per month "
-            f"(${self.most_fixed():.2f} at most).\n"
+            f"(${self.most_fixed():.2f} with trouble in every hour).\n"
         )
 
     def items(self) -> str:

@@ -99,10 +99,11 @@ def _details(
     if distances:
         median_ms = distances.median_ms
         half = f"within {duration(median_ms)} of" if median_ms else "in the same millisecond as"
-        yield (
-            f"Half of the copies arrive {half} the first, 99 % within "
-            f"{duration(distances.p99_ms)}, the last after {duration(distances.longest_ms)}."
-        )
+        longest = duration(distances.longest_ms)
+        rest = f"99 % within {duration(distances.p99_ms)}, the last after {longest}"
+        if distances.p99_ms == distances.longest_ms:
+            rest = f"all within {longest}"
+        yield f"Half of the copies arrive {half} the first, {rest}."
     for one in candidates[:_MOST_CANDIDATES]:
         yield (
             f"{one.count:,} states of {one.family} differ from the one before only in "

@@ -19,8 +19,9 @@ ORIGINS = {
     "published": Origin(
         "another envelope id, the same integration",
         "Genesys Cloud published the event again",
-        "Nothing in the envelope identifies these copies, so a key must not contain its id, its "
-        "time or the CorrelationId. It needs the event itself, its subject and its time.",
+        "Nothing in the envelope identifies copies that were published again, so a key must not "
+        "contain its id, its time or the CorrelationId. It needs the event itself, its subject and "
+        "its time.",
     ),
     "integration": Origin(
         "another integration of the same organisation",

@@ -119,8 +119,8 @@ def check_limit(stack: Stack) -> Iterator[Check]:
     is_narrow = parameters.get("MaxConcurrentActions", "0") != "0"
     if parameters.get("ActionTarget", "none") != "none" and not is_limited and not is_narrow:
         said = (
-            "none: up to 1,000 batches send a backlog at the same time, with 5 requests each, as "
-            "far as Lambda's concurrency allows. Set MaxActionsPerMinute if that is too much"
+            "none: a backlog can cause 5,000 requests at the same time, if Lambda's concurrency "
+            "allows. Set MaxActionsPerMinute if that is too much"
         )
         yield Check(name="limit of requests", works=None, said=said)
 

@@ -381,7 +381,7 @@ def _view_waiting(found: Status, now_ms: int) -> Iterator[str]:
         (
             words.count_events(one.events, found.complete),
             f"for {one.awaits}",
-            f"next try {one.text(now_ms)}",
+            f"next attempt {one.text(now_ms)}",
             f"{one.reason}: {one.sentence}",
         )
         for one in found.waiting

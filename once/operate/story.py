@@ -279,7 +279,7 @@ def _tell_message(message_id: str, histories: Histories) -> Message:
     if cause is Cause.SECOND_INTEGRATION and earlier is not None:
         parts = [f"a second integration, {final.source}, sent it as well as {earlier.source}"]
     if final.reason == "COLLAPSED":
-        parts.append("in the same batch")
+        parts.append("in the same batch, so it shares the outcome")
     elif earlier is not None and final.outcome is Outcome.DUPLICATE:
         parts.append(_say_distance(final, earlier))
     return Message(

@@ -140,16 +140,16 @@ def say_meaning(one: Occurrence) -> str:
         lost = (
             "the first completion write failed" if acts[0].unconfirmed else "its claim had expired"
         )
-        return f"acted on again, since {lost}; a destination that remembers no keys acted twice"
+        return f"acted on again, since {lost}; a destination that stores no keys acted twice"
     if one.may_have_acted < 2:
         return "the rejected requests did nothing"
     if not acts:
         return (
-            "no request is known to have succeeded, and each may have been acted on by a "
-            "destination that remembers no keys"
+            "no request is known to have succeeded; a destination that stores no keys may have "
+            "acted on each"
         )
     times = words.count_times(one.may_have_acted)
-    return f"a destination that remembers no keys may have acted on it {times}"
+    return f"a destination that stores no keys may have acted on it {times}"
 
 
 def _say_acts(one: Occurrence) -> str:

@@ -41,12 +41,12 @@ class Waits(Model):
     )
 
     def text(self, now_ms: int) -> str:
-        """Says when they are tried again, behind the words `next try`."""
+        """Says when they are tried again, behind the words `next attempt`."""
         last = words.format_clock(self.last_returns_at_ms)[:8]
         if self.last_returns_at_ms <= now_ms:
             return "now"
         if self.first_returns_at_ms <= now_ms:
-            return f"now, the last at {last}"
+            return f"from now to {last}"
         first = words.format_clock(self.first_returns_at_ms)[:8]
         return f"at {first}" if first == last else f"from {first} to {last}"
 

@@ -264,5 +264,5 @@ def _delay(traffic: Traffic, price: Prices) -> str:
     most = max(traffic.window_s, price["assumed"]["window_wait_s"])
     return (
         f", with batches of {comes.batch:.1f}; an event waits {comes.queued_s:.1f} s on average, "
-        f"and up to {most} s at low traffic"
+        f"and up to {most} s at low traffic, as AWS says"
     )

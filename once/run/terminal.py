@@ -74,7 +74,7 @@ class Terminal:
     def next_steps(self) -> None:
         """Shows what to type next to those who have tried only the example yet."""
         if line := say_how_to_type_once():
-            self._say_dim(f"To use the command once in this shell: {line}")
+            self._say_dim(f"To put the command once on your PATH: {line}")
         self._say_dim("The events that were sent, line by line: once example")
         self._say_dim(
             "Your own events: once run FILE. With your own server: once dev. All commands: once"
@@ -160,5 +160,5 @@ def _verdict(report: Report) -> str:
         if (count := report.outcomes.get(outcome, 0))
     ]
     if report.received == 1:
-        return f"The event is accounted for: {', '.join(counted)}."
-    return f"All {report.received} events are accounted for: {', '.join(counted)}."
+        return f"The message is accounted for: {', '.join(counted)}."
+    return f"All {report.received} messages are accounted for: {', '.join(counted)}."

@@ -329,7 +329,7 @@ def test_an_outage_is_lived_through_on_the_page(
     expect(row).to_contain_text("returns at")
     strip = page.locator("#strip")
     expect(strip).to_contain_text("in progress")
-    expect(strip).to_contain_text("next try")
+    expect(strip).to_contain_text("next attempt")
     with monkeypatch.context() as fewer:
         fewer.setattr(log, "MOST", 1)
         expect(strip).to_contain_text("at least", timeout=20_000)

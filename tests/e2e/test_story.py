@@ -38,7 +38,7 @@ def once_run(
     assert done.stderr == ""
     answer: dict[str, Any] = json.loads(report.read_text())
     one = answer["received"] == 1
-    said = "The event is" if one else f"All {answer['received']} events are"
+    said = "The message is" if one else f"All {answer['received']} messages are"
     assert f"{said} accounted for: " in done.stdout
     return answer
 

@@ -45,7 +45,7 @@ def test_a_run_in_which_all_is_settled_ends_well(monkeypatch: pytest.MonkeyPatch
     code, said = run(monkeypatch, settled)
     assert code == 0
     assert (
-        "All 4 events are accounted for: 1 acted on, each once, 1 skipped as copies, "
+        "All 4 messages are accounted for: 1 acted on, each once, 1 skipped as copies, "
         "1 skipped as stale, 1 parked for a person." in said
     )
     assert "a copy of a settled event: line 1" in said

@@ -284,7 +284,7 @@ def test_requests_that_may_have_been_acted_on_are_counted_under_one_key() -> Non
     event = only(tell([failed, acted("m1", 62_000)], [claim()], NOW))
     assert (event.requests, event.may_have_acted, event.acts) == (3, 3, 1)
     assert event.idempotency_keys == [KEY]
-    assert event.meaning == ("a destination that remembers no keys may have acted on it 3 times")
+    assert event.meaning == ("a destination that stores no keys may have acted on it 3 times")
     assert event.verdict == "acted on; 3 requests, perhaps acted on more than once"
     assert event.is_in_doubt
 
@@ -340,7 +340,7 @@ def test_a_failed_completion_write_is_named_as_the_cause_of_a_second_act() -> No
     event = only(tell(twice, [claim()], NOW))
     assert event.verdict == "acted on twice"
     assert "the first completion write failed" in event.meaning
-    assert "remembers no keys acted twice" in event.meaning
+    assert "stores no keys acted twice" in event.meaning
 
 
 def test_an_act_without_its_completion_write_says_that_a_copy_repeats_it() -> None:
