@@ -1,58 +1,22 @@
 """A throwaway stack on the emulator: what it answers, and that nothing of it stays."""
 
-from collections.abc import Iterator
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from once.local.aws import Emulator
-from once.local.pipe import Ending, PipeRunner
-from proof.prove import failures, ledger, messages, run, sink, throwaway
-from proof.prove.command import SERVER, OnEmulator, app
-from proof.prove.ledger import Ledger
-from proof.prove.question import Verdict, put
+from proof.prove import run
+from proof.prove.command import app
+from proof.prove.question import Verdict
 from proof.prove.report import Report
-from proof.prove.site import Site, new_run
 from proof.template import of_type
+from tests.prove.conftest import all_that_is_there
 
 pytestmark = pytest.mark.local
 # Half a minute, where AWS is given hours.
 HOURS = 0.008
-LISTS = {
-    "cloudformation": ("describe_stacks", "Stacks"),
-    "cloudwatch": ("describe_alarms", "MetricAlarms"),
-    "dynamodb": ("list_tables", "TableNames"),
-    "events": ("list_event_buses", "EventBuses"),
-    "iam": ("list_roles", "Roles"),
-    "lambda": ("list_functions", "Functions"),
-    "logs": ("describe_log_groups", "logGroups"),
-    "pipes": ("list_pipes", "Pipes"),
-    "s3": ("list_buckets", "Buckets"),
-    "sns": ("list_topics", "Topics"),
-    "sqs": ("list_queues", "QueueUrls"),
-    "stepfunctions": ("list_state_machines", "stateMachines"),
-}
-
-
-@pytest.fixture(scope="module")
-def aws() -> Iterator[Emulator]:
-    with Emulator.start([SERVER]) as running:
-        yield running
-
-
-def all_that_is_there(aws: Emulator) -> dict[str, int]:
-    return {
-        service: len(getattr(aws.client(service), operation)().get(field, []))
-        for service, (operation, field) in LISTS.items()
-    }
-
-
-@pytest.fixture(scope="module")
-def before(aws: Emulator) -> dict[str, int]:
-    return all_that_is_there(aws)
 
 
 @pytest.fixture(scope="module")
@@ -128,68 +92,3 @@ def test_a_deployed_stack_is_gone_with_what_it_retains(
 ) -> None:
     assert report.answers
     assert all_that_is_there(aws) == before
-
-
-@pytest.mark.parametrize("number", [0, 1])
-def test_a_pipe_that_loses_a_failed_batch_is_found(
-    aws: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    """An emulator that deletes what failed, as AWS might."""
-    execute = PipeRunner._execute
-
-    def forgetful(*arguments: Any) -> tuple[Ending, frozenset[str], str]:
-        ending, keep, detail = execute(*arguments)
-        failed = ending in (Ending.TARGET_FAILED, Ending.ENRICHMENT_FAILED)
-        return (Ending.SUCCEEDED if failed else ending), keep, detail
-
-    monkeypatch.setattr(PipeRunner, "_execute", forgetful)
-    monkeypatch.setattr(messages, "patience_seconds", lambda _: 8)
-    # What was taken must have failed before the fault ends, on a busy machine too.
-    monkeypatch.setattr(failures, "silence_seconds", lambda _: 12)
-    site = Site(OnEmulator(aws), Ledger.open(new_run(), {}, tmp_path))
-    try:
-        with throwaway.deployed(site, aws) as stack:
-            asked = list(failures.questions(stack))[number]
-            assert asked.ask(site, False) == {"lost": 5}
-    finally:
-        site.clean()
-        site.ledger.release()
-
-
-@pytest.mark.parametrize(
-    "moment",
-    [
-        "deploying (sam deploy)",
-        "creating the stack",
-        "changing ActionFunctionArn",
-        "waiting until all are settled",
-        "deleting the stack",
-        "deleting the table",
-    ],
-)
-def test_an_interrupted_deployment_leaves_nothing(
-    aws: Emulator, before: dict[str, int], tmp_path: Path, moment: str
-) -> None:
-    interrupted = []
-
-    def step(what: str) -> None:
-        if what.startswith(moment) and not interrupted:
-            interrupted.append(what)
-            raise KeyboardInterrupt
-
-    site = Site(OnEmulator(aws), Ledger.open(new_run(), {}, tmp_path), step)
-    try:
-        with throwaway.deployed(site, aws) as stack:
-            if not moment.startswith("deleting"):
-                put(next(sink.questions(stack)), site)
-    except KeyboardInterrupt:
-        pass
-    else:
-        with pytest.raises(KeyboardInterrupt):
-            site.clean()
-    assert interrupted
-    site.ledger.release()
-    for left in ledger.kept(tmp_path):
-        Site(OnEmulator(aws), left).clean()
-    assert all_that_is_there(aws) == before
-    assert ledger.kept(tmp_path) == []
