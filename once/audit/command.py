@@ -89,6 +89,9 @@ def audit(
     console = screen()
     for part in view(report):
         put(console, part)
+    if report.late_examples and not with_ids:
+        put(console, "")
+        put(console, "Ids are hashed; --with-ids shows them.")
     if html is not None:
         put(console, "")
         put(console, f"The whole report: {html}", markup=False)

@@ -1,6 +1,6 @@
 """Warns of an EventFilter that drops some events of a family whose order matters.
 
-An older state is stale because a newer one was settled. If the rule drops the newer one, the older
+An older state is stale because a newer one came first. If the rule drops the newer one, the older
 one is acted on. A filter that takes all events of a family, or none, changes nothing.
 """
 
