@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
 
@@ -139,12 +140,16 @@ def answer_stats() -> None:
 
 def _fields(record: _Row) -> _Row:
     """Returns a line with the fields that Logs Insights finds in its JSON."""
-    found: _Row = {}
+    message = record["@message"]
+    return {**_read(message), "@timestamp": record["_timestamp_ms"], "@message": message}
+
+
+@lru_cache(maxsize=100_000)  # `once status` searches the same day twice
+def _read(message: str) -> _Row:
     with suppress(ValueError):
-        said = json.loads(record["@message"])
-        found = said if isinstance(said, dict) else {}
-    found["@timestamp"], found["@message"] = record["_timestamp_ms"], record["@message"]
-    return found
+        said = json.loads(message)
+        return said if isinstance(said, dict) else {}
+    return {}
 
 
 def run_stages(stages: Iterable[str], rows: list[_Row]) -> list[_Row]:
