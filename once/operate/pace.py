@@ -13,6 +13,8 @@ from once.operate import phrases as words
 from once.operate.model import Model
 from once.operate.stack import Stack
 
+_SHORT_MS = 60_000
+
 
 class Limit(Model):
     """The limit of the stack, and how long what waits will take."""
@@ -82,6 +84,13 @@ class Breaker(Model):
         if self.state is State.CLOSED and not self.failed:
             return "requests are sent again"
         return self.text(now_ms)
+
+    def say_limited(self, now_ms: int) -> str:
+        """Says that the destination's 429 stops requests for more than a minute; else nothing."""
+        if not self.rate_limited or (self.until_ms or 0) - now_ms <= _SHORT_MS:
+            return ""
+        at = words.format_clock(self.until_ms or 0)[:8]
+        return f"The destination limits requests (429): none is sent until {at} UTC."
 
     def text(self, now_ms: int) -> str:
         if self.pause is not None:

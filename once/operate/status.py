@@ -18,7 +18,7 @@ from once.operate import log
 from once.operate import phrases as words
 from once.operate.arrivals import Arrivals, judge, read_hours, view_arrivals
 from once.operate.command import ATTENTION, Operation, command
-from once.operate.findings import Finding, find
+from once.operate.findings import KINDS, Finding, find
 from once.operate.logs import Part
 from once.operate.model import Answer, Model
 from once.operate.pace import Breaker, Limit, State, read_breaker, read_limit
@@ -321,7 +321,7 @@ def _view(found: Status, now_ms: int, verbose: bool = False) -> Iterator[Rendera
         yield escape(line)
     yield f"pipe {found.pipe}, state machine {found.machine}"
     if not found.findings:
-        yield f"[green]Nothing is stuck.[/]{_say_backlog(found, now_ms)}"
+        yield from _view_no_finding(found, now_ms)
     for finding in found.findings:
         sentence = escape(words.shorten_ids(finding.sentence))
         yield Row.of("[red]![/] ", f"{sentence} → {escape(finding.remedy)}")
@@ -338,6 +338,15 @@ def _is_example(command_: str) -> bool:
     return command_.startswith("once explain ")
 
 
+def _view_no_finding(found: Status, now_ms: int) -> Iterator[str]:
+    limited = found.breaker.say_limited(now_ms)
+    well = f"[yellow]{limited}[/]" if limited else "[green]Nothing is stuck.[/]"
+    yield f"{well}{_say_backlog(found, now_ms)}"
+    if limited:
+        yield f"  docs/runbook.md#{KINDS['RATE_LIMITED'].runbook}"
+        yield "  If the destination accepts requests earlier: [bold]once resume[/]"
+
+
 def _say_backlog(found: Status, now_ms: int) -> str:
     """Says when waiting events return: a backlog looks like trouble, and is none."""
     if not found.waiting:
@@ -348,6 +357,8 @@ def _say_backlog(found: Status, now_ms: int) -> str:
         last_ms = max(one.last_returns_at_ms for one in found.waiting)
         when = f"by {words.format_clock(last_ms)[:8]} UTC" if last_ms > now_ms else "now"
         returns = "returns by itself" if count == 1 else "return by themselves"
+        if found.breaker.say_limited(now_ms):
+            returns = "is tried again" if count == 1 else "are tried again"
         return f" {words.count_events(count, found.complete)} {returns}, {when}."
     events = words.count_events(limited.events, found.complete)
     wait = "waits" if limited.events == 1 else "wait"

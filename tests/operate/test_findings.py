@@ -150,6 +150,23 @@ def test_a_429_is_a_finding_only_when_it_lasts() -> None:
     assert finding("RATE_LIMITED", row=breaker_row(since=OLD_MS, **row)) is not None
 
 
+@pytest.mark.parametrize(("seconds", "is_well"), [(59, True), (170, False)])
+def test_a_long_429_is_not_called_well_while_nothing_is_sent(seconds: int, is_well: bool) -> None:
+    waits = [returned(f"m{number}", "RATE_LIMITED") for number in range(2)]
+    row = breaker_row(since=NOW_MS - 5_000, not_before=NOW_MS + seconds * 1_000)
+    one = found(*waits, row=row)
+    said = re.sub(r"\[.*?\]", "", shown(one))
+    assert one.findings == []
+    assert ("Nothing is stuck." in said) is is_well
+    if not is_well:
+        assert (
+            "The destination limits requests (429): none is sent until 17:42:50 UTC. 2 events are "
+            "tried again, by 17:41:00 UTC." in said
+        )
+        assert "docs/runbook.md#the-destination-answers-429" in said
+        assert "once resume" in said
+
+
 def test_an_open_breaker_names_the_cause_of_the_newest_request_and_its_page() -> None:
     limited = returned("m1", "RATE_LIMITED", cause="the destination answered 429: asked to wait")
     failed = returned("m2", "CALL_FAILED", cause="no answer in 8 s")
