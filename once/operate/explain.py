@@ -132,7 +132,7 @@ def say_unknown(at: Operation, found: Explanation) -> str:
         said.append(f"It may be {queued}." if stopped else f"Is it {queued} (once status)?")
         for one in stopped:
             said += [f"{one.sentence} → {one.remedy}", *(f"  {typed}" for typed in one.commands)]
-    return "\n".join([*said, "Look further back with --since 30d."])
+    return "\n".join([*said, "If it is older, look further back with --since 30d."])
 
 
 def read_explanation(stack: Stack, thing: str, since_ms: int) -> Explanation:

@@ -62,7 +62,7 @@ KINDS = {
     "PAUSED": Kind(_TICKET, "ask the one who paused, then resume", "breaker-open"),
     "PIPE_STOPPED": Kind(_PAGE, "start it; if it stops again, read its log", "events-waiting"),
     "MACHINE_INACTIVE": Kind(_PAGE, "deploy again", "batches-failing"),
-    "NOTHING_RECORDED": Kind(_PAGE, "repair what fails, today", "outcomes-unrecorded"),
+    "NOTHING_RECORDED": Kind(_PAGE, "repair what fails, immediately", "outcomes-unrecorded"),
     "EVENTS_PARKED": Kind(_TICKET, "remove the cause, then replay or drop them", "events-parked"),
     "DEAD_LETTERS": Kind(_TICKET, "remove the cause, then replay them", "dead-letters"),
     "RULE_DEAD_LETTERS": Kind(_TICKET, "repair the queue's policy or its key", "dead-letters"),

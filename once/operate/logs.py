@@ -1,7 +1,9 @@
 """`once logs`: what a function of the stack, its pipe or its machine wrote in the last minutes."""
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import Annotated
 
@@ -21,6 +23,8 @@ from once.reasons import REASONS
 _SHOWN = 200
 # What Lambda writes at each invocation, also if the function fails.
 _FRAME = re.compile(r"(START|END|REPORT) RequestId: |INIT_START ")
+# The last line of a traceback.
+_RAISED = re.compile(r"^((?:\w+\.)*[A-Z]\w*(?:Error|Exception)(?:: .*)?)$", re.MULTILINE)
 
 
 class Part(StrEnum):
@@ -47,8 +51,8 @@ class Logs(Answer):
 
     group: str = Field(description="The log group.")
     error: str | None = Field(
-        description="What the newest event ended in because this function failed itself: the class "
-        "of the error, and its text if the platform wrote it."
+        description="The newest error of this function itself, from the outcomes, else from this "
+        "log: the class of the error, and its text if the platform wrote it."
     )
     lines: list[log.Line]
     left_out: int = Field(description="The START, END and REPORT lines, which are not in `lines`.")
@@ -71,7 +75,7 @@ def logs(
     lines = [one for one in written if every or not _FRAME.match(one.text)]
     found = Logs(
         group=group,
-        error=_find_error(at.stack, part, since_ms),
+        error=_find_error(at.stack, part, since_ms) or _find_logged_error(lines),
         lines=lines,
         left_out=len(written) - len(lines),
     )
@@ -86,12 +90,24 @@ def _find_error(stack: Stack, part: Part, since_ms: int) -> str | None:
     return next(filter(None, causes), None)
 
 
+def _find_logged_error(lines: Sequence[log.Line]) -> str | None:
+    """Finds the newest error that was raised: AWS writes JSON, the emulator a traceback."""
+    for line in reversed(lines):
+        with suppress(ValueError, KeyError, TypeError):
+            said = json.loads(line.text)
+            return f"{said['errorType']}: {said['errorMessage']}"
+        if raised := _RAISED.findall(line.text):
+            return str(raised[-1])
+    return None
+
+
 def _view(found: Logs, part: Part, since: str) -> Iterator[str]:
     if found.error:
         yield f"[red]The newest error:[/] {escape(found.error)}"
     if not found.lines:
         left_out = " but START, END and REPORT lines (--all)" if found.left_out else ""
-        yield f"Nothing was logged since {since}{left_out}."
+        nothing = "The outcome log has that error; nothing" if found.error else "Nothing"
+        yield f"{nothing} was logged here since {since}{left_out}."
         if part is Part.ENRICHMENT:
             yield "If it fails, this says with which error: once check"
     if len(found.lines) > _SHOWN:

@@ -27,6 +27,8 @@ _POLL_SECONDS = 0.5
 _PATIENCE_SECONDS = 180
 # What waits for the end of a pause cannot be hidden for longer: the queue allows 12 hours.
 _LONGEST_MS = 11 * 3_600_000
+# The reasons of events that wait for the destination; those times stay after `once resume`.
+_OF_DESTINATION = {"BREAKER_OPEN", "RATE_LIMITED", "CALL_FAILED"}
 
 
 class Paused(Answer):
@@ -41,7 +43,7 @@ class Resumed(Answer):
     pipe: str
     ended: Pause | None = Field(description="The pause that was ended; null if there was none.")
     returns_until_ms: int | None = Field(
-        description="When the last of what waits for the breaker returns; null if nothing does."
+        description="When the last event that waits for the destination returns; null if none does."
     )
 
 
@@ -102,11 +104,10 @@ def resume(at: Operation, yes: Yes = False) -> None:
     pipe = _start_pipe(at.stack)
     queued = read_depth(at.stack, "EventQueueUrl").total
     waits = group_by_reason(read_unsettled(at.stack, now_ms, queued), before, now_ms)
-    returns = [one.last_returns_at_ms for one in waits if one.reason == "BREAKER_OPEN"]
-    resumed = Resumed(
-        pipe=pipe, ended=before.pause, returns_until_ms=max(returns) if returns else None
-    )
-    at.answer(resumed, _view(resumed))
+    waits = [one for one in waits if one.reason in _OF_DESTINATION]
+    until_ms = max((one.last_returns_at_ms for one in waits), default=None)
+    resumed = Resumed(pipe=pipe, ended=before.pause, returns_until_ms=until_ms)
+    at.answer(resumed, _view(resumed, sum(one.events for one in waits)))
 
 
 def _let_requests_flow(stack: Stack) -> None:
@@ -145,10 +146,11 @@ def _start_pipe(stack: Stack) -> str:
     return state
 
 
-def _view(resumed: Resumed) -> Iterator[str]:
+def _view(resumed: Resumed, waits: int) -> Iterator[str]:
     if resumed.ended is not None:
         yield f"The pause is over ({escape(resumed.ended.reason)})."
     yield f"Requests are sent; the pipe is {resumed.pipe}."
     if resumed.returns_until_ms is not None:
         at = words.format_clock(resumed.returns_until_ms)[:8]
-        yield f"Waiting events return by {at} UTC; new events are acted on immediately."
+        wait = f"{words.count_events(waits)} still {'waits' if waits == 1 else 'wait'}"
+        yield f"{wait}, until {at} UTC at the latest; new events are acted on immediately."

@@ -44,9 +44,27 @@ def test_logs_without_a_line_of_the_function_say_where_the_error_is(
 ) -> None:
     said, _ = show(capsys, Part.DATA_ACTION, *FRAME)
     assert BROKEN in said
-    assert "Nothing was logged since 1h but START, END and REPORT lines (--all)." in said
+    here = "nothing was logged here since 1h but START, END and REPORT lines (--all)."
+    assert f"The outcome log has that error; {here}" in said
     said, answer = show(capsys, Part.ENRICHMENT, *FRAME)
     assert (answer["error"], "once check" in said) == (None, True)
+    assert "Nothing was logged here since 1h but START, END and REPORT lines (--all)." in said
+
+
+@pytest.mark.parametrize(
+    "newest",
+    [
+        '{"log_level": "ERROR", "errorType": "KeyError", "errorMessage": "\'id\'"}',
+        "Traceback (most recent call last):\n  File \"handler.py\", line 1\nKeyError: 'id'",
+        "KeyError: 'id'",
+    ],
+)
+def test_logs_of_the_enrichment_begin_with_the_newest_error_that_it_logged(
+    newest: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said, answer = show(capsys, Part.ENRICHMENT, "OSError: the oldest", newest, "a warning", "7")
+    assert answer["error"] == "KeyError: 'id'"
+    assert said.splitlines()[1] == "The newest error: KeyError: 'id'"
 
 
 def test_logs_show_the_frame_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
