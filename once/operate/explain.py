@@ -403,7 +403,7 @@ def _view_event(event: Event, every: bool) -> Iterator[tuple[str, str]]:
 
 
 def _say_requests(event: Event) -> str:
-    said = f"the destination got {words.count_requests(event.requests, event.has_known_requests)}"
+    said = f"{words.count_requests(event.requests, event.has_known_requests)} were sent"
     if len(event.idempotency_keys) == 1:
         said += f" under Idempotency-Key {event.idempotency_keys[0]}"
     elif event.idempotency_keys:

@@ -228,12 +228,13 @@ class _Finder:
             reason = REASONS.get(waits.reason)
             if reason is not None and reason.remedy:
                 events = words.count_events(waits.events, self._status.complete)
+                last = f"last at {words.format_clock(waits.newest_ms)[:8]} UTC"
                 yield Finding(
                     code=waits.reason,
                     severity=Severity.TICKET,
                     count=waits.events,
                     since_ms=waits.since_ms,
-                    sentence=f"{events} returned to the queue: {waits.sentence}",
+                    sentence=f"{events} returned to the queue, {last}: {waits.sentence}",
                     remedy=reason.remedy,
                     commands=[
                         *map(self._command, self._examples(waits.example)),

@@ -172,10 +172,14 @@ def summarise(events: Sequence[Event]) -> str:
         (ends[Outcome.PARKED], "parked"),
         (ends[Outcome.RETRY] + ends[None], "not settled"),
         (copies, "copy skipped" if copies == 1 else "copies skipped"),
-        (sum(event.is_in_doubt for event in events), "perhaps acted on more than once"),
     ]
     said = ", ".join(f"{count:,} {what}" for count, what in parts if count > 0)
-    return f"{words.count_events(len(events))}: {said}" if said else "no event"
+    if not said:
+        return "no event"
+    # These events are counted above too.
+    doubtful = sum(event.is_in_doubt for event in events)
+    doubt = f"; {doubtful:,} of {len(events):,} perhaps acted on more than once" if doubtful else ""
+    return f"{words.count_events(len(events))}: {said}{doubt}"
 
 
 def _find_root(message_id: str, histories: Histories) -> str:

@@ -129,7 +129,7 @@ def say_verdict(one: Occurrence, now_ms: int) -> str:
 
 
 def say_meaning(one: Occurrence) -> str:
-    """Says what it means that the destination got more than one request; else nothing."""
+    """Says what it means that more than one request was sent; else nothing."""
     if one.requests < 2:
         return ""
     acts = [record for record in one.requested if record.outcome is Outcome.PROCESSED]

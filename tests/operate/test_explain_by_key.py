@@ -130,7 +130,7 @@ def test_every_delivery_has_its_time_and_the_sum_follows(stack: Still) -> None:
     *_, failed, acted, meaning, _ = once("explain", "twice").out.splitlines()
     for line in (failed, acted):
         assert re.match(r"      (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d(\.\d{3})? twice-", line)
-    assert meaning.startswith(f"{'':6}the destination got 3 requests under Idempotency-Key ")
+    assert meaning.startswith(f"{'':6}3 requests were sent under Idempotency-Key ")
 
 
 FIRST, SECOND = "3bf7d304-0000-4000-8000-000000000001", "3bf7d304-0000-4000-8000-000000000002"

@@ -61,6 +61,7 @@ def test_a_reason_with_a_remedy_is_a_finding_while_events_wait_for_it(code: str)
     one = finding(code, returned("m1", code), returned("m2", code), options=" --stack live")
     assert one is not None
     assert (one.count, one.remedy, one.page) == (2, REASONS[code].remedy, REASONS[code].page)
+    assert "2 events returned to the queue, last at 17:40:00 UTC: " in one.sentence
     assert one.commands[0] == "once explain c1 --stack live"
     if log_ := REASONS[code].log:
         assert f"once logs {log_} --stack live" in one.commands
@@ -323,7 +324,9 @@ def test_what_waits_for_the_breaker_says_why_as_it_is_now() -> None:
     assert "repairs" in paused.sentence
     flows = found(waits).waiting[0]
     assert flows.awaits == "a retry"
-    assert flows.sentence == "requests are sent again"
+    assert flows.sentence == (
+        "the breaker was open or requests were paused; requests are sent again"
+    )
     assert "Nothing is stuck. 1 event returns by itself, by 17:41:00 UTC." in re.sub(
         r"\[.*?\]", "", shown(found(waits))
     )

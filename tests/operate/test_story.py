@@ -1,6 +1,7 @@
 """Claims and records joined: each logical event once, with all the messages that told of it."""
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from once.keys import Key, Owner
 from once.operate import explain
 from once.operate.claims import Claim
-from once.operate.explain import view_deliveries
+from once.operate.explain import say_unknown, view_deliveries
 from once.operate.pace import Breaker, State
 from once.operate.story import MEANING, Cause, Event, summarise, tell
 from once.outcomes import Outcome
@@ -287,6 +288,8 @@ def test_requests_that_may_have_been_acted_on_are_counted_under_one_key() -> Non
     assert event.meaning == ("a destination that stores no keys may have acted on it 3 times")
     assert event.verdict == "acted on; 3 requests, perhaps acted on more than once"
     assert event.is_in_doubt
+    summed = "1 event: 1 acted on; 1 of 1 perhaps acted on more than once"
+    assert summarise([event]) == summed, "the event counts once"
 
 
 def test_requests_none_of_which_is_known_to_have_succeeded_may_each_have_been_acted_on() -> None:
@@ -588,6 +591,13 @@ def test_a_destination_that_asks_to_wait_for_long_is_said_to_be_probed() -> None
     assert "asked to wait 900 s, but a request probes every 180 s" in event.verdict
 
 
+def test_an_unknown_id_is_not_called_old() -> None:
+    unknown: Any = SimpleNamespace(id="new", since_ms=NOW, waiting=0)
+    at: Any = None
+    said = say_unknown(at, unknown)
+    assert said.endswith("If it is older, look further back with --since 30d.")
+
+
 def test_events_are_summed_up_and_problems_told_from_the_rest() -> None:
     failed = record("m1", "RETRY", "CALL_FAILED", 1_000, requests=2)
     copy = record("m3", "DUPLICATE", "SAME_KEY", 2_500, because="run#m2", sk=SK + "2")
@@ -666,4 +676,5 @@ def test_an_event_that_waits_for_the_breaker_says_why_now_and_why_it_was_returne
     ((_, below),) = view_deliveries(paused.messages[0], every=False)
     assert f"returned: {describe('BREAKER_OPEN')}" in below, "the cause of then is not known"
     over = only(tell([waits], [], NOW, Breaker(state=State.CLOSED).say_wait(NOW)))
-    assert over.verdict.startswith("not settled yet: requests are sent again; returns at")
+    assert over.verdict.startswith("not settled yet: the breaker was open")
+    assert "; requests are sent again; returns at" in over.verdict
