@@ -117,7 +117,7 @@ def explain(
         found.subjects = [one for one in found.subjects if one.events]
     if verbose or at.as_json:
         found.executions = find_links(at.stack, found)
-    view = _view(found, every, verbose) if is_named else _view_problems(found)
+    view = _view(found, every, verbose) if is_named else _view_problems(found, verbose)
     at.answer(found, view)
 
 
@@ -323,14 +323,16 @@ def _view(found: Explanation, every: bool, verbose: bool) -> Iterator[str]:
         yield "[yellow]The log holds more than one search returns: use a later --since.[/]"
 
 
-def _view_problems(found: Explanation) -> Iterator[str]:
-    """A line for each event, without its deliveries."""
+def _view_problems(found: Explanation, verbose: bool) -> Iterator[str]:
+    """A line for each event, without its deliveries; verbose, with the key of its requests."""
     for one in found.subjects:
         yield _say_title(one)
         for event in one.events:
             (head, text), *_ = _view_event(event, every=False)
             day = words.format_time(_time_of(event))[:10]
-            yield Row.of(f"{day} {head}", words.shorten_ids(text))
+            yield Row.of(f"{day} {head}", text if verbose else words.shorten_ids(text))
+            if verbose and event.meaning:
+                yield Row.of(_INDENT, escape(_say_requests(event)))
     if not found.subjects:
         yield "No event is parked or in doubt."
     if not found.complete:

@@ -177,6 +177,8 @@ def test_all_events_that_may_have_been_acted_on_are_listed_without_an_id(stack: 
     said = once("explain", "--problems").out
     assert all(f"conversation {one}" in said for one in found)
     assert "1 request" not in said, "it shows no deliveries"
+    whole = once("explain", "--problems", "--verbose").out
+    assert f"2 requests were sent under Idempotency-Key {key_of('settled')}" in whole
     assert problems("--family", "user.") == []
 
 
