@@ -50,9 +50,7 @@ def test_a_changed_comment_makes_no_record_stale(root: Path, results: Path) -> N
     assert stale(root, results) == {}
 
 
-def test_what_is_installed_or_compiled_beside_the_code_makes_no_record_stale(
-    root: Path, results: Path
-) -> None:
+def test_installed_or_compiled_files_make_no_record_stale(root: Path, results: Path) -> None:
     not_ours = ("node_modules", "__pycache__")
     (root / "proof").unlink()
     shutil.copytree(ROOT / "proof", root / "proof", ignore=shutil.ignore_patterns(*not_ours))

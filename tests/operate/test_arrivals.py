@@ -107,7 +107,7 @@ def test_each_kind_of_event_is_shown_with_its_last_arrival_where_there_are_few()
     ]
 
 
-def test_what_stopped_is_grouped_by_source() -> None:
+def test_families_that_stopped_are_grouped_by_source() -> None:
     """Switched off, an integration takes all its families along."""
     start = list(hours("conversation.acd.start", until_ms=5 * HOUR, source="old"))
     end = list(hours("conversation.acd.end", until_ms=6 * HOUR, source="old"))

@@ -295,7 +295,7 @@ def test_events_that_wait_for_the_limit_are_no_finding_but_a_forecast() -> None:
     assert "MaxActionsPerMinute=auto" in by_default.text
 
 
-def test_what_waits_is_counted_by_reason_without_its_copies() -> None:
+def test_waiting_events_are_counted_by_reason_without_copies() -> None:
     (waits,) = found(
         returned("m1", "LIMITED"),
         returned("m2", "LIMITED", returnsAtMs=NOW_MS + 90_000),
@@ -316,7 +316,7 @@ def test_a_due_event_waits_until_its_end_is_recorded() -> None:
     assert found(due, in_flight=0).waiting == [], "nothing is on the queue"
 
 
-def test_what_waits_for_the_breaker_says_why_as_it_is_now() -> None:
+def test_events_that_wait_for_the_breaker_say_why_now() -> None:
     waits = returned("m1", "BREAKER_OPEN")
     row = breaker_row(not_before=NOW_MS + 5_000, held="repairs")
     paused = found(waits, row=row).waiting[0]

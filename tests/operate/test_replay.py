@@ -138,13 +138,13 @@ def test_a_replay_that_fails_wants_attention_and_says_why(run_replay: Any) -> No
     assert "nothing was sent" in answer.out
 
 
-def test_what_has_no_claim_any_more_is_said_to_act_again(run_replay: Any) -> None:
+def test_events_without_a_claim_are_said_to_act_again(run_replay: Any) -> None:
     said = " ".join(run_replay(Events(), *SLICE, says="n\n", claim_days=1).err.split())
     assert "older than ClaimDays (1) have no claim and are acted on again" in said
     assert "all before 2026-05-19 12:00 UTC" in said
 
 
-def test_what_may_not_be_in_the_archive_yet_is_said(run_replay: Any) -> None:
+def test_recent_events_are_said_to_be_missing_in_the_archive(run_replay: Any) -> None:
     just_now = ("--from", "2026-05-20T11:00Z", "--to", "2026-05-20T13:59+02:00")
     assert "last ten minutes" in run_replay(Events(), *just_now, says="n\n").err
 

@@ -110,7 +110,7 @@ def test_with_step_a_copy_follows_when_the_first_is_settled(sent: Any) -> None:
     assert [count for count in polls if count] == [2, 1]
 
 
-def test_what_follows_an_unsettled_event_is_said_not_to_be_sent(sent: Any) -> None:
+def test_followers_of_an_unsettled_event_are_said_not_to_be_sent(sent: Any) -> None:
     answer = sent(lambda _: [], "--step", "--timeout", "5", "--json", names="aab")
     assert answer.code == 3
     assert answer.json["unsettled"] == {"NOTHING_RECORDED": 2, "NOT_SENT": 1}

@@ -81,7 +81,7 @@ def verdicts(report: Report, beginning: str) -> set[Verdict]:
     return {answer.verdict for answer in report.answers if answer.question.startswith(beginning)}
 
 
-def test_what_the_emulator_takes_anything_for_is_never_confirmed(report: Report) -> None:
+def test_answers_that_the_emulator_never_refuses_are_not_confirmed(report: Report) -> None:
     assert verdicts(report, "definition") == {Verdict.NOT_ANSWERED}
     assert verdicts(report, "state ClaimKey") == {Verdict.NOT_ANSWERED}
     assert verdicts(report, "policy PacingRole table/ClaimTable with") == {Verdict.NOT_ANSWERED}
