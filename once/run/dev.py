@@ -122,7 +122,7 @@ def _introduce(address: str, forward: str | None, local: Local) -> None:
         say(f"  SIGNING_SECRET={secret} PORT={urlsplit(forward).port or 80} python3 receiver.py")
     say("Send events from another terminal, in this folder: once send FILE. Ctrl-C ends all.")
     if line := say_how_to_type_once():
-        say(f"To put the command once on its PATH: {line}")
+        say(f"To put the command once on your PATH: {line}")
 
 
 def _print_outcomes(local: Local, stopping: threading.Event, server: Any) -> None:
