@@ -10,9 +10,11 @@ from moto import mock_aws
 from once_data_action import breaker_row
 from once_data_action.breaker import FRESH_MS, Breaker
 from once_data_action.breaker_row import KEY
+from once_data_action.errors import Paused
+from once_data_action.request import ActionRequest
 from once_pacing import breaker_row as pacing_row
 
-from tests.data_action.support import TABLE, Bench, aws_error, event
+from tests.data_action.support import TABLE, Bench, aws_error, event, payload
 from tests.data_action.test_canary import canary
 
 
@@ -267,6 +269,14 @@ def test_a_pause_that_is_over_stops_nothing_and_its_row_goes(bench: Bench, table
     write(table, since=5, not_before=6)
     assert bench.call(pace={"readMs": 1})["result"] == "ACTED"
     assert row(table) is None
+
+
+def test_a_pause_is_over_at_its_time(table: Any) -> None:
+    write(table, since=5, not_before=LATER)
+    request = ActionRequest.read(payload(pace={"readMs": 1}, deadlineMs=1))
+    assert Breaker(TABLE, table, lambda: LATER).refresh(request).pace.since_ms == 5
+    with pytest.raises(Paused):
+        Breaker(TABLE, table, lambda: LATER - 1).refresh(request)
 
 
 def test_a_row_that_cannot_be_read_again_stops_nothing(either: Bench) -> None:

@@ -133,7 +133,10 @@ def test_event_without_a_route_is_a_configuration_error(genesys_action: Bench) -
     [
         ({}, "Rejected"),
         ({"text": b"not JSON"}, "Rejected"),
-        ({"error": aws_error("AccessDenied", 403)}, "NotConfigured"),
+        *(
+            ({"error": aws_error(code)}, "NotConfigured")
+            for code in ("AccessDenied", "NoSuchBucket", "PermanentRedirect", "InvalidAccessKeyId")
+        ),
         ({"error": aws_error("SlowDown", 503)}, "TooLate"),
     ],
 )

@@ -7,10 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import trustme
+from once_data_action import outbound
 from once_data_action.errors import ActionError, Failed, NotConfigured, TooLate
 from once_data_action.outbound import Outbound, Reply
 from once_data_action.request import Budget
@@ -90,9 +92,9 @@ def raw() -> Iterator[Callable[..., RawServer]]:
 
 
 def post(url: str, seconds: float = 3.0) -> Reply:
-    outbound = Outbound(now_ms)
+    client = Outbound(now_ms)
     budget = Budget(now_ms() + 60_000, int(seconds * 1000), 60_000, now_ms)
-    return outbound.post(url, {"A": "b"}, b"{}", budget)
+    return client.post(url, {"A": "b"}, b"{}", budget)
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +126,15 @@ def test_a_connection_that_stands_after_the_deadline_is_sent_no_request(
     with pytest.raises(TooLate):
         Outbound(now_ms).post(f"http://127.0.0.1:{server.port}/", {}, b"{}", budget)
     assert (server.requests, budget.started_ms) == (0, None)
+
+
+def test_duration_of_a_request_is_in_milliseconds(
+    raw: Callable[..., RawServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, clock = raw(HEAD % (200, 0)), iter((7.0, 9.5))
+    stopwatch = SimpleNamespace(perf_counter=clock.__next__, monotonic=time.monotonic)
+    monkeypatch.setattr(outbound, "time", stopwatch)
+    assert post(f"http://127.0.0.1:{server.port}").duration_ms == 2_500
 
 
 @pytest.mark.parametrize("head", [HEAD, CLOSING])
@@ -245,13 +256,13 @@ def test_what_came_unasked_is_not_the_answer_to_the_next_call(
 ) -> None:
     tls = trusted if over == "https" else None
     server = raw(HEAD % (500, 0), HEAD % (200, 0), pause=0.02, linger=1, tls=tls)
-    outbound = Outbound(now_ms)
+    client = Outbound(now_ms)
     for number in range(2):
         budget = Budget(now_ms() + 60_000, 3_000, 60_000, now_ms)
-        reply = outbound.post(f"{over}://localhost:{server.port}", {}, b"{}", budget)
+        reply = client.post(f"{over}://localhost:{server.port}", {}, b"{}", budget)
         assert reply.status == 500
         assert server.requests == number + 1
-        for connection, _ in outbound._idle.values():
+        for connection, _ in client._idle.values():
             assert select.select([connection.sock], [], [], 5)[0], "it comes in the end"
 
 

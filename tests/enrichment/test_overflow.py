@@ -187,6 +187,14 @@ def test_fit_leaves_alone_what_fits() -> None:
     assert fit(answer, [to_json(one) for one in answer], Bucket(0).write) is answer
 
 
+def test_fit_counts_the_references_as_they_were_written() -> None:
+    """They are shorter than reserved: few buckets have a name of 63 characters."""
+    whole = elements(record(large(100_000)))
+    texts = [to_json(one) for one in whole]
+    (written,) = fit(whole, texts, Bucket().write, limit=size(texts[0]) - 1)
+    assert fit(whole, texts, Bucket().write, limit=size(to_json(written))) == [written]
+
+
 @mock_aws
 def test_the_handler_writes_to_the_bucket_of_its_environment(
     monkeypatch: pytest.MonkeyPatch,
@@ -197,6 +205,7 @@ def test_the_handler_writes_to_the_bucket_of_its_environment(
     s3.create_bucket(Bucket="overflow")
     monkeypatch.setattr(bucket, "_client", lambda: s3)
     (one,) = handler.handler([record(large(300_000))], None)
+    assert one["bodyRef"]["bucket"] == "overflow"
     stored = s3.get_object(Bucket="overflow", Key=one["bodyRef"]["key"])["Body"].read()
     assert json.loads(stored)["attributes"] == {"a": "x" * 300_000}
 

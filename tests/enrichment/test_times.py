@@ -38,6 +38,11 @@ def test_whole_seconds(spelling: Any) -> None:
     assert to_ms(spelling) == 1765551865000
 
 
+def test_the_smallest_count_of_milliseconds_lies_in_1973() -> None:
+    assert iso(to_ms(100_000_000_000)) == "1973-03-03T09:46:40.000Z"
+    assert iso(to_ms(99_999_999_999)) == "5138-11-16T09:46:39.000Z"
+
+
 @pytest.mark.parametrize(
     "nothing",
     [

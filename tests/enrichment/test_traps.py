@@ -268,6 +268,19 @@ def test_no_time_at_all() -> None:
     assert (lost["kind"], lost["reason"]) == ("parked", "NO_TIME")
 
 
+@pytest.mark.parametrize(
+    "field",
+    [
+        *("eventTime", "eventTimeMs", "timestamp", "metricDate", "modifiedDate", "modifyDate"),
+        *("dateModified", "modifiedDateTime", "changedDate", "invocationTime", "exportTimestamp"),
+    ],
+)
+def test_time_of_an_undeclared_topic_is_known_by_its_name(field: str) -> None:
+    one = element(event("v2.new.{id}.things", {field: NINE_MS}, "a7"))
+    assert one["occurredAtMs"] == NINE_MS
+    assert one["policy"] == {"windowMs": 0, "order": "none"}
+
+
 def test_a_missing_business_time_is_no_null_in_the_key() -> None:
     timeless = conversation("user.start", eventTime=None)
     one = element(timeless)

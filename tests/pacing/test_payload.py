@@ -81,6 +81,7 @@ def test_failures_that_the_function_could_not_note_are_noted_from_the_start_of_t
     again = record("m2", "RETRY", "FUNCTION_FAILED", unnoted=True, failedAtMs=3_000)
     found = ended(first, again, batch=(message("m2", idempotencyKey="f" * 64),))
     assert (found.failed_ms, list(found.failures)) == (STARTED_MS, [KEY[:16]])
+    assert ended({**first, "failedAtMs": STARTED_MS - 1}).failed_ms == STARTED_MS - 1
     noted = record("m1", "RETRY", "CALL_FAILED", firstFailure=True, failedAtMs=2_000)
     assert (ended(noted).failed_ms, list(ended(noted).failures)) == (None, [])
 

@@ -71,6 +71,19 @@ def test_after_hours_each_event_of_an_outage_returns_once_in_half_an_hour_at_its
     assert delay("CALL_FAILED", DAY // 4, later) == begins + 22.5 * MINUTE
 
 
+def test_outage_is_long_after_more_than_six_hours() -> None:
+    row = Row(NOW - 6 * HOUR, 20, open_until_ms=NOW)
+    assert delay("BREAKER_OPEN", 6 * HOUR, row, u=0) == 6 * HOUR / 100
+    longer = Row(NOW - 6 * HOUR - 1, 20, open_until_ms=NOW)
+    assert delay("BREAKER_OPEN", 6 * HOUR + 1, longer, u=0) == 30 * MINUTE - NOW % (30 * MINUTE)
+
+
+def test_only_an_opened_breaker_and_a_pause_make_an_outage() -> None:
+    assert delay("CALL_FAILED", HOUR, Row(NOW - 2 * HOUR, 3)) == 30 * MINUTE
+    paused = Row(NOW - 2 * HOUR, not_before_ms=NOW, held="repairs")
+    assert delay("CALL_FAILED", 2 * HOUR, paused, u=0) == 2 * HOUR / 100
+
+
 def test_an_event_of_before_the_outage_goes_by_its_own_age_but_not_into_the_pause() -> None:
     row = Row(NOW - HOUR, 20, open_until_ms=NOW + 4 * MINUTE)
     assert delay("BREAKER_OPEN", HOUR + 2 * MINUTE, row) == 12 * MINUTE

@@ -127,6 +127,18 @@ def test_a_batch_that_loses_the_turn_to_a_success_sends_immediately() -> None:
     assert waits(world.begin(batch(row=OPEN_SINCE))) == {}
 
 
+def test_a_batch_that_loses_every_turn_sends_nothing() -> None:
+    table = PaceTable(OPEN_SINCE)
+
+    def move_the_row(step: Any) -> None:
+        if isinstance(step, Probe):
+            table.row = replace(step.seen, failed=20, open_until_ms=step.seen.until_ms + 1)
+
+    world = World(table, before=move_the_row)
+    assert waits(world.begin(batch(row=OPEN_SINCE))) == both("BREAKER_OPEN")
+    assert [type(step) for step in world.taken].count(Probe) == 3
+
+
 def test_an_unread_row_is_read_again_and_counts() -> None:
     world = World(PaceTable(replace(OPEN_SINCE, open_until_ms=NOW + 5_000)))
     assert waits(world.begin(batch(unread=True))) == both("BREAKER_OPEN")
