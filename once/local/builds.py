@@ -38,7 +38,10 @@ def built(
             if not kept.is_dir():
                 # The built template names the state machine by where it lies itself.
                 _keep(kept, lambda folder: build(folder / "build"))
-                _drop_unused(kept.parent)
+                for other in kept.parent.iterdir():
+                    with suppress(FileNotFoundError):  # another run's, complete by now or tidied up
+                        if time.time() - other.stat().st_mtime > _UNUSED_SECONDS:
+                            shutil.rmtree(other, ignore_errors=True)
             os.utime(kept)
             return kept / "build"
     build(scratch / "build")
@@ -93,10 +96,3 @@ def _keep(kept: Path, fill: Callable[[Path], None]) -> None:
                 raise
     finally:
         shutil.rmtree(complete, ignore_errors=True)
-
-
-def _drop_unused(folder: Path) -> None:
-    for other in folder.iterdir():
-        with suppress(FileNotFoundError):  # another run's, complete by now or tidied up
-            if time.time() - other.stat().st_mtime > _UNUSED_SECONDS:
-                shutil.rmtree(other, ignore_errors=True)

@@ -26,6 +26,7 @@ _WITHOUT_INDEX = (
     "The first build takes packages from PyPI, or from the index in PIP_INDEX_URL. Can this "
     "machine reach it?"
 )
+_OF_PIP = ("PIP_", "SSL_", "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY")
 # Where sam's log comes to the point.
 _FAILURE = re.compile(r"^(Error\b|Build Failed|Traceback)|_FAILED\b")
 
@@ -151,7 +152,8 @@ class _Sam:
         self._config = self._folder / "samconfig.toml"
         self._config.write_text("version = 0.1\n")
         self._environment = {
-            **_settings_of_pip(),
+            # How this machine reaches a package index.
+            **{k: v for k, v in os.environ.items() if k.upper().startswith(_OF_PIP)},
             **aws.environment(),
             "PATH": f"{Path(sys.executable).parent}:{inherited_environment().get('PATH', '')}",
             "TMPDIR": str(self._folder),
@@ -168,7 +170,13 @@ class _Sam:
         """Writes a file, since a value may be secret and other users can read arguments."""
         path = self._folder / f"{command}.parameters.yaml"
         path.touch(0o600)
-        quoted = {name: _quote(name, value) for name, value in parameters.items()}
+        quoted = {}
+        for name, value in parameters.items():
+            if "\\" in value:
+                raise OnceError(f"--set {name}: sam cannot pass a value with a backslash in it.")
+            # sam removes a pair of quotes around a value, and reads backslashes.
+            escaped = value.replace('"', '\\"')
+            quoted[name] = f'"{escaped}"'
         path.write_text(json.dumps(quoted))  # JSON is YAML, too
         return "--parameter-overrides", f"file://{path}"
 
@@ -186,19 +194,6 @@ class _Sam:
             child.stop(process)
         if code != 0:
             raise OnceError(f"sam {command} failed (exit code {code}):\n{_useful_part(log)}")
-
-
-def _settings_of_pip() -> dict[str, str]:
-    names = ("PIP_", "SSL_", "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY")
-    return {k: v for k, v in os.environ.items() if k.upper().startswith(names)}
-
-
-def _quote(name: str, value: str) -> str:
-    """Keeps quotes of the value, as sam removes a pair around it and reads backslashes."""
-    if "\\" in value:
-        raise OnceError(f"--set {name}: sam cannot pass a value with a backslash in it.")
-    escaped = value.replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def _useful_part(log: Path) -> str:

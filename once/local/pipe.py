@@ -170,15 +170,10 @@ class PipeRunner:
                 messages += answer["Messages"]
         finally:
             if messages:
-                self._pool.submit(self._run_in_slot, messages)
+                batch = self._pool.submit(self._run_guarded, messages)
+                batch.add_done_callback(lambda _: self._slots.release())
             else:
                 self._slots.release()
-
-    def _run_in_slot(self, messages: list[dict[str, Any]]) -> None:
-        try:
-            self._run_guarded(messages)
-        finally:
-            self._slots.release()
 
     def _run_guarded(self, messages: list[dict[str, Any]]) -> None:
         try:

@@ -43,6 +43,31 @@ _WAIT_SECONDS = 2.0  # for one of the first, until another is started
 _RESULT_BYTES = 262_144
 
 
+def put_right() -> None:
+    _name_lambda_errors()
+    _start_first_environments()
+    _start_few_environments()
+    _limit_results_of_functions()
+    _write_rows_one_at_a_time()
+    _remember_whole_pipes()
+    _read_definitions_in_yaml()
+    _keep_alarms_on_metric_math()
+    _create_archives_of_templates()
+    _parse_each_expression_once()
+    execution_log.write_what_is_entered()
+    metrics.count_log_lines()
+    metrics.count_messages()
+    metrics.answer_stats()
+
+
+def serve(is_known: Callable[[str], bool] | None = None) -> None:
+    """Serves callers who have the key of this start, or one that `is_known`."""
+    is_known = is_known or partial(is_key, key=os.environ["AWS_SESSION_TOKEN"])
+    host = f"{os.environ['BIND_HOST']}:{os.environ['GATEWAY_PORT']}"
+    app.app = Guard(app.app, host, is_known)
+    app.main()
+
+
 def _name_lambda_errors() -> None:
     """ministack calls every error `Runtime.HandlerError` and starts the function again after it.
 
@@ -269,31 +294,6 @@ def _write_rows_one_at_a_time() -> None:
 
     for name in ("_put_item", "_update_item", "_delete_item"):
         setattr(dynamodb, name, alone(getattr(dynamodb, name)))
-
-
-def put_right() -> None:
-    _name_lambda_errors()
-    _start_first_environments()
-    _start_few_environments()
-    _limit_results_of_functions()
-    _write_rows_one_at_a_time()
-    _remember_whole_pipes()
-    _read_definitions_in_yaml()
-    _keep_alarms_on_metric_math()
-    _create_archives_of_templates()
-    _parse_each_expression_once()
-    execution_log.write_what_is_entered()
-    metrics.count_log_lines()
-    metrics.count_messages()
-    metrics.answer_stats()
-
-
-def serve(is_known: Callable[[str], bool] | None = None) -> None:
-    """Serves callers who have the key of this start, or one that `is_known`."""
-    is_known = is_known or partial(is_key, key=os.environ["AWS_SESSION_TOKEN"])
-    host = f"{os.environ['BIND_HOST']}:{os.environ['GATEWAY_PORT']}"
-    app.app = Guard(app.app, host, is_known)
-    app.main()
 
 
 if __name__ == "__main__":

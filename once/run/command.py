@@ -109,7 +109,10 @@ def run(
         result, received = run_events(plan, terminal)
     terminal.summary(result, received)
     if report is not None:
-        _write(report, result.to_json())
+        try:
+            report.write_text(result.to_json())
+        except OSError as error:
+            raise OnceError(f"Cannot write the report to {report}: {error.strerror}.") from error
     if events is None:
         terminal.next_steps()
     raise typer.Exit(0 if result.settled else 1)
@@ -118,12 +121,16 @@ def run(
 def run_events(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
     """Returns the report, and the destination (stopped) with all that it received."""
     lines = read_lines(plan.events)
-    script = plan.destination or _script_beside(plan.events)
+    script, beside = plan.destination, plan.events.with_suffix(".destination.json")
+    if script is None and beside.is_file():
+        script = beside
     if script is not None and not script.is_file():
         raise OnceError(f"Cannot read {script}: there is no such file.")
     parameters = dict(plan.parameters)
     if plan.via == "bus":
-        parameters.setdefault("SourcePrefix", _source_prefix(lines))
+        # The rule then takes most of these lines off the bus.
+        sources = [entry["Source"] for line in lines if (entry := bus_entry(line.text))]
+        parameters.setdefault("SourcePrefix", source_prefix(sources) or "aws.partner")
     failures = Failures()
     with local_stack(parameters, script, observer=failures.note, step=display.step) as local:
         stack, destination = local.stack, local.destination
@@ -163,17 +170,6 @@ def run_events(plan: Plan, display: Display) -> tuple[Report, GenesysServer]:
     return report, destination
 
 
-def _script_beside(events: Path) -> Path | None:
-    beside = events.with_suffix(".destination.json")
-    return beside if beside.is_file() else None
-
-
-def _source_prefix(lines: Sequence[Line]) -> str:
-    """Returns what the rule has to look for to take most of these lines off the bus."""
-    sources = [entry["Source"] for line in lines if (entry := bus_entry(line.text))]
-    return source_prefix(sources) or "aws.partner"
-
-
 def action_reports(destination: GenesysServer, tracker: Tracker) -> list[ActionReport]:
     received = defaultdict(list)
     for entry in destination.log:
@@ -204,10 +200,3 @@ def _check_writable(path: Path) -> None:
         raise OnceError(
             f"Cannot write the report to {path}: it is a folder, or not yours to write."
         )
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise OnceError(f"Cannot write the report to {path}: {error.strerror}.") from error

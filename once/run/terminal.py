@@ -15,7 +15,7 @@ from once.operate import phrases as words
 from once.outcomes import MEANING, Outcome
 from once.project import say_how_to_type_once
 from once.reasons import describe
-from once.run.report import LineReport, Report
+from once.run.report import Report
 from once.run.tracker import Standing
 
 _LISTED_LINES = 100
@@ -112,15 +112,11 @@ def _skipped(report: Report) -> Table:
     table.add_column("Why")
     for event in report.events:
         if event.outcome != Outcome.PROCESSED:
-            table.add_row(str(event.line), event.outcome, _why(event))
+            why = describe(event.reason) or "no reason is recorded"
+            if event.because_of_line is not None:
+                why += f": line {event.because_of_line}"
+            table.add_row(str(event.line), event.outcome, escape(why))
     return table
-
-
-def _why(event: LineReport) -> str:
-    reason = describe(event.reason) or "no reason is recorded"
-    if event.because_of_line is None:
-        return escape(reason)
-    return escape(f"{reason}: line {event.because_of_line}")
 
 
 def _received(report: Report, destination: GenesysServer) -> Table:

@@ -120,6 +120,7 @@ class Tracker:
 
     def report(self, line: Line) -> LineReport:
         sent, records = self._sent.get(line.number, []), self.records_of(line)
+        via = sent[0].via if sent else "queue"
         # The latest of those with the same outcome; SETTLED_BEFORE repeats an outcome without its
         # reason.
         record = min(
@@ -127,14 +128,20 @@ class Tracker:
             key=lambda one: (_ORDER.index(one.outcome), one.reason == "SETTLED_BEFORE"),
             default=None,
         )
+        if record is not None:
+            reason = record.reason
+        elif not sent:
+            reason = "NOT_SENT"
+        else:
+            reason = "NO_RULE_TOOK_IT" if via == "bus" else "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME"
         because = record.because.rpartition("#")[2] if record and record.because else None
         earlier = self.line_of(because) if because else None
         return LineReport(
             line=line.number,
             outcome=record.outcome if record else Outcome.RETRY,
             key=Key(pk=record.pk, sk=record.sk) if record and record.pk and record.sk else None,
-            reason=record.reason if record else _reason_without_record(sent),
-            via=sent[0].via if sent else "queue",
+            reason=reason,
+            via=via,
             because_of_line=earlier if earlier != line.number else None,
         )
 
@@ -157,12 +164,6 @@ class Tracker:
             returned=returned,
             still_seconds=self._clock() - self._moved_at,
         )
-
-
-def _reason_without_record(sent: Sequence[Sent]) -> str:
-    if not sent:
-        return "NOT_SENT"
-    return "NO_RULE_TOOK_IT" if sent[0].via == "bus" else "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME"
 
 
 class Failures:

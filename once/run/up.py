@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
@@ -97,15 +97,14 @@ def parameters_of(given: list[str] | None) -> dict[str, str]:
         name, equals, value = one.partition("=")
         if not equals or not name:
             raise typer.BadParameter(f"{one!r} is not Parameter=Value")
-        chosen[name] = _read(value.removeprefix(_FILE)) if value.startswith(_FILE) else value
+        if value.startswith(_FILE):
+            path = value.removeprefix(_FILE)
+            try:
+                value = Path(path).read_text().rstrip("\n")
+            except OSError as error:
+                raise OnceError(f"Cannot read {path}: {error.strerror}.") from error
+        chosen[name] = value
     return chosen
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text().rstrip("\n")
-    except OSError as error:
-        raise OnceError(f"Cannot read {path}: {error.strerror}.") from error
 
 
 def _start(parameters: dict[str, str], destination: Path | None, template: Path | None) -> None:
@@ -160,35 +159,30 @@ def main() -> int:
     """Keeps the stack until it is told to end."""
     plan = json.load(sys.stdin)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _end)
+        # Unwinds what was started, at whichever step it is.
+        signal.signal(number, lambda *_: sys.exit(0))
     destination, template = (
         plan[name] and Path(plan[name]) for name in ("destination", "template")
     )
     try:
-        _keep(plan["parameters"], destination, template)
+        with (
+            kept() as note,
+            local_stack(
+                plan["parameters"],
+                destination,
+                template=template,
+                step=lambda what: _tell(step=what),
+            ) as local,
+        ):
+            note(Running.here(local.stack.aws, local.destination, STACK_NAME))
+            _tell(up=_whom_it_calls(local.parameters))
+            os.dup2(2, 1)  # the parent ends now: what is said from now on goes where stderr goes
+            while local.stack.aws.alive():
+                time.sleep(_LOOK_SECONDS)
     except (OnceError, BotoCoreError, ClientError) as error:
         _tell(failed=str(error))
         return 1
     return 0
-
-
-def _keep(parameters: dict[str, str], destination: Path | None, template: Path | None) -> None:
-    with (
-        kept() as note,
-        local_stack(
-            parameters, destination, template=template, step=lambda what: _tell(step=what)
-        ) as local,
-    ):
-        note(Running.here(local.stack.aws, local.destination, STACK_NAME))
-        _tell(up=_whom_it_calls(local.parameters))
-        os.dup2(2, 1)  # the parent ends now: what is said from now on goes where stderr goes
-        while local.stack.aws.alive():
-            time.sleep(_LOOK_SECONDS)
-
-
-def _end(*_: object) -> NoReturn:
-    """Unwinds what was started, at whichever step it is."""
-    raise SystemExit(0)
 
 
 def _whom_it_calls(parameters: Mapping[str, str]) -> str:
