@@ -116,7 +116,10 @@ class Rows:
         )
         verdict = self._order(event, newest_ms, was_settled, now_s)
         if verdict == _ACTED:
-            verdict = _apply_route(event, now_ms)
+            if event.ignored:
+                verdict = Verdict(Outcome.IGNORED, event.ignored)
+            elif event.expires_ms is not None and event.expires_ms < now_ms:
+                verdict = Verdict(Outcome.IGNORED, "EXPIRED")
         self.claims[event.key] = Claim(
             event.message_id,
             newest_ms,
@@ -170,11 +173,3 @@ def _refuse(held: Claim, event: Event) -> Verdict | None:
     is_same_id = bool(event.event_id) and held.event_id == event.event_id
     reason = "SAME_EVENT_ID" if is_same_id else "SAME_KEY"
     return Verdict(Outcome.DUPLICATE, reason, held.message_id)
-
-
-def _apply_route(event: Event, now_ms: int) -> Verdict:
-    if event.ignored:
-        return Verdict(Outcome.IGNORED, event.ignored)
-    if event.expires_ms is not None and event.expires_ms < now_ms:
-        return Verdict(Outcome.IGNORED, "EXPIRED")
-    return _ACTED

@@ -101,12 +101,12 @@ class Capture:
     def _records(self, progress: Progress) -> Iterator[Found]:
         done = 0
         for source in self.sources:
-            yield from read_records(source, partial(_add_to, progress, done))
+
+            def add(count: int, before: int = done) -> None:
+                progress(before + count)
+
+            yield from read_records(source, add)
             done += source.path.stat().st_size if source.path.is_file() else 0
-
-
-def _add_to(progress: Progress, before: int, count: int) -> None:
-    progress(before + count)
 
 
 class _Clock:

@@ -82,7 +82,10 @@ def audit(
         capture = Capture(captures or [], routes)
         report = answer(_audit_files(capture, shown), shown, capture.sources)
     if html is not None:
-        _write(html, page(report))
+        try:
+            html.write_text(page(report), encoding="utf-8")
+        except OSError as error:
+            raise OnceError(f"Cannot write to {html}: {error.strerror}.") from error
     if as_json:
         typer.echo(report.to_json(), nl=False)
         return
@@ -101,23 +104,19 @@ def _audit_files(capture: Capture, shown: Shown) -> Tally:
     with _progress(capture.size) as progress:
         tally = capture.audit(CLAIM_DAYS, shown, progress)
     if tally.received == tally.outcomes[Outcome.PARKED]:
-        raise OnceError(_describe_mistake(capture))
+        lines = ["There is no event in what you gave:"]
+        for source in capture.sources[:_MOST_FILES]:
+            what = source.trouble or (
+                f"{source.records:,} {'record' if source.records == 1 else 'records'} and no event"
+                if source.records
+                else "is empty"
+            )
+            lines.append(f"  {source.path}: {what}")
+        if len(capture.sources) > _MOST_FILES:
+            lines.append(f"  and {len(capture.sources) - _MOST_FILES} files more")
+        lines.append("A capture holds events as EventBridge delivers them; see docs/audit.md.")
+        raise OnceError("\n".join(lines))
     return tally
-
-
-def _describe_mistake(capture: Capture) -> str:
-    lines = ["There is no event in what you gave:"]
-    for source in capture.sources[:_MOST_FILES]:
-        what = source.trouble or (
-            f"{source.records:,} {'record' if source.records == 1 else 'records'} and no event"
-            if source.records
-            else "is empty"
-        )
-        lines.append(f"  {source.path}: {what}")
-    if len(capture.sources) > _MOST_FILES:
-        lines.append(f"  and {len(capture.sources) - _MOST_FILES} files more")
-    lines.append("A capture holds events as EventBridge delivers them; see docs/audit.md.")
-    return "\n".join(lines)
 
 
 def _audit_stack(name: str, region: str | None, profile: str | None, shown: Shown) -> Tally:
@@ -146,10 +145,3 @@ def _progress(size: int | None) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=errors, transient=True) as bar:
         task = bar.add_task("", total=size)
         yield lambda done: bar.update(task, completed=done)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OnceError(f"Cannot write to {path}: {error.strerror}.") from error

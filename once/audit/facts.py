@@ -89,10 +89,13 @@ def read_facts(records: Sequence[Found], routes: Path | None) -> list[Fact | Bro
     found: list[Fact | Broken | Recorded] = []
     for one in records:
         value = parse(one.text)
-        recorded = _read_log(one, value)
-        if recorded is not None:
-            found.append(recorded)
-        elif not (isinstance(value, dict) and "_aws" in value):  # metrics in an outcome log
+        if isinstance(value, dict) and "messageId" in value and "outcome" in value:
+            # A home-made event may have such fields too.
+            with suppress(ValidationError, TypeError):
+                record = OutcomeRecord(recorded_at_ms=received_ms(one.record), **value)
+                found.append(Recorded(one.place, record))
+                continue
+        if not (isinstance(value, dict) and "_aws" in value):  # metrics in an outcome log
             found.append(read_event(one, value, routes))
     return found
 
@@ -101,15 +104,6 @@ def received_ms(record: Json) -> int:
     """Returns when the queue or the log group took a record; 0 if it does not say so."""
     attributes = record.get("attributes")
     return maybe_ms(attributes.get("SentTimestamp")) or 0 if isinstance(attributes, dict) else 0
-
-
-def _read_log(found: Found, value: Any) -> Recorded | None:
-    if isinstance(value, dict) and "messageId" in value and "outcome" in value:
-        # A home-made event may have such fields too.
-        with suppress(ValidationError, TypeError):
-            record = OutcomeRecord(recorded_at_ms=received_ms(found.record), **value)
-            return Recorded(found.place, record)
-    return None
 
 
 def read_event(found: Found, value: Any, routes: Path | None) -> Fact | Broken:

@@ -4,7 +4,7 @@ from once_enrichment.times import maybe_ms
 
 from once.audit.facts import Recorded
 from once.audit.shown import Shown
-from once.audit.tally import Example, Tally
+from once.audit.tally import Example, Tally, find_kind
 from once.lines import Place
 from once.outcomes import Outcome
 from once.records import OutcomeRecord
@@ -46,12 +46,7 @@ class Log:
         if first is None:
             tally.add_to_copies("unknown", None, Example(place))
             return
-        if copy.envelope_id and copy.envelope_id == first.envelope_id:
-            kind = "envelope"
-        elif copy.source != first.source:
-            kind = "integration"
-        else:
-            kind = "published" if copy.envelope_id and first.envelope_id else "unknown"
+        kind = find_kind(copy.envelope_id, first.envelope_id, copy.source == first.source)
         tally.add_to_copies(kind, abs(_at_ms(copy) - _at_ms(first)), Example(place))
 
 

@@ -45,16 +45,13 @@ class Shown:
         return shown
 
     def files(self, names: list[str]) -> list[str]:
-        shown = Shown(self._with_ids)
-        return [shown._numbered(self._file(name)) for name in names]
-
-    def _file(self, name: str) -> str:
-        if not self._with_ids:
-            name = "".join(
-                "*" if _LOOKS_LIKE_AN_ID.search(part) else part
-                for part in re.split(r"([/.])", name)
-            )
-        return _printable(name)
+        shown, found = Shown(self._with_ids), []
+        for name in names:
+            if not self._with_ids:
+                parts = re.split(r"([/.])", name)
+                name = "".join("*" if _LOOKS_LIKE_AN_ID.search(part) else part for part in parts)
+            found.append(shown._numbered(_printable(name)))
+        return found
 
     def _numbered(self, name: str) -> str:
         self._times[name] += 1

@@ -147,7 +147,10 @@ class Tally:
                 continue
             first_of.setdefault(message, (now_ms, fact))
             if newest is not None and fact.occurred_ms < newest.occurred_ms:
-                self._add_late(fact, newest)
+                self.families[fact.family]["late"] += 1
+                self.late.add(Example(fact.place, fact.subject, newest.place))
+                late_ms = newest.occurred_ms - fact.occurred_ms
+                self.longest_late_ms = max(self.longest_late_ms, late_ms)
             else:
                 newest = fact
 
@@ -206,16 +209,16 @@ class Tally:
     def _add_copy(
         self, copy: Fact, first_ms: int, first: Fact, now_ms: int, verdict: Verdict
     ) -> None:
-        kind = "queue" if verdict.reason == "SETTLED_BEFORE" else _kind_of(copy, first)
+        kind = find_kind(copy.envelope, first.envelope, copy.source == first.source)
+        if verdict.reason == "SETTLED_BEFORE":
+            kind = "queue"
+        elif copy.is_replay:
+            kind = "replay"
+        elif copy.is_custom and kind != "envelope":
+            kind = "custom"
         example = Example(copy.place, first.subject, first.place)
         self.add_to_copies(kind, abs(now_ms - first_ms), example)
         self.differences.update(_compare(copy, first))
-
-    def _add_late(self, fact: Fact, newest: Fact) -> None:
-        self.families[fact.family]["late"] += 1
-        self.late.add(Example(fact.place, fact.subject, newest.place))
-        late_ms = newest.occurred_ms - fact.occurred_ms
-        self.longest_late_ms = max(self.longest_late_ms, late_ms)
 
     def _compare_states(self, fact: Fact, states: dict[int, tuple[int, Any]]) -> None:
         if not fact.fields:
@@ -231,17 +234,13 @@ class Tally:
                 self.changed[fact.family, tuple(differ)] += 1
 
 
-def _kind_of(copy: Fact, first: Fact) -> str:
+def find_kind(envelope: object, first_envelope: object, is_same_source: bool) -> str:
     """Says how a copy came about, by what it shares with the first."""
-    if copy.is_replay:
-        return "replay"
-    if copy.envelope and copy.envelope == first.envelope:
+    if envelope and envelope == first_envelope:
         return "envelope"
-    if copy.is_custom:
-        return "custom"
-    if copy.source != first.source:
+    if not is_same_source:
         return "integration"
-    return "published" if copy.envelope and first.envelope else "unknown"
+    return "published" if envelope and first_envelope else "unknown"
 
 
 def _compare(copy: Fact, first: Fact) -> Iterator[str]:

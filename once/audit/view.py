@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from once.audit.advice import rough
-from once.audit.report import AuditReport, Plan
+from once.audit.report import AuditReport
 from once.screen import showable
 
 _MOST_LINES = 6  # under a heading: the report fits a screen
@@ -25,19 +25,17 @@ def view(report: AuditReport) -> Iterator[RenderableType]:
     yield from _list("", details)
     yield from _list("What to do", report.advice)
     if report.plan:
-        yield from _list("Traffic and cost", [*_describe_traffic(report.plan)])
+        plan = report.plan
+        events, cost = rough(plan.events_per_month), f"${plan.cost_per_month:,.0f}"
+        traffic = [
+            f"About {events} events per month at this rate, for {cost} on AWS.",
+            f"The busiest minute has {plan.peak_per_minute:,} records and needs "
+            f"{plan.acts_per_minute:,} requests. `once capacity` compares that with AWS's quotas.",
+        ]
+        yield from _list("Traffic and cost", traffic)
         yield Text("\nParameters to deploy with", style="bold")
-        for name, value in report.plan.parameters.items():
+        for name, value in plan.parameters.items():
             yield Text(showable(f"{name}={value}"), overflow="fold")
-
-
-def _describe_traffic(plan: Plan) -> Iterator[str]:
-    events, cost = rough(plan.events_per_month), f"${plan.cost_per_month:,.0f}"
-    yield f"About {events} events per month at this rate, for {cost} on AWS."
-    yield (
-        f"The busiest minute has {plan.peak_per_minute:,} records and needs "
-        f"{plan.acts_per_minute:,} requests. `once capacity` compares that with AWS's quotas."
-    )
 
 
 def _list(heading: str, lines: list[str]) -> Iterator[RenderableType]:
