@@ -14,7 +14,7 @@ from bench.numbers.costs import Costs
 
 ROOT = Path(__file__).parents[2]
 CHARTS = ROOT / "docs" / "charts"
-DOCUMENTS = ("README.md", "docs/*.md")
+DOCUMENTS = ("README.md", "docs/*.md", "proof/README.md")
 BLOCK = re.compile(r"(<!-- numbers:([a-z-]+) -->\n).*?(<!-- /numbers:\2 -->)", re.DOTALL)
 
 

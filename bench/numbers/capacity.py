@@ -52,8 +52,9 @@ class Capacity:
         tokens = next(rate for rate in RATES if self.token_row(rate) > 1)
         subject = partition["writes"] / load.writes
         return (
-            f"With the target `genesys`, the first quota is that of Genesys Cloud: {genesys.quota} "
-            f"for one token, which is {genesys.events_per_second:.0f} events per second. If the "
+            f"With the target `genesys`, the first quota is that of Genesys Cloud for one token: "
+            f"{genesys.quota}, which is {genesys.allowed / 60:.0f} requests per second, or "
+            f"{genesys.events_per_second:.0f} messages if a fifth of them are copies. If the "
             f"destination keeps up, AWS's quotas in {REGIONS[0]} are reached in this order: "
             f"{aws[0].name}, at {aws[0].events_per_second:,.0f} events per second; {aws[1].name}, "
             f"at {aws[1].events_per_second:,.0f} in batches of one. The table takes about "

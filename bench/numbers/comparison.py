@@ -94,7 +94,8 @@ class Comparison:
             verdicts = self.totals(letters.index(letter), self.kept)
             cells = [ranged(verdicts, name) for name in FAULTS]
             rows.append([title, *(cell if cell != "0" else "**0**" for cell in cells)])
-        return table([f"of {events:,} events", *FAULTS.values()], rows)
+        title = f"{events:,} of {self.result['happenings']:,} events"
+        return table([title, *FAULTS.values()], rows)
 
     def streams(self) -> str:
         """Lists what is sent, and with which letters something goes wrong."""

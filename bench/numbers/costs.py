@@ -36,9 +36,10 @@ class Costs:
         every = self.of(log_level=LogLevel.ALL)
         return (
             f"A million events cost **${self.of():.2f}** with `LogLevel=ERROR` and "
-            f"**${every:.2f}** with `ALL`, at ten per second, a fifth\nof them copies. Alarms, "
-            f"metrics, dashboard and an idle pipe add ${self.fixed():.2f} per month "
-            f"(${self.most_fixed():.2f} with trouble in every hour).\n"
+            f"**${every:.2f}** with `ALL`, at ten per second, a fifth\n"
+            "of them copies. A limit, the default for `genesys`, adds "
+            f"${self.of(limited=True) - self.of():.2f}. Alarms, metrics, dashboard and an idle\n"
+            f"pipe add ${self.fixed():.2f} per month.\n"
         )
 
     def line(self) -> str:
@@ -51,7 +52,7 @@ class Costs:
         infrequent = self.of(**every, log_class=LogClass.INFREQUENT_ACCESS)
         payloads = self.of(**every, log_payloads=True)
         rows = [
-            row("without the settings below"),
+            row("without a limit"),
             row("with a limit, the default for `genesys`", limited=True),
             row("`BatchWindowSeconds=1`", window_s=1),
             ["`ExecutionLogClass=INFREQUENT_ACCESS`", "", f"{infrequent:.2f}"],

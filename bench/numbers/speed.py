@@ -36,15 +36,16 @@ def _busy(measured: Mapping[str, Any]) -> str:
 def copies() -> str:
     result = recorded.read("copies")
     runs = [
-        f"{run['settled']:.1%} of {run['pairs']} if the destination responds after "
-        f"{run['answersMs'] / 1000:g} s (half of them within {run['secondsMedian']:.1f} s)"
+        f"If the destination responds after {run['answersMs'] / 1000:g} s, {run['settled']:.0%} of "
+        f"{run['pairs']} copies were settled in their first delivery, half of them within "
+        f"{run['secondsMedian']:.1f} s of it."
         for run in result["runs"]
     ]
     low, high = result["apartMs"]
     return (
         f"- **A copy that meets a claim in progress**, {low} to {high} ms after the first message, "
-        f"mostly needs no return to the queue: {', '.join(runs)}. This is on the emulator, with "
-        "production's times and batches of one.\n"
+        f"waits in its execution. {' '.join(runs)} This is on the emulator, with production's "
+        "times and batches of one.\n"
     )
 
 

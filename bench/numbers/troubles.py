@@ -45,7 +45,8 @@ def overload() -> str:
         table(["scenario", *columns], rows)
         + f"\n**{', '.join(f'{n} {what}' for what, n in wrong.items())}.** "
         f"Of {sum(one[0] for one in failing)} events that always fail, "
-        f"{sum(one[1] for one in failing)} were parked after {failing[0][2]} tries. With a limit "
+        f"{sum(one[1] for one in failing)} were parked after {failing[0][2]} tries (`MaxTries` of "
+        "this run). With a limit "
         f"of {limited[0]['limitPerMinute']} per minute no minute had more than {most} requests, "
         f"and {least:.0%} of the limit was used while events waited.\n"
     )
@@ -62,9 +63,9 @@ def chaos() -> str:
         f"events in {run['lines']:,} messages (seed {run['seed']}), under {sum(faults.values()):,} "
         f"faults of {len(faults)} kinds. {run['acted']:,} were acted on, {run['stale']} were "
         f"stale and {run['parked']} parked, {run['givenUp']} of them after {run['maxTries']} "
-        f"tries{alone}. {run['askedAgainAfterALostAnswer']} requests were repeated under the same "
-        "Idempotency-Key, because a fault had hidden that the first one succeeded; these do not "
-        "count as acted twice.\n"
+        f"tries (`MaxTries` of this run){alone}. {run['askedAgainAfterALostAnswer']} requests were "
+        "repeated under the same Idempotency-Key, because a fault had hidden that the first one "
+        "succeeded; these do not count as acted twice.\n"
     )
 
 
@@ -150,14 +151,18 @@ def to_the_request() -> str:
 
 def order() -> str:
     """Says how many pairs of events that were sent in an outage acted in the wrong order."""
-    shares = [
-        f"{int(wrong) / int(pairs):.0%} ({one['group']}, {one['name']})"
-        for one in recorded.read("waiting")["scenarios"]
-        if one["group"].startswith("down")
-        for wrong, pairs in [one["measured"]["pairs in wrong order"].split(" of ")]
-        if int(pairs)
+    shares: dict[str, list[float]] = {}
+    for one in recorded.read("waiting")["scenarios"]:
+        if one["group"].startswith("down"):
+            wrong, pairs = map(int, one["measured"]["pairs in wrong order"].split(" of "))
+            if pairs:
+                lasted = one["group"].removeprefix("down ")
+                shares.setdefault(lasted, []).append(wrong / pairs)
+    said = [
+        f"{min(of):.0%} to {max(of):.0%} after {lasted}" if max(of) else f"none after {lasted}"
+        for lasted, of in shares.items()
     ]
     return (
         "Of pairs of events that were sent 30 minutes apart, these were acted on in the wrong "
-        f"order: {', '.join(shares)}.\n"
+        f"order: {', '.join(said)}, at rates from 1 per hour to 10 per second.\n"
     )
