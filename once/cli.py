@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -160,11 +160,7 @@ def _main(
     ] = False,
 ) -> None:
     # So that TERM, too, unwinds what was started.
-    signal.signal(signal.SIGTERM, _terminated)
-
-
-def _terminated(*_: object) -> NoReturn:
-    raise SystemExit(128 + signal.SIGTERM)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 if __name__ == "__main__":

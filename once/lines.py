@@ -306,17 +306,15 @@ class _Splitter:
             except RecursionError:
                 break
             except json.JSONDecodeError as error:
-                if self._may_go_on(error) and self._read_more():
+                is_cut_off = error.pos >= len(self._buffer) - _PARTIAL_WORD
+                may_go_on = is_cut_off or error.msg.startswith("Unterminated")
+                if may_go_on and self._left() < _LONGEST_CHARS and self._read_more():
                     continue
                 break
             if self._buffer[self._at] == '"' and _COLON.match(self._buffer, end):
                 break  # a field that lost its object
             return end
         return self._find_end_of_text()
-
-    def _may_go_on(self, error: json.JSONDecodeError) -> bool:
-        cut_off = error.pos >= len(self._buffer) - _PARTIAL_WORD
-        return self._left() < _LONGEST_CHARS and (cut_off or error.msg.startswith("Unterminated"))
 
     def _find_end_of_text(self) -> int:
         """Returns the end of the line, or of an object that is laid out over lines."""

@@ -51,7 +51,11 @@ def cache_folder() -> Path:
 
 def say_how_to_install(extra: str) -> str:
     """Names the command that brings `once` with an extra: from the clone, or without one."""
-    return "make setup" if IN_CLONE else f"uv tool install {_from_the_repository(extra)}"
+    if IN_CLONE:
+        return "make setup"
+    urls = metadata("genesys-once").get_all("Project-URL") or []
+    address = next(url.partition(", ")[2] for url in urls if url.startswith("Repository"))
+    return f"uv tool install --python {_PYTHON} 'genesys-once[{extra}] @ git+{address}'"
 
 
 def say_how_to_type_once() -> str | None:
@@ -62,12 +66,6 @@ def say_how_to_type_once() -> str | None:
         return None
     activate = Path(sys.executable).with_name("activate")
     return f"source {shlex.quote(str(activate))}" if IN_CLONE else say_how_to_install("local")
-
-
-def _from_the_repository(extra: str) -> str:
-    urls = metadata("genesys-once").get_all("Project-URL") or []
-    address = next(url.partition(", ")[2] for url in urls if url.startswith("Repository"))
-    return f"--python {_PYTHON} 'genesys-once[{extra}] @ git+{address}'"
 
 
 @command("once example > events.jsonl")
@@ -99,15 +97,12 @@ def template(
     except OSError as error:
         raise OnceError(f"Cannot write to {error.filename or folder}: {error.strerror}.") from error
     typer.echo("Written. Name your event source and your address, then deploy it with:")
-    typer.echo(f"cd {shlex.quote(str(folder))} && sam build && sam deploy {_parameters()}")
-
-
-def _parameters() -> str:
-    """Returns the parameters of a first deployment, behind those that the build was made with."""
     text = (ROOT / "samconfig.toml").read_text("utf-8")
     of_build = tomllib.loads(text)["default"]["global"]["parameters"]["parameter_overrides"]
     source = "EventSourceName=aws.partner/genesys.com/cloud/ORGANISATION/SUFFIX"
-    return f'--parameter-overrides "{of_build} {source} AlarmEmail=you@example.com"'
+    # Overrides on the command line stand in for those that the build was made with.
+    overrides = f'--parameter-overrides "{of_build} {source} AlarmEmail=you@example.com"'
+    typer.echo(f"cd {shlex.quote(str(folder))} && sam build && sam deploy {overrides}")
 
 
 def _copy(source: Path, target: Path) -> None:

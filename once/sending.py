@@ -4,6 +4,7 @@ import json
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import compress
 from os.path import commonprefix
@@ -113,15 +114,9 @@ def bus_entry(text: str) -> dict[str, Any] | None:
     if not isinstance(detail_type, str) or not detail_type or not isinstance(detail, dict):
         return None
     entry = {"Source": source, "DetailType": detail_type, "Detail": json.dumps(detail)}
-    at = _time(event.get("time"))
-    return entry if at is None else {**entry, "Time": at}
-
-
-def _time(value: Any) -> datetime | None:
-    try:
-        return datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        return None
+    with suppress(KeyError, TypeError, ValueError):  # EventBridge then notes when it came
+        return {**entry, "Time": datetime.fromisoformat(event["time"])}
+    return entry
 
 
 def source_prefix(sources: Sequence[str]) -> str:

@@ -115,23 +115,16 @@ def _tidy(schema: Schema, name: str, contract: Contract) -> None:
         if contract.whole or not contract.kept_nulls:
             part.pop("default", None)
         if not contract.kept_nulls:
-            _drop_null(part)
+            choices = part.get("anyOf", [])
+            left = [choice for choice in choices if choice != {"type": "null"}]
+            if len(left) == 1 and len(choices) == 2:
+                del part["anyOf"]
+                part.update({k: v for k, v in left[0].items() if k not in part})
         if "description" in part:
             part["description"] = " ".join(part["description"].split())
-        elif "$ref" not in part and (text := _describe(name, field)):
-            part["description"] = text
-
-
-def _describe(model: str, field: str) -> str | None:
-    return DESCRIPTIONS.get(f"{model}.{field}") or DESCRIPTIONS.get(field)
-
-
-def _drop_null(part: Schema) -> None:
-    choices = part.get("anyOf", [])
-    left = [choice for choice in choices if choice != {"type": "null"}]
-    if len(left) == 1 and len(choices) == 2:
-        del part["anyOf"]
-        part.update({k: v for k, v in left[0].items() if k not in part})
+        elif "$ref" not in part:
+            text = DESCRIPTIONS.get(f"{name}.{field}") or DESCRIPTIONS.get(field)
+            part |= {"description": text} if text else {}
 
 
 def undescribed(schema: Schema) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Writes the declared families as schemas and as the table of docs/families.md."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, get_args
 
 from once_enrichment.families import FAMILIES
@@ -35,9 +35,15 @@ def _input(family: type[Family]) -> Schema:
             properties[name]["description"] = (
                 f"{roles[0]}." if roles else f"Holds {', '.join(held)}."
             )
+    about = (
+        "What is relied on in `eventBody`; all else passes untouched. If a field is missing or not "
+        "as declared, the whole body identifies the event, and its note says so."
+    )
+    if is_whole(family):
+        about += " Every field counts as state: another value of any of them is another event."
     made = {
         "title": f"Body of {name_of(family)}",
-        "description": _about(family),
+        "description": f"{about} Topics: {', '.join(family.topics)}.",
         "type": "object",
         "properties": schema.get("properties", {}),
         "required": schema.get("required", []),
@@ -55,16 +61,6 @@ def _below(annotation: Any) -> list[type[Part]]:
     if isinstance(annotation, type) and issubclass(annotation, Part):
         return [annotation]
     return [model for inner in get_args(annotation) for model in _below(inner)]
-
-
-def _about(family: type[Family]) -> str:
-    text = (
-        "What is relied on in `eventBody`; all else passes untouched. If a field is missing or not "
-        "as declared, the whole body identifies the event, and its note says so."
-    )
-    if is_whole(family):
-        text += " Every field counts as state: another value of any of them is another event."
-    return f"{text} Topics: {', '.join(family.topics)}."
 
 
 def _plain(schema: Any) -> Any:
@@ -85,9 +81,9 @@ def _plain(schema: Any) -> Any:
 def table() -> str:
     """Returns docs/families.md."""
     head = ["| topic | about | key | order | why |", "|---|---|---|---|---|"]
-    rows = [_line(_row(family)) for family in FAMILIES]
+    rows = [row_of(*cells) for cells in (*map(_cells, FAMILIES), *_OTHERS)]
     return _PAGE.format(
-        table="\n".join([*head, *rows, *map(_line, _OTHERS)]),
+        table="\n".join([*head, *rows]),
         left_out="\n".join(
             f"| `{name_of(family)}` | {', '.join(f'`{field}`' for field in fields)} |"
             for family in FAMILIES
@@ -103,7 +99,12 @@ def table() -> str:
     )
 
 
-def _row(family: type[Family]) -> list[str]:
+def row_of(*cells: str) -> str:
+    """Returns a row of a table; an empty cell has one space."""
+    return "| " + "".join(f"{cell} | " if cell else "| " for cell in cells).rstrip()
+
+
+def _cells(family: type[Family]) -> list[str]:
     declared = [place.name for place in with_role(family, Role.SUBJECT)]
     subjects = {_subject_slot(family, topic) for topic in family.topics}
     about = f"{family.subject} `{declared[0]}`" if declared else ", ".join(sorted(subjects))
@@ -152,10 +153,6 @@ def _outside(shape: Shape, kept: list[tuple[str, ...]], above: tuple[str, ...]) 
             yield from _outside(node, kept, path)
         elif path not in kept:
             yield ".".join(path)
-
-
-def _line(cells: Iterable[str]) -> str:
-    return "| " + "".join(f"{cell} | " if cell else "| " for cell in cells).rstrip()
 
 
 _OTHERS = (

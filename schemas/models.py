@@ -58,12 +58,14 @@ class BreakerRow(_Row):
     expires_at: ExpiresAt
 
 
-class Pace(BaseModel):
-    """The breaker's row as the batch read it."""
-
+class _Camel(BaseModel):
     model_config = ConfigDict(
         alias_generator=to_camel, extra="forbid", use_attribute_docstrings=True
     )
+
+
+class Pace(_Camel):
+    """The breaker's row as the batch read it."""
 
     read_ms: PastMs | None = None
     """Time of the read, epoch milliseconds; absent if the row could not be read."""
@@ -73,12 +75,8 @@ class Pace(BaseModel):
     """End of the time in which this batch probes with one request, epoch milliseconds."""
 
 
-class ActionRequest(BaseModel):
+class ActionRequest(_Camel):
     """The request of the state machine to the data action, ours or your own Lambda."""
-
-    model_config = ConfigDict(
-        alias_generator=to_camel, extra="forbid", use_attribute_docstrings=True
-    )
 
     version: Literal["2"]
     """Version of this contract."""
@@ -124,13 +122,7 @@ class BusEvent(BaseModel):
     detail: WebhookRequest
 
 
-class _Pacing(BaseModel):
-    model_config = ConfigDict(
-        alias_generator=to_camel, extra="forbid", use_attribute_docstrings=True
-    )
-
-
-class _Breaker(_Pacing):
+class _Breaker(_Camel):
     """The breaker's row as the batch read it at its start."""
 
     since: PastMs | None = None
@@ -145,7 +137,7 @@ class _Breaker(_Pacing):
     """The reason of a pause."""
 
 
-class _Candidate(_Pacing):
+class _Candidate(_Camel):
     """An event for which a request would be sent, or a copy of one in its batch."""
 
     message_id: str
@@ -158,7 +150,7 @@ class _Candidate(_Pacing):
     """After ten days the event passes in any case: it is parked, and no request is sent."""
 
 
-class PaceBegin(_Pacing):
+class PaceBegin(_Camel):
     """The state machine's question to the pacing function before the requests of a batch: only with
     a limit, or while the breaker has a row."""
 
@@ -177,14 +169,14 @@ class PaceBegin(_Pacing):
     events: list[_Candidate]
 
 
-class ReturnedMessage(_Pacing):
+class ReturnedMessage(_Camel):
     """A message that is returned to the queue for now."""
 
     message_id: str
     reason: Literal["LIMITED", "BREAKER_OPEN", "RATE_LIMITED"]
 
 
-class PaceBeginAnswer(_Pacing):
+class PaceBeginAnswer(_Camel):
     """The events for which no request may be sent now, and the requests allowed for the others."""
 
     returned: list[ReturnedMessage] | None = None
@@ -201,7 +193,7 @@ class PaceBeginAnswer(_Pacing):
     """The `open_until` that this batch wrote: its one request may close the breaker."""
 
 
-class _Message(_Pacing):
+class _Message(_Camel):
     message_id: str
     copy_of: str | None = None
     receipt_handle: str
@@ -211,7 +203,7 @@ class _Message(_Pacing):
     idempotency_key: str | None = None
 
 
-class PaceEnd(_Pacing):
+class PaceEnd(_Camel):
     """The state machine's question after the requests of a batch: only if a message is returned,
     tokens are left, or the breaker must learn something. It is not repeated: giving tokens back is
     not idempotent, and without return times the queue's visibility timeout holds."""
@@ -235,13 +227,13 @@ class PaceEnd(_Pacing):
     batch: list[_Message]
 
 
-class _Return(_Pacing):
+class _Return(_Camel):
     message_id: str
     returns_at_ms: PastMs
     """Time of the next attempt."""
 
 
-class PaceEndAnswer(_Pacing):
+class PaceEndAnswer(_Camel):
     """The return times that were set. The others keep the queue's visibility timeout."""
 
     returns: list[_Return]

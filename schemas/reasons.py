@@ -1,9 +1,8 @@
 """The table of reasons as a page, docs/reasons.md."""
 
-from collections.abc import Iterator
-
 from once.outcomes import MEANING, Outcome
 from once.reasons import REASONS, Acted, Reason
+from schemas.families import row_of
 
 _HEAD = (
     "| reason | means | was it acted on? | a try | what to do | alarms |\n|---|---|---|---|---|---|"
@@ -25,26 +24,23 @@ Each outcome has a reason: in the outcome log, in `once explain`, `once status` 
 
 def page() -> str:
     """docs/reasons.md"""
-    return "\n".join([_PAGE, *_sections()])
-
-
-def _sections() -> Iterator[str]:
+    sections = [_PAGE]
     for outcome in (*Outcome, None):
         title = f"{outcome}: {MEANING[outcome]}" if outcome else _SHARED
         rows = [_row(code, one) for code, one in REASONS.items() if one.outcome is outcome]
-        yield f"## {title}\n\n{_HEAD}\n" + "\n".join(rows) + "\n"
+        sections.append(f"## {title}\n\n{_HEAD}\n" + "\n".join(rows) + "\n")
+    return "\n".join(sections)
 
 
 def _row(code: str, reason: Reason) -> str:
     remedy = reason.remedy
     if reason.runbook:
         remedy = f"[{remedy or 'more'}](runbook.md#{reason.runbook})"
-    cells = [
+    return row_of(
         f"`{code}`",
         reason.sentence or "acted on",
         "" if reason.acted is Acted.NO else reason.acted,
         "yes" if reason.is_try else "",
         remedy,
         ", ".join(f"[{alarm}](runbook.md#{alarm})" for alarm in reason.alarms),
-    ]
-    return "| " + "".join(f"{cell} | " if cell else "| " for cell in cells).rstrip()
+    )

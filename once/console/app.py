@@ -108,7 +108,7 @@ class _Pages:
             day=_day,
             short=words.shorten_ids,
             moment=words.format_time,
-            pretty=lambda value: showable_json(value),
+            pretty=showable_json,
             safe_text=showable,
             link=_link,
             iso=lambda at_ms: datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(),

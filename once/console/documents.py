@@ -5,7 +5,6 @@ from functools import cache
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from once.errors import OnceError
 from once.project import ROOT
@@ -25,21 +24,13 @@ def page(name: str) -> tuple[str, str]:
     title = name
     for token, within in pairwise(tokens):
         if token.type == "heading_open":
-            token.attrSet("id", _slug(within.content))
+            # The anchor of a heading as GitHub makes it.
+            slug = _NO_SLUG.sub("", within.content.lower()).strip().replace(" ", "-")
+            token.attrSet("id", slug)
             title = within.content if token.tag == "h1" else title
         for child in within.children or ():
-            _stay_here(child)
+            if str(child.attrGet("href") or "").startswith("../"):
+                del child.attrs["href"]  # a link that leads to none of these pages becomes text
     # Comments and pictures of other places; the text is our own, and its HTML is for GitHub.
     shown = [token for token in tokens if token.type != "html_block"]
     return title, str(reader.renderer.render(shown, reader.options, {}))
-
-
-def _stay_here(token: Token) -> None:
-    """Makes a link that leads to none of these pages text."""
-    if str(token.attrGet("href") or "").startswith("../"):
-        del token.attrs["href"]
-
-
-def _slug(heading: str) -> str:
-    """Makes the anchor of a heading as GitHub does."""
-    return _NO_SLUG.sub("", heading.lower()).strip().replace(" ", "-")

@@ -85,7 +85,9 @@ class Feed:
         older = Filter.model_validate(wanted.model_dump() | {"minutes": ""})
         fitting = [one for one in rows if one.at_ms < before_ms and older.fits(one, before_ms)]
         fitting.sort(key=lambda one: one.place)
-        shown = _cut(fitting)
+        shown = fitting[:SHOWN]
+        if shown:  # those of one millisecond together: the next page goes by it
+            shown += [one for one in fitting[SHOWN:] if one.at_ms == shown[-1].at_ms]
         if shown:
             end_ms = shown[-1].at_ms
         else:
@@ -181,14 +183,6 @@ class Feed:
                 if self.stack.reconnect():
                     self._is_another = True
                     arrivals.forget(self.stack)
-
-
-def _cut(rows: list[Row]) -> list[Row]:
-    """Keeps the newest rows; those of one millisecond together, since the next page goes by it."""
-    if len(rows) <= SHOWN:
-        return rows
-    last_ms = rows[SHOWN - 1].at_ms
-    return [one for at, one in enumerate(rows) if at < SHOWN or one.at_ms == last_ms]
 
 
 def _home(row: Row) -> str:

@@ -60,16 +60,13 @@ class Guard:
             return PlainTextResponse("Only the console's own page may ask.\n", 403)
         given = request.query_params.get("token")
         if given is not None and self._is_ours(given):
-            return self._welcome(request)
+            # The same page without the token, which stays out of the history that way.
+            welcome = RedirectResponse(str(request.url.remove_query_params("token")), 303)
+            welcome.set_cookie(self._cookie, self._token, httponly=True, samesite="lax")
+            return welcome
         if not self._is_ours(self._carried(headers)):
             return PlainTextResponse(_STRANGER, 401)
         return None
-
-    def _welcome(self, request: Request) -> Response:
-        """Leads to the same page without the token, which stays out of the history that way."""
-        answer = RedirectResponse(str(request.url.remove_query_params("token")), 303)
-        answer.set_cookie(self._cookie, self._token, httponly=True, samesite="lax")
-        return answer
 
     def _carried(self, headers: Headers) -> str:
         bearer = headers.get("authorization", "")

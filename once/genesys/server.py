@@ -209,15 +209,21 @@ class GenesysServer:
             return Reply(status=401)
         if token.calls_left is not None:
             token.calls_left -= 1
-        if (
-            self.script.limits.concurrent is not None
-            and self._running >= self.script.limits.concurrent
-        ):
-            body = error_body(
-                429, ("actions.concurrent.executions.max", self.script.limits.concurrent)
-            )
+        limits, now = self.script.limits, time.time()
+        if limits.concurrent is not None and self._running >= limits.concurrent:
+            body = error_body(429, ("actions.concurrent.executions.max", limits.concurrent))
             return Reply(status=429, body=body, retry_after="1")
-        return self._over_the_minute()
+        if limits.per_minute is None:
+            return None
+        while self._recent and self._recent[0] <= now - 60:
+            self._recent.popleft()
+        if len(self._recent) >= limits.per_minute:
+            wait = max(1, round(self._recent[0] + 60 - now)) if self._recent else 60
+            exceeded = ("client.credentials.token.rate.per.minute", limits.per_minute)
+            body = error_body(429, exceeded, wait)
+            return Reply(status=429, body=body, retry_after=str(wait))
+        self._recent.append(now)
+        return None
 
     def _token(self, authorization: str) -> _Token | None:
         """Returns the token that this header names, if it may still be used."""
@@ -230,19 +236,6 @@ class GenesysServer:
     def view(self, path: str, authorization: str) -> Reply:  # noqa: ARG002 - others show some
         """Shows the settings of the organisation, of which this one has none."""
         return Reply(status=404)
-
-    def _over_the_minute(self) -> Reply | None:
-        allowed, now = self.script.limits.per_minute, time.time()
-        if allowed is None:
-            return None
-        while self._recent and self._recent[0] <= now - 60:
-            self._recent.popleft()
-        if len(self._recent) >= allowed:
-            wait = max(1, round(self._recent[0] + 60 - now)) if self._recent else 60
-            body = error_body(429, ("client.credentials.token.rate.per.minute", allowed), wait)
-            return Reply(status=429, body=body, retry_after=str(wait))
-        self._recent.append(now)
-        return None
 
 
 class _Server(ThreadingHTTPServer):
@@ -336,7 +329,11 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.answer == "none":
             self.server.closing.wait(reply.hold_seconds)
         if reply.answer in ("none", "reset"):
-            self._hang_up()
+            self.close_connection = True
+            # Lingering for zero seconds turns the close into a reset.
+            linger = struct.pack("ii", 1, 0)
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            self.connection.close()
         else:
             entry.status = reply.status
             self._send(reply)
@@ -351,11 +348,22 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == ALWAYS:
             file = None if owner.script_file is None else str(owner.script_file)
             self._send(Reply(body={"reply": owner.answering, "script": file}))
-            return
-        if self.path != RECEIVED:
+        elif self.path == RECEIVED:
+            received = [
+                {
+                    "atMs": entry.at_ms,
+                    "endpoint": entry.endpoint,
+                    "facts": entry.facts,
+                    "status": entry.status,
+                    "acted": entry.acted,
+                    "repeated": entry.repeated,
+                    "body": entry.body,
+                }
+                for entry in list(owner.log)
+            ]
+            self._send(Reply(body=received))
+        else:
             self._send(owner.view(self.path, self.headers.get("Authorization", "")))
-            return
-        self._send(Reply(body=[_noted(entry) for entry in list(self.server.owner.log)]))
 
     def do_PUT(self) -> None:
         """Sets how the mock behaves from now on, for `once destination`."""
@@ -390,24 +398,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
         self.wfile.flush()
-
-    def _hang_up(self) -> None:
-        self.close_connection = True
-        # Lingering for zero seconds turns the close into a reset.
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.connection.close()
-
-
-def _noted(entry: Received) -> dict[str, Any]:
-    return {
-        "atMs": entry.at_ms,
-        "endpoint": entry.endpoint,
-        "facts": entry.facts,
-        "status": entry.status,
-        "acted": entry.acted,
-        "repeated": entry.repeated,
-        "body": entry.body,
-    }
 
 
 def _endpoint(path: str) -> tuple[str, str]:

@@ -7,8 +7,6 @@ import typer
 from once_enrichment import routes_file
 from once_enrichment.routes import IGNORE, Routes
 from once_enrichment.routes_file import InvalidRoutesError
-from pydantic import BaseModel, ConfigDict
-from pydantic.alias_generators import to_camel
 from rich.table import Table
 
 from once.answers import answers
@@ -16,7 +14,7 @@ from once.errors import OnceError
 from once.lines import find_sources, read_records
 from once.project import ROOT
 from once.routes.notes import find_notes
-from once.routes.trial import Trial
+from once.routes.trial import Model, RouteChange, RouteTaken, Trial
 from once.screen import put, say, screen
 
 _SHIPPED = ROOT / "functions" / "enrichment" / "routes.toml"
@@ -24,36 +22,7 @@ _SHIPPED = ROOT / "functions" / "enrichment" / "routes.toml"
 File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The routes.")]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, use_attribute_docstrings=True)
-
-
-class RouteTaken(_Model):
-    """The events of the capture that one route took."""
-
-    name: str
-    action: str
-    """The id of a data action, `send` or `none`."""
-    events: int
-    """The number of these events."""
-    expired: int
-    """Those of them that were older than its `max_age` when they reached the queue."""
-
-
-class RouteChange(_Model):
-    """Events that end otherwise with the other file."""
-
-    before: str
-    """`ignored`, `expired` or an action."""
-    after: str
-    """The same with the other file."""
-    events: int
-    """The number of these events."""
-    examples: list[str]
-    """Keys of some of these events."""
-
-
-class RoutesTrial(_Model):
+class RoutesTrial(Model):
     """The result of a file of routes for a capture."""
 
     events: int
@@ -121,7 +90,13 @@ def try_routes(
             if trial.unreadable
             else f"{', '.join(source.name for source in sources)} holds no record."
         )
-    answer = _answer(trial)
+    answer = RoutesTrial(
+        events=trial.events,
+        unreadable=trial.unreadable,
+        undated=trial.undated,
+        routes=[*trial.taken.values()],
+        changes=sorted(trial.changes.values(), key=lambda change: -change.events),
+    )
     if as_json:
         print(answer.model_dump_json(by_alias=True, indent=2))
     else:
@@ -142,20 +117,6 @@ def _read_text(file: Path) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise OnceError(f"{file}, line {line}: not UTF-8. Save the file as UTF-8.") from None
-
-
-def _answer(trial: Trial) -> RoutesTrial:
-    changes = sorted(trial.changes.values(), key=lambda change: -change.events)
-    return RoutesTrial(
-        events=trial.events,
-        unreadable=trial.unreadable,
-        undated=trial.undated,
-        routes=[
-            RouteTaken(name=route.name, action=route.action, **vars(trial.taken[route.name]))
-            for route in trial.routes.routes
-        ],
-        changes=[RouteChange(**vars(change)) for change in changes],
-    )
 
 
 def _show(answer: RoutesTrial, against: Path | None) -> None:

@@ -6,26 +6,41 @@ from typing import Any
 
 from once_enrichment.normalise import normalise
 from once_enrichment.routes import IGNORE, Route, Routes
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
 
 _MOST_EXAMPLES = 3
 
 
-@dataclass
-class Taken:
-    """The events that one route took."""
-
-    events: int = 0
-    expired: int = 0
+class Model(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=to_camel, validate_by_name=True, use_attribute_docstrings=True
+    )
 
 
-@dataclass
-class Change:
-    """The events of which another file makes something else."""
+class RouteTaken(Model):
+    """The events of the capture that one route took."""
+
+    name: str
+    action: str
+    """The id of a data action, `send` or `none`."""
+    events: int
+    """The number of these events."""
+    expired: int
+    """Those of them that were older than its `max_age` when they reached the queue."""
+
+
+class RouteChange(Model):
+    """Events that end otherwise with the other file."""
 
     before: str
+    """`ignored`, `expired` or an action."""
     after: str
-    events: int = 0
-    examples: list[str] = field(default_factory=list)
+    """The same with the other file."""
+    events: int
+    """The number of these events."""
+    examples: list[str]
+    """Keys of some of these events."""
 
 
 @dataclass
@@ -36,11 +51,14 @@ class Trial:
     other: Routes | None = None
     unreadable: int = 0
     undated: int = 0
-    taken: dict[str, Taken] = field(init=False)
-    changes: dict[Any, Change] = field(default_factory=dict)
+    taken: dict[str, RouteTaken] = field(init=False)
+    changes: dict[Any, RouteChange] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.taken = {route.name: Taken() for route in self.routes.routes}
+        self.taken = {
+            route.name: RouteTaken(name=route.name, action=route.action, events=0, expired=0)
+            for route in self.routes.routes
+        }
 
     @property
     def events(self) -> int:
@@ -49,19 +67,16 @@ class Trial:
     def add_all(self, records: Iterable[Mapping[str, Any]]) -> None:
         for record in records:
             event = normalise(record)
-            if event["kind"] == "event":
-                self._add(event)
-            else:
+            if event["kind"] != "event":
                 self.unreadable += 1
-
-    def _add(self, event: dict[str, Any]) -> None:
-        route = self.routes.take(event)
-        taken = self.taken[route.name]
-        taken.events += 1
-        taken.expired += _is_expired(route, event)
-        self.undated += not event["sentAtMs"]
-        if self.other is not None:
-            self._compare(route, self.other.take(event), event)
+                continue
+            route = self.routes.take(event)
+            taken = self.taken[route.name]
+            taken.events += 1
+            taken.expired += _is_expired(route, event)
+            self.undated += not event["sentAtMs"]
+            if self.other is not None:
+                self._compare(route, self.other.take(event), event)
 
     def _compare(self, route: Route, other: Route, event: dict[str, Any]) -> None:
         before, after = _end(route, event), _end(other, event)
@@ -70,7 +85,8 @@ class Trial:
             return
         if before == after:
             after = f"{after} with other inputs"
-        change = self.changes.setdefault((before, after), Change(before, after))
+        new = RouteChange(before=before, after=after, events=0, examples=[])
+        change = self.changes.setdefault((before, after), new)
         change.events += 1
         if len(change.examples) < _MOST_EXAMPLES:
             change.examples.append(f"{event['key']['pk']}/{event['key']['sk']}")
