@@ -93,21 +93,18 @@ def template(
                 f"{folder} has files in it, which would be mixed with these. Name a new folder."
             )
         for name in _DEPLOYED:
-            _copy(ROOT / name, folder / name)
+            source, target = ROOT / name, folder / name
+            if source.is_dir():
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, target)
     except OSError as error:
         raise OnceError(f"Cannot write to {error.filename or folder}: {error.strerror}.") from error
     typer.echo("Written. Name your event source and your address, then deploy it with:")
     text = (ROOT / "samconfig.toml").read_text("utf-8")
     of_build = tomllib.loads(text)["default"]["global"]["parameters"]["parameter_overrides"]
-    source = "EventSourceName=aws.partner/genesys.com/cloud/ORGANISATION/SUFFIX"
+    event_source = "EventSourceName=aws.partner/genesys.com/cloud/ORGANISATION/SUFFIX"
     # Overrides on the command line stand in for those that the build was made with.
-    overrides = f'--parameter-overrides "{of_build} {source} AlarmEmail=you@example.com"'
+    overrides = f'--parameter-overrides "{of_build} {event_source} AlarmEmail=you@example.com"'
     typer.echo(f"cd {shlex.quote(str(folder))} && sam build && sam deploy {overrides}")
-
-
-def _copy(source: Path, target: Path) -> None:
-    if source.is_dir():
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
-    else:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)

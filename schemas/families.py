@@ -106,7 +106,9 @@ def row_of(*cells: str) -> str:
 
 def _cells(family: type[Family]) -> list[str]:
     declared = [place.name for place in with_role(family, Role.SUBJECT)]
-    subjects = {_subject_slot(family, topic) for topic in family.topics}
+    subjects = {
+        (family.slots or slot_names(topic))[0] if "{id}" in topic else "" for topic in family.topics
+    }
     about = f"{family.subject} `{declared[0]}`" if declared else ", ".join(sorted(subjects))
     readers = {
         slot
@@ -132,10 +134,6 @@ def _cells(family: type[Family]) -> list[str]:
         family.order,
         " ".join(str(family.__doc__).split()),
     ]
-
-
-def _subject_slot(family: type[Family], topic: str) -> str:
-    return (family.slots or slot_names(topic))[0] if "{id}" in topic else ""
 
 
 def _left_out(family: type[Family]) -> list[str]:

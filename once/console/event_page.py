@@ -15,7 +15,7 @@ from once.operate.explain import Explanation, find_links, read_explanation
 from once.operate.model import Model
 from once.operate.path import Path, read_path
 from once.operate.stack import Stack
-from once.operate.story import Event, Message
+from once.operate.story import Event
 from once.outcomes import Outcome
 
 _DAYS_MS = 14 * 86_400_000
@@ -47,7 +47,11 @@ def read_event(stack: Stack, name: str, message_id: str = "", delivery: int = -1
         if one is not event and any(message.message_id in met for message in one.messages)
     ][:_OTHERS]
     path, at = None, -1
-    if (shown := _choose(event, message_id)) is not None and shown.deliveries:
+    # The message that was asked for; else one that was no copy.
+    named = [one for one in event.messages if one.message_id == message_id]
+    own = [one for one in event.messages if one.outcome is not Outcome.DUPLICATE]
+    shown = next(iter([*named, *own, *event.messages]), None)
+    if shown is not None and shown.deliveries:
         last = len(shown.deliveries) - 1
         at = delivery if 0 <= delivery <= last else last
         path = read_path(stack, shown, shown.deliveries[at])
@@ -74,13 +78,6 @@ def _find_event(explanation: Explanation, name: str) -> Event:
             if name == event.key or name in ids:
                 return event
     raise NotFoundError(f"Nothing is known of {name}. If it was just sent, look again in a moment.")
-
-
-def _choose(event: Event, message_id: str) -> Message | None:
-    """Chooses the message that was asked for; else one that was no copy."""
-    named = [one for one in event.messages if one.message_id == message_id]
-    own = [one for one in event.messages if one.outcome is not Outcome.DUPLICATE]
-    return next(iter([*named, *own, *event.messages]), None)
 
 
 def _read_calls(stack: Stack, key: Key | None) -> list[Call]:

@@ -140,8 +140,10 @@ class Feed:
             self._changed[home] = None
         if self._clock() - self._told_at >= _TOLD_AGAIN_SECONDS:
             self._told_at = self._clock()
-            open_ = (one for one in self._ordered[:SHOWN] if one.outcome in (None, Outcome.RETRY))
-            self._changed |= dict.fromkeys(_home(one) for one in open_)
+            for row in self._ordered[:SHOWN]:
+                if row.outcome in (None, Outcome.RETRY):
+                    key = Key.parse(row.key) if row.key else None
+                    self._changed[str(key.subject) if key else row.id] = None
         for home in self._changed:
             events = tell(self._records.get(home, []), [], now_ms)
             self._rows[home] = [make_row(event) for event in events]
@@ -183,9 +185,3 @@ class Feed:
                 if self.stack.reconnect():
                     self._is_another = True
                     arrivals.forget(self.stack)
-
-
-def _home(row: Row) -> str:
-    """Returns where the records of a row are: with its subject's, or its message's."""
-    key = Key.parse(row.key) if row.key else None
-    return str(key.subject) if key else row.id

@@ -111,8 +111,11 @@ def charges(traffic: Traffic, measured: Measured, price: Prices) -> Iterator[Cha
 
     outcomes, functions = volume.sum("outcomeLogBytes"), volume.sum("functionLogBytes")
     executions = 0.0
-    if traffic.log_level is not LogLevel.OFF:
-        executions = volume.sum(_log_of(traffic))
+    if traffic.log_level is LogLevel.ERROR:  # which logs no state, so no payload either
+        executions = volume.sum("machineLogBytesError")
+    elif traffic.log_level is LogLevel.ALL:
+        payloads = "Payloads" if traffic.log_payloads else ""
+        executions = volume.sum(f"machineLogBytesAll{payloads}")
     rarely = "infrequent_" if traffic.log_class is LogClass.INFREQUENT_ACCESS else ""
     yield Charge("Logs: outcomes", "logs.ingestion_gb", outcomes)
     yield Charge("Logs: functions", "logs.ingestion_gb", functions)
@@ -128,13 +131,6 @@ def charges(traffic: Traffic, measured: Measured, price: Prices) -> Iterator[Cha
     yield Charge(watching, "cloudwatch.alarm_month", measured.alarm_metrics)
     yield Charge(watching, "cloudwatch.metric_month", measured.metrics_well)
     yield Charge(watching, "cloudwatch.dashboard_month", measured.dashboards)
-
-
-def _log_of(traffic: Traffic) -> str:
-    """Names the measured size of the execution log. ERROR logs no state, so no payload either."""
-    if traffic.log_level is LogLevel.ERROR:
-        return "machineLogBytesError"
-    return f"machineLogBytesAll{'Payloads' if traffic.log_payloads else ''}"
 
 
 def monthly(traffic: Traffic, measured: Measured, price: Prices) -> dict[str, float]:

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.status import Status
 from rich.table import Table
 
-from once.genesys.server import GenesysServer, Received
+from once.genesys.server import GenesysServer
 from once.operate import phrases as words
 from once.outcomes import MEANING, Outcome
 from once.project import say_how_to_type_once
@@ -123,21 +123,23 @@ def _received(report: Report, destination: GenesysServer) -> Table:
     table = Table(title="What the destination received", title_justify="left")
     table.add_column("Response")
     table.add_column("Requests", justify="right")
-    requests = [entry for entry in destination.log if entry.facts]
-    for answer, count in sorted(Counter(map(_answer, requests)).items()):
+    answers: Counter[str] = Counter()
+    for entry in destination.log:
+        if not entry.facts:
+            continue
+        if entry.status is None:
+            answer = "no answer" + (", after it had acted" if entry.acted else "")
+        else:
+            answer = f"{entry.status} {HTTPStatus(entry.status).phrase}"
+            answer += ", already done before" if entry.repeated else ""
+        answers[answer] += 1
+    for answer, count in sorted(answers.items()):
         table.add_row(answer, str(count))
     table.add_section()
     table.add_row("events acted on", str(sum(action.effects for action in report.actions)))
     several = sum(action.effects > 0 and action.calls > 1 for action in report.actions)
     table.add_row("of these, after several requests", str(several))
     return table
-
-
-def _answer(entry: Received) -> str:
-    if entry.status is None:
-        return "no answer" + (", after it had acted" if entry.acted else "")
-    name = HTTPStatus(entry.status).phrase
-    return f"{entry.status} {name}" + (", already done before" if entry.repeated else "")
 
 
 def _verdict(report: Report) -> str:

@@ -59,19 +59,17 @@ def up(
     ] = None,
 ) -> None:
     """Start a local stack that stays up, until `once down`."""
-    _start(parameters_of(parameters), destination, _template_in(project) if project else None)
-
-
-def _template_in(project: Path) -> Path:
-    """Finds the template of a clone, of `once template`, or of an unpacked wheel."""
-    folders = (project, project / "once" / "_project")
-    templates = [found for folder in folders if (found := folder / "template.yaml").is_file()]
-    if not templates:
-        raise OnceError(
-            f"{project} has no template.yaml. Name a clone of genesys-once (git worktree makes one "
-            "of another version), an unpacked wheel, or what `once template` has written."
-        )
-    return templates[0].absolute()
+    template = None
+    if project is not None:
+        folders = (project, project / "once" / "_project")  # the latter of an unpacked wheel
+        templates = [found for folder in folders if (found := folder / "template.yaml").is_file()]
+        if not templates:
+            raise OnceError(
+                f"{project} has no template.yaml. Name a clone of genesys-once (git worktree makes "
+                "one of another version), an unpacked wheel, or what `once template` has written."
+            )
+        template = templates[0].absolute()
+    _start(parameters_of(parameters), destination, template)
 
 
 @command("once down")
