@@ -76,9 +76,9 @@ def deploy(
     def build(folder: Path) -> None:
         sam(
             "build",
+            of_build,
             *("--template-file", str(template), "--build-dir", str(folder)),
             *("--base-dir", str(template.parent), "--parallel"),
-            *sam.overrides("build", of_build),
         )
         # `sam deploy` reads it seven times, and JSON in a tenth of the time that YAML takes.
         written = folder / "template.yaml"
@@ -97,10 +97,10 @@ def deploy(
             )
     sam(
         "deploy",
+        chosen,
         *("--template-file", str(build_folder / "template.yaml"), "--stack-name", name),
         *("--s3-bucket", bucket, "--capabilities", "CAPABILITY_IAM", "--no-progressbar"),
         *("--no-confirm-changeset", "--on-failure", "DO_NOTHING"),
-        *sam.overrides("deploy", chosen),
     )
     described = aws.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
     outputs = {o["OutputKey"]: o["OutputValue"] for o in described.get("Outputs", [])}
@@ -166,10 +166,7 @@ class _Sam:
         log = self._folder / "pip.log"
         self._environment |= builds.settings_of_pip(project, self._environment, log)
 
-    def overrides(self, command: str, parameters: Mapping[str, str]) -> tuple[str, str]:
-        """Writes a file, since a value may be secret and other users can read arguments."""
-        path = self._folder / f"{command}.parameters.yaml"
-        path.touch(0o600)
+    def __call__(self, command: str, parameters: Mapping[str, str], *arguments: str) -> None:
         quoted = {}
         for name, value in parameters.items():
             if "\\" in value:
@@ -177,14 +174,15 @@ class _Sam:
             # sam removes a pair of quotes around a value, and reads backslashes.
             escaped = value.replace('"', '\\"')
             quoted[name] = f'"{escaped}"'
-        path.write_text(json.dumps(quoted))  # JSON is YAML, too
-        return "--parameter-overrides", f"file://{path}"
-
-    def __call__(self, command: str, *arguments: str) -> None:
+        # In a file, since a value may be secret and other users can read arguments.
+        overrides = self._folder / f"{command}.parameters.yaml"
+        overrides.touch(0o600)
+        overrides.write_text(json.dumps(quoted))  # JSON is YAML, too
         log = self._folder / f"{command}.log"
         process = child.start(
             "samcli",
             *(command, "--config-file", str(self._config), *arguments),
+            *("--parameter-overrides", f"file://{overrides}"),
             env=self._environment,
             log=log,
         )
