@@ -75,6 +75,11 @@ def put(
         console.print(line, soft_wrap=True)
 
 
+def say(text: str) -> None:
+    """Prints a line immediately, in a pipe too, exactly as it is but for what steers."""
+    print(showable(text), flush=True)
+
+
 def _wrapped(text: Text, width: int, begin: int) -> Iterator[Text]:
     """Wraps a text, since rich breaks a word that is too long, or nothing."""
     at = begin or len(text.plain) - len(text.plain.lstrip())
@@ -99,8 +104,3 @@ def _wrapped(text: Text, width: int, begin: int) -> Iterator[Text]:
         line = Text(indent).append_text(text[begin:at]) if number else head + text[begin:at]
         line.rstrip()
         yield line
-
-
-def say(text: str) -> None:
-    """Prints a line immediately, in a pipe too, exactly as it is but for what steers."""
-    print(showable(text), flush=True)

@@ -93,40 +93,6 @@ def of_contract(contract: Contract) -> Schema:
     return _head(contract.name) | {"title": contract.title} | first | schema | last
 
 
-def _head(name: str) -> Schema:
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:genesys-once:v{VERSION}:{name.replace('/', ':')}",
-    }
-
-
-def _tidy(schema: Schema, name: str, contract: Contract) -> None:
-    """Leaves what a reader needs: no made-up titles, no nulls that are never written.
-
-    Whoever reads a contract must bear fields that are new, so nothing is forbidden here; our own
-    checks forbid what is not declared (`closed`).
-    """
-    schema.pop("additionalProperties", None) if "properties" in schema else None
-    schema.pop("title", None)
-    if schema.get("description") and schema.get("enum"):
-        schema["description"] = " ".join(schema["description"].split())
-    for field, part in schema.get("properties", {}).items():
-        part.pop("title", None)
-        if contract.whole or not contract.kept_nulls:
-            part.pop("default", None)
-        if not contract.kept_nulls:
-            choices = part.get("anyOf", [])
-            left = [choice for choice in choices if choice != {"type": "null"}]
-            if len(left) == 1 and len(choices) == 2:
-                del part["anyOf"]
-                part.update({k: v for k, v in left[0].items() if k not in part})
-        if "description" in part:
-            part["description"] = " ".join(part["description"].split())
-        elif "$ref" not in part:
-            text = DESCRIPTIONS.get(f"{name}.{field}") or DESCRIPTIONS.get(field)
-            part |= {"description": text} if text else {}
-
-
 def undescribed(schema: Schema) -> Iterator[str]:
     """Fields that say nothing about themselves."""
     parts = schema.get("$defs", {})
@@ -160,3 +126,37 @@ def closed(schema: Any) -> Any:
     if isinstance(inner.get("properties"), dict) and "type" in inner:
         inner.setdefault("additionalProperties", False)
     return inner
+
+
+def _tidy(schema: Schema, name: str, contract: Contract) -> None:
+    """Leaves what a reader needs: no made-up titles, no nulls that are never written.
+
+    Whoever reads a contract must bear fields that are new, so nothing is forbidden here; our own
+    checks forbid what is not declared (`closed`).
+    """
+    schema.pop("additionalProperties", None) if "properties" in schema else None
+    schema.pop("title", None)
+    if schema.get("description") and schema.get("enum"):
+        schema["description"] = " ".join(schema["description"].split())
+    for field, part in schema.get("properties", {}).items():
+        part.pop("title", None)
+        if contract.whole or not contract.kept_nulls:
+            part.pop("default", None)
+        if not contract.kept_nulls:
+            choices = part.get("anyOf", [])
+            left = [choice for choice in choices if choice != {"type": "null"}]
+            if len(left) == 1 and len(choices) == 2:
+                del part["anyOf"]
+                part.update({k: v for k, v in left[0].items() if k not in part})
+        if "description" in part:
+            part["description"] = " ".join(part["description"].split())
+        elif "$ref" not in part:
+            text = DESCRIPTIONS.get(f"{name}.{field}") or DESCRIPTIONS.get(field)
+            part |= {"description": text} if text else {}
+
+
+def _head(name: str) -> Schema:
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:genesys-once:v{VERSION}:{name.replace('/', ':')}",
+    }

@@ -29,10 +29,6 @@ def element_of(event: Json) -> Json:
     return element
 
 
-def _no_bucket(key: str, content: bytes) -> Json:
-    raise AssertionError(f"an example is too large: {key}, {len(content)} bytes")
-
-
 def invocations(folder: Path) -> Iterator[tuple[str, Any]]:
     """Yields an input of each function, by its name, for `sam local invoke`."""
     event = (folder / f"conversation.user.start{EVENT}").read_text("utf-8")
@@ -61,6 +57,10 @@ def changed_key(name: str, pinned: Json, now: Json) -> Iterator[str]:
         "functions/enrichment/once_enrichment/contract.py, run `make schemas`, and deploy as "
         "CONTRIBUTING.md says"
     )
+
+
+def _no_bucket(key: str, content: bytes) -> Json:
+    raise AssertionError(f"an example is too large: {key}, {len(content)} bytes")
 
 
 def _version(key: Json) -> str:

@@ -92,16 +92,11 @@ class Feed:
             end_ms = shown[-1].at_ms
         else:
             end_ms = since_ms if found.complete else found.records[0].recorded_at_ms
-        later = self._find_later(shown, before_ms)
+        later: set[str] = set()  # not settled here, but with records on a newer page
+        if waiting := {one.id for one in shown if one.outcome in (None, Outcome.RETRY)}:
+            records = log.search(self.stack, *sorted(waiting), since_ms=before_ms).records
+            later = waiting & {record.message_id for record in records}
         return [one for one in shown if one.id not in later], end_ms
-
-    def _find_later(self, rows: list[Row], before_ms: int) -> set[str]:
-        """Finds the rows that are not settled here, but have records on a newer page."""
-        waiting = {one.id for one in rows if one.outcome in (None, Outcome.RETRY)}
-        if not waiting:
-            return set()
-        records = log.search(self.stack, *sorted(waiting), since_ms=before_ms).records
-        return waiting & {record.message_id for record in records}
 
     def find_choices(self) -> tuple[list[str], list[str]]:
         """Finds the reasons and the families that there are."""

@@ -88,43 +88,6 @@ def normalised(text: str, sent_ms: int) -> dict[str, Any]:
     return normalise({"messageId": "tried", "body": text, "attributes": attributes})
 
 
-def _meets(element: dict[str, Any], claim: Claim | None, latest: Latest | None, now: int) -> str:
-    """Says what the claim rule would decide if the event came now."""
-    event = verdict.Event.of(element)
-    rows = verdict.Rows()
-    if claim is not None:
-        if claim.status is Status.IN_PROGRESS and claim.expires_at * 1000 > now:
-            return f"the claim of message {claim.message_id}, in progress: it would wait"
-        rows.claims[event.key] = verdict.Claim(
-            message_id=claim.message_id,
-            occurred_ms=claim.event_time,
-            event_id=claim.event_id or "",
-            expires_s=claim.expires_at,
-            outcome=Outcome(claim.outcome or Outcome.RETRY),
-            is_released=claim.status is Status.FAILED,
-        )
-    if latest is not None:
-        state, until_s = (latest.pk, latest.state), now // 1000
-        row = verdict.Latest(latest.owner, latest.event_time, state, until_s)
-        rows.latest[event.latest] = row
-    match rows.settle(event, now).reason:
-        case "SAME_KEY" | "SAME_EVENT_ID" if claim:
-            at = words.format_time(claim.done_at or claim.claimed_at)[:19]
-            return (
-                f"the claim of message {claim.message_id}, {claim.outcome} at {at} UTC: a DUPLICATE"
-            )
-        case "NEWER_OCCURRENCE":
-            return "a newer occurrence of the same state: it would be skipped as STALE"
-        case "NEWER_STATE" if latest:
-            newest = words.format_time(latest.event_time)
-            return f"no claim, but a newer {LATEST.strip('/')} state of {newest} UTC: STALE"
-        case "UNCHANGED":
-            return "the newest settled state, which is the same: a DUPLICATE, UNCHANGED"
-    if claim is not None and claim.status is Status.FAILED:
-        return f"a claim that message {claim.message_id} released: it would be acted on"
-    return "no claim: it would be acted on"
-
-
 def shifted(text: str, milliseconds: int) -> str:
     """Moves every time in it, so that it is another occurrence and not a copy."""
 
@@ -161,6 +124,43 @@ def send(
         sent = sqs.send_message(QueueUrl=queue, MessageBody=body, DelaySeconds=delay_seconds)
         ids.append(sent["MessageId"])
     return ids
+
+
+def _meets(element: dict[str, Any], claim: Claim | None, latest: Latest | None, now: int) -> str:
+    """Says what the claim rule would decide if the event came now."""
+    event = verdict.Event.of(element)
+    rows = verdict.Rows()
+    if claim is not None:
+        if claim.status is Status.IN_PROGRESS and claim.expires_at * 1000 > now:
+            return f"the claim of message {claim.message_id}, in progress: it would wait"
+        rows.claims[event.key] = verdict.Claim(
+            message_id=claim.message_id,
+            occurred_ms=claim.event_time,
+            event_id=claim.event_id or "",
+            expires_s=claim.expires_at,
+            outcome=Outcome(claim.outcome or Outcome.RETRY),
+            is_released=claim.status is Status.FAILED,
+        )
+    if latest is not None:
+        state, until_s = (latest.pk, latest.state), now // 1000
+        row = verdict.Latest(latest.owner, latest.event_time, state, until_s)
+        rows.latest[event.latest] = row
+    match rows.settle(event, now).reason:
+        case "SAME_KEY" | "SAME_EVENT_ID" if claim:
+            at = words.format_time(claim.done_at or claim.claimed_at)[:19]
+            return (
+                f"the claim of message {claim.message_id}, {claim.outcome} at {at} UTC: a DUPLICATE"
+            )
+        case "NEWER_OCCURRENCE":
+            return "a newer occurrence of the same state: it would be skipped as STALE"
+        case "NEWER_STATE" if latest:
+            newest = words.format_time(latest.event_time)
+            return f"no claim, but a newer {LATEST.strip('/')} state of {newest} UTC: STALE"
+        case "UNCHANGED":
+            return "the newest settled state, which is the same: a DUPLICATE, UNCHANGED"
+    if claim is not None and claim.status is Status.FAILED:
+        return f"a claim that message {claim.message_id} released: it would be acted on"
+    return "no claim: it would be acted on"
 
 
 def _republished(text: str) -> str:

@@ -167,14 +167,6 @@ class Rule(_Model):
         return self.replies[number]
 
 
-def _fits(name: str, wanted: str, value: str) -> bool:
-    if name == "idempotencyKey":
-        return value.startswith(wanted)
-    if wanted.endswith("*"):
-        return value.startswith(wanted[:-1])
-    return value == wanted
-
-
 class Token(_Model):
     """Says for how long a login holds, for how long it claims to, and for how many requests."""
 
@@ -227,24 +219,6 @@ def read_reply(reply: Any, where: str) -> Reply:
     return _read(Reply, reply, where)
 
 
-def _read(model: type[_M], document: Any, where: str) -> _M:
-    try:
-        return model.model_validate(document)
-    except ValidationError as error:
-        first = error.errors()[0]
-        said = _MISTAKES.get(first["type"]) or first["msg"].removeprefix("Value error, ")
-        raise OnceError(f"{', '.join([where, *_name_place(first['loc'])])}: {said}") from None
-
-
-def _name_place(place: tuple[int | str, ...]) -> Iterator[str]:
-    """Yields a place in a script as a person counts: rule 2, reply 1, status."""
-    for part, index in zip_longest(place, place[1:]):
-        if isinstance(index, int):
-            yield f"{_PLACES.get(str(part), part)} {index + 1}"
-        elif isinstance(part, str) and part != "[key]":
-            yield part
-
-
 def error_body(status: int, limit: tuple[str, int] | None = None, wait: int = 1) -> dict[str, Any]:
     """Returns an error in the platform's form."""
     code, message = _PLATFORM.get(status, ("error", "The request was not done."))
@@ -287,3 +261,29 @@ def signature_holds(secret: str, headers: dict[str, str], raw: bytes) -> bool:
     wanted = base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
     given = headers.get("webhook-signature", "").split(" ")
     return any(hmac.compare_digest(f"v1,{wanted}", one) for one in given)
+
+
+def _fits(name: str, wanted: str, value: str) -> bool:
+    if name == "idempotencyKey":
+        return value.startswith(wanted)
+    if wanted.endswith("*"):
+        return value.startswith(wanted[:-1])
+    return value == wanted
+
+
+def _read(model: type[_M], document: Any, where: str) -> _M:
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        said = _MISTAKES.get(first["type"]) or first["msg"].removeprefix("Value error, ")
+        raise OnceError(f"{', '.join([where, *_name_place(first['loc'])])}: {said}") from None
+
+
+def _name_place(place: tuple[int | str, ...]) -> Iterator[str]:
+    """Yields a place in a script as a person counts: rule 2, reply 1, status."""
+    for part, index in zip_longest(place, place[1:]):
+        if isinstance(index, int):
+            yield f"{_PLACES.get(str(part), part)} {index + 1}"
+        elif isinstance(part, str) and part != "[key]":
+            yield part

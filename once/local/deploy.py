@@ -107,21 +107,6 @@ def deploy(
     return Stack(build_folder, outputs)
 
 
-def _check_names(template: Path, parameters: Mapping[str, str]) -> None:
-    """Refuses a parameter that the template does not have; sam itself passes over it."""
-    known = sorted(json.loads(template.read_text())["Parameters"])
-    for name in parameters:
-        if name not in known:
-            raise OnceError(f"{template.name} has no parameter {name}. It has {', '.join(known)}.")
-
-
-def _check_routes(path: Path) -> None:
-    try:
-        routes_file.read(path.name, path.read_text("utf-8"))
-    except (OSError, InvalidRoutesError) as error:
-        raise OnceError(f"The routes cannot be used: {error}.") from error
-
-
 def local_parameters() -> dict[str, str]:
     """Returns the template's parameters that must fit this machine rather than AWS."""
     machine = platform.machine().lower()
@@ -192,6 +177,21 @@ class _Sam:
             child.stop(process)
         if code != 0:
             raise OnceError(f"sam {command} failed (exit code {code}):\n{_useful_part(log)}")
+
+
+def _check_names(template: Path, parameters: Mapping[str, str]) -> None:
+    """Refuses a parameter that the template does not have; sam itself passes over it."""
+    known = sorted(json.loads(template.read_text())["Parameters"])
+    for name in parameters:
+        if name not in known:
+            raise OnceError(f"{template.name} has no parameter {name}. It has {', '.join(known)}.")
+
+
+def _check_routes(path: Path) -> None:
+    try:
+        routes_file.read(path.name, path.read_text("utf-8"))
+    except (OSError, InvalidRoutesError) as error:
+        raise OnceError(f"The routes cannot be used: {error}.") from error
 
 
 def _useful_part(log: Path) -> str:

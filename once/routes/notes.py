@@ -53,6 +53,19 @@ def find_notes(routes: list[Route]) -> Iterator[Note]:
             yield from _doubt_inputs(route.inputs, (*path, "inputs"), ids)
 
 
+def known_families() -> list[str]:
+    return sorted({name for name, _ in _declared()})
+
+
+def known_ids() -> list[str]:
+    found: set[str] = set()
+    for family in FAMILIES:
+        found |= {name for name in family.model_fields if is_id_name(name)}
+        found |= {*family.slots, *(f"{subject}Id" for subject in [family.subject] if subject)}
+        found |= {name for topic in family.topics for name in slot_names(topic)}
+    return sorted(found)
+
+
 def _doubt(route: Route, field: Field, ids: list[str]) -> Iterator[str]:
     place = ".".join(field.path)
     if field.path[0] == "ids" and place not in ids:
@@ -99,6 +112,17 @@ def _identity(name: str, family: type[Family], path: tuple[str, ...]) -> Node:
     return fields.ANY
 
 
+def _doubt_inputs(inputs: Mapping[str, str], path: Path, ids: list[str]) -> Iterator[Note]:
+    if "idempotencyKey" not in inputs.values():
+        yield Note(
+            path, 'no input takes "idempotencyKey": the endpoint could not tell a repeated request'
+        )
+    for name, source in inputs.items():
+        if source.startswith("ids.") and source not in ids:
+            text = f'no event known here has "{source}"{_meant(source, ids)}'
+            yield Note((*path, name), f"{text}; an input without a value is left out")
+
+
 @cache
 def _declared() -> list[tuple[str, type[Family]]]:
     return [(family_name(topic), family) for family in FAMILIES for topic in family.topics]
@@ -134,30 +158,6 @@ def _kind(wanted: Any, nodes: list[Node]) -> str:
 
 def _shown(wanted: Any) -> str:
     return f"{wanted!r}" if not isinstance(wanted, dict) else " ".join(wanted)
-
-
-def _doubt_inputs(inputs: Mapping[str, str], path: Path, ids: list[str]) -> Iterator[Note]:
-    if "idempotencyKey" not in inputs.values():
-        yield Note(
-            path, 'no input takes "idempotencyKey": the endpoint could not tell a repeated request'
-        )
-    for name, source in inputs.items():
-        if source.startswith("ids.") and source not in ids:
-            text = f'no event known here has "{source}"{_meant(source, ids)}'
-            yield Note((*path, name), f"{text}; an input without a value is left out")
-
-
-def known_families() -> list[str]:
-    return sorted({name for name, _ in _declared()})
-
-
-def known_ids() -> list[str]:
-    found: set[str] = set()
-    for family in FAMILIES:
-        found |= {name for name in family.model_fields if is_id_name(name)}
-        found |= {*family.slots, *(f"{subject}Id" for subject in [family.subject] if subject)}
-        found |= {name for topic in family.topics for name in slot_names(topic)}
-    return sorted(found)
 
 
 def _meant(name: str, known: Collection[str]) -> str:
