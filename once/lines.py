@@ -121,22 +121,17 @@ def read_lines(path: Path) -> list[Line]:
         Line(one.place.line if is_line_each else number, one.text, _problem_of(one))
         for number, one in enumerate(found, 1)
     ]
+    if not lines:
+        raise OnceError(f"{path} holds no events: it is empty.")
     if all(line.problem for line in lines):
-        raise OnceError(describe_mistake(path, found))
+        kinds = Counter(_kind_of(one.text) for one in found)
+        said = "\n".join(f"  {count:,} times {kind}" for kind, count in kinds.most_common(5))
+        raise OnceError(
+            f"{path} holds no event, but\n{said}\n"
+            "Give events as EventBridge, SQS, SNS or a log has them. Why a text is none is said "
+            "by: once normalise FILE"
+        )
     return lines
-
-
-def describe_mistake(path: Path, found: Sequence[Found]) -> str:
-    """Says what a file without events holds."""
-    if not found:
-        return f"{path} holds no events: it is empty."
-    kinds = Counter(_kind_of(one.text) for one in found)
-    said = "\n".join(f"  {count:,} times {kind}" for kind, count in kinds.most_common(5))
-    return (
-        f"{path} holds no event, but\n{said}\n"
-        "Give events as EventBridge, SQS, SNS or a log has them. Why a text is none is said by: "
-        "once normalise FILE"
-    )
 
 
 def read_element(record: dict[str, Any]) -> dict[str, Any]:

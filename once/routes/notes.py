@@ -31,8 +31,8 @@ class Note:
 
 
 def find_notes(routes: list[Route]) -> Iterator[Note]:
-    families = sorted({*known_families(), *fields.shapes()})
-    ids = [f"ids.{name}" for name in known_ids()]
+    families = sorted({*(name for name, _ in _declared()), *fields.shapes()})
+    ids = [f"ids.{name}" for name in _known_ids()]
     for at, route in enumerate(routes):
         path = ("routes", at)
         if not any(map(route.is_for, families)):
@@ -53,11 +53,7 @@ def find_notes(routes: list[Route]) -> Iterator[Note]:
             yield from _doubt_inputs(route.inputs, (*path, "inputs"), ids)
 
 
-def known_families() -> list[str]:
-    return sorted({name for name, _ in _declared()})
-
-
-def known_ids() -> list[str]:
+def _known_ids() -> list[str]:
     found: set[str] = set()
     for family in FAMILIES:
         found |= {name for name in family.model_fields if is_id_name(name)}
