@@ -5,10 +5,16 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from once.genesys.server import GenesysServer
 from once.lines import Line
+from once.local import stack as local_stacks
+from once.local.aws import Emulator
+from once.local.deploy import BUCKET, STACK_NAME, Stack, deploy, local_parameters, read_outputs
 from once.local.stack import LocalStack
 from once.run.local import local_stack
 from once.run.report import LineReport
@@ -90,5 +96,45 @@ class DeployedStack:
 @contextmanager
 def deployed(**parameters: str) -> Iterator[DeployedStack]:
     """A stack with a destination of its own; `parameters` are the template's."""
-    with local_stack(parameters) as local:
+    with patch.object(local_stacks, "deploy", _deploy), local_stack(parameters) as local:
         yield DeployedStack(local.stack, local.destination)
+
+
+@dataclass(frozen=True)
+class _Package:
+    """What `sam deploy` uploaded of a build: the template, and what the template names."""
+
+    built: Path
+    objects: Mapping[str, bytes]
+
+
+_packages: list[_Package] = []
+
+
+def _deploy(aws: Emulator, template: Path, parameters: Mapping[str, str], *_: object) -> Stack:
+    """Runs `sam deploy` for the first stack of a process, and creates the next ones from what it
+    uploaded: `sam deploy` takes most of the processor's time that a stack costs."""
+    s3, cloudformation = aws.client("s3"), aws.client("cloudformation")
+    if not _packages:
+        stack = deploy(aws, template, parameters)
+        keys = [one["Key"] for one in s3.list_objects_v2(Bucket=BUCKET)["Contents"]]
+        objects = {key: s3.get_object(Bucket=BUCKET, Key=key)["Body"].read() for key in keys}
+        _packages.append(_Package(stack.built, objects))
+        return stack
+    package = _packages[0]
+    region = {"LocationConstraint": s3.meta.region_name}
+    s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration=region)
+    for key, content in package.objects.items():
+        s3.put_object(Bucket=BUCKET, Key=key, Body=content)
+    (uploaded,) = (key for key in package.objects if key.endswith(".template"))
+    chosen = local_parameters() | parameters
+    cloudformation.create_stack(
+        StackName=STACK_NAME,
+        TemplateURL=f"https://s3.amazonaws.com/{BUCKET}/{uploaded}",
+        Parameters=[{"ParameterKey": k, "ParameterValue": v} for k, v in chosen.items()],
+        Capabilities=["CAPABILITY_IAM"],
+    )
+    cloudformation.get_waiter("stack_create_complete").wait(
+        StackName=STACK_NAME, WaiterConfig={"Delay": 0.2}
+    )
+    return Stack(package.built, read_outputs(cloudformation, STACK_NAME))

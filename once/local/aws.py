@@ -124,8 +124,11 @@ class Emulator:
         return "\n".join(text.splitlines()[-_LAST_LINES:])
 
     def kill(self) -> None:
-        """End the process; callers that wait for an answer get an error."""
-        child.stop(self._process)
+        """End the process; callers that wait for an answer get an error.
+
+        It has nothing to keep, and takes seconds to end if it is asked.
+        """
+        child.kill(self._process)
 
     def stop(self) -> None:
         self.kill()

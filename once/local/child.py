@@ -50,10 +50,15 @@ def stop(process: Popen[bytes]) -> None:
     except TimeoutExpired:
         pass
     finally:
-        _signal_group(process, signal.SIGKILL)
-        process.wait()
-        if process.stdin is not None:
-            process.stdin.close()
+        kill(process)
+
+
+def kill(process: Popen[bytes]) -> None:
+    """End the group without asking."""
+    _signal_group(process, signal.SIGKILL)
+    process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 def _signal_group(process: Popen[bytes], number: int) -> None:

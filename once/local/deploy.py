@@ -20,7 +20,7 @@ from once.local import builds, child
 from once.local.aws import inherited_environment
 
 STACK_NAME = "once"
-_BUCKET = "once-artifacts"
+BUCKET = "once-artifacts"
 _USEFUL_LINES = 25
 _WITHOUT_INDEX = (
     "The first build takes packages from PyPI, or from the index in PIP_INDEX_URL. Can this "
@@ -89,7 +89,7 @@ def deploy(
 
     step("deploying (sam deploy)")
     if bucket is None:
-        bucket, s3 = _BUCKET, aws.client("s3")
+        bucket, s3 = BUCKET, aws.client("s3")
         if not any(each["Name"] == bucket for each in s3.list_buckets()["Buckets"]):
             s3.create_bucket(
                 Bucket=bucket,
@@ -102,9 +102,12 @@ def deploy(
         *("--s3-bucket", bucket, "--capabilities", "CAPABILITY_IAM", "--no-progressbar"),
         *("--no-confirm-changeset", "--on-failure", "DO_NOTHING"),
     )
-    described = aws.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
-    outputs = {o["OutputKey"]: o["OutputValue"] for o in described.get("Outputs", [])}
-    return Stack(build_folder, outputs)
+    return Stack(build_folder, read_outputs(aws.client("cloudformation"), name))
+
+
+def read_outputs(cloudformation: Any, name: str) -> dict[str, str]:
+    (stack,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
+    return {one["OutputKey"]: one["OutputValue"] for one in stack.get("Outputs", [])}
 
 
 def local_parameters() -> dict[str, str]:

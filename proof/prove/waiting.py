@@ -26,7 +26,7 @@ from proof.prove.throwaway import Deployed
 
 Json = Any
 # A returned message comes back after half a minute at first; on the emulator after a tenth of it.
-_BROKEN_SECONDS, _BROKEN_SECONDS_LOCAL = 300, 30
+_BROKEN_SECONDS, _BROKEN_SECONDS_LOCAL = 300, 15
 _STOPPED_SECONDS, _STOPPED_SECONDS_LOCAL = 120, 20
 _BETWEEN_SECONDS = 300
 _FAILING_AT_ONCE = 3
@@ -164,7 +164,7 @@ def _returned(stack: Deployed, hours: float, site: Site, broken: bool) -> Json:
 def _beside(stack: Deployed, site: Site, broken: bool) -> Json:
     """Sends as many messages that fail at first as good ones. Broken, the pipe stops half-way."""
     is_local = site.place.is_local
-    each_second, seconds = (2, 40) if is_local else (20, 900)
+    each_second, seconds = (2, 28) if is_local else (20, 900)
     seconds = min(seconds, _BROKEN_SECONDS) if broken else seconds
     sent_ms: dict[str, int] = {}
     returning: list[str] = []
