@@ -246,7 +246,7 @@ REASONS: dict[str, Reason] = {
         _PARKED, sentence="a number in it is larger than JSON on AWS can carry"
     ),
     "NOT_AN_OBJECT": replace(_PARKED, sentence="its JSON is not an object"),
-    "NOT_AN_EVENT": replace(_PARKED, sentence="it is a heartbeat, not an event"),
+    "NOT_AN_EVENT": replace(_PARKED, sentence="it is a heartbeat, not an event", remedy="drop it"),
     "UNKNOWN_SHAPE": replace(_PARKED, sentence="it holds no event of a known shape"),
     "NO_SUBJECT": replace(_PARKED, sentence="it does not say what it is about"),
     "NO_TIME": replace(_PARKED, sentence="it has no time"),

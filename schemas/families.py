@@ -191,15 +191,15 @@ equal. `once normalise` shows the key of any event, and `once explain` what was 
   within {window} ms is a copy ({whole} ms if the clock shows whole seconds, {sent} ms if only the
   queue dates the event).
 - **order**:
-  - *latest*: an event is STALE, and not acted on, if a newer one came first. A family without a
-    time is windowed and ordered by the event's `timestamp`.
+  - *latest*: an event is STALE, and not acted on, if a newer one came first. If the family has no
+    time, the time of publishing (`timestamp`) decides which is newer.
   - *changes*: the same; and a state is acted on only if it differs from the newest settled one, in
-    the order of the event's `timestamp`. Without that time the family is windowed, with order
-    *none*.
+    the order of publishing (`timestamp`). An event without `timestamp` is treated as windowed, with
+    order *none*.
   - *none*: every event is acted on, early or late.
 
-With order *latest* or *changes*, the newest event is kept for *each* value of the parts that vary
-independently.
+A part with *each* varies independently. With order *latest* or *changes*, events are compared only
+with events that have the same value in it: a user's presence, for example, by its source.
 
 {table}
 

@@ -17,8 +17,12 @@ Each outcome has a reason: in the outcome log, in `once explain`, `once status` 
 
 - **was it acted on?**: by the destination, in the delivery that ended so. *perhaps*: a request was
   sent, or perhaps sent, and its effect is unknown; the next one carries the same Idempotency-Key.
+  If an event is `EXPIRED`, an earlier delivery may have sent one. *rejected*: the response says
+  that nothing was done.
 - **a try**: the delivery counts towards `MaxTries`, if requests for others succeeded meanwhile.
 - **what to do**: empty if it passes by itself.
+- **alarms**: those that count this reason. Others count requests or waiting, so they fire with
+  several reasons.
 """
 
 
@@ -35,7 +39,7 @@ def page() -> str:
 def _row(code: str, reason: Reason) -> str:
     remedy = reason.remedy
     if reason.runbook:
-        remedy = f"[{remedy or 'more'}](runbook.md#{reason.runbook})"
+        remedy = f"[{remedy or 'see the runbook'}](runbook.md#{reason.runbook})"
     return row_of(
         f"`{code}`",
         reason.sentence or "acted on",
