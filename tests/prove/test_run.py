@@ -98,18 +98,19 @@ def test_a_whole_run_leaves_nothing(aws: Emulator, report: Report, tmp_path: Pat
     assert ledger.kept(tmp_path) == []
 
 
-def calls_of_a_run(aws: Emulator, folder: Path) -> int:
+@pytest.fixture(scope="module")
+def calls_of_a_run(aws: Emulator, tmp_path_factory: pytest.TempPathFactory) -> int:
     place = BrokenOff(aws, at=0, answered=False)
-    made(place, folder, FEW)
+    made(place, tmp_path_factory.mktemp("calls"), FEW)
     return place.made
 
 
 @pytest.mark.parametrize("tenth", range(1, 11))
 @pytest.mark.parametrize("answered", [False, True], ids=["before it arrives", "after it acted"])
 def test_a_run_that_is_interrupted_leaves_nothing(
-    aws: Emulator, tmp_path: Path, tenth: int, answered: bool
+    aws: Emulator, calls_of_a_run: int, tmp_path: Path, tenth: int, answered: bool
 ) -> None:
-    at = max(1, calls_of_a_run(aws, tmp_path) * tenth // 10)
+    at = max(1, calls_of_a_run * tenth // 10)
     place = BrokenOff(aws, at, answered)
     try:
         interrupted = made(place, tmp_path, FEW).interrupted
