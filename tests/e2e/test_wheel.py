@@ -42,9 +42,10 @@ def installed(what: str, folder: Path) -> Once:
     pins = re.findall(r"^[a-z].*?(?= \\$)", (ROOT / "requirements.lock").read_text(), re.M)
     (folder / "pins.txt").write_text("\n".join(pins))
     options = ["--quiet", "--no-compile", "-c", str(folder / "pins.txt")]
-    pip = [str(python), "-m", "pip", "install", *options, what]
-    subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
-    done = subprocess.run(pip, capture_output=True, text=True)
+    venv = ["venv", "--without-pip", str(folder / "venv")]
+    pip = ["pip", "--python", str(python), "install", *options, what]
+    subprocess.run([sys.executable, "-m", *venv], check=True)
+    done = subprocess.run([sys.executable, "-m", *pip], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     settings_of_pip = {k: v for k, v in os.environ.items() if k.startswith("PIP_")}
     environment = {**settings_of_pip, "HOME": str(folder), "PATH": os.defpath}
@@ -79,12 +80,14 @@ def page(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "venv" / "bin" / "once"
 
 
-@pytest.fixture
-def up(local: Once, tmp_path: Path) -> Iterator[None]:
-    started = local("up", cwd=tmp_path)
+@pytest.fixture(scope="module")
+def up(local: Once, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Yields the folder in which a stack is up."""
+    folder = tmp_path_factory.mktemp("up")
+    started = local("up", cwd=folder)
     assert started.returncode == 0, started.stdout + started.stderr
-    yield
-    local("down", cwd=tmp_path)
+    yield folder
+    local("down", cwd=folder)
 
 
 def test_the_story_runs_with_the_wheel_alone(local: Once, tmp_path: Path) -> None:
@@ -102,20 +105,18 @@ def test_without_the_extra_run_says_how_to_install_it(bare: Once, tmp_path: Path
     assert "uv tool install --python 3.13 'genesys-once[local] @ git+" in done.stderr
 
 
-@pytest.mark.usefixtures("up")
-def test_explain_needs_neither_the_sam_cli_nor_the_emulator(bare: Once, tmp_path: Path) -> None:
-    (tmp_path / "events.jsonl").write_text(json.dumps(customer_start("a-conversation")))
-    sent = bare("send", "events.jsonl", cwd=tmp_path)
+def test_explain_needs_neither_the_sam_cli_nor_the_emulator(bare: Once, up: Path) -> None:
+    (up / "events.jsonl").write_text(json.dumps(customer_start("a-conversation")))
+    sent = bare("send", "events.jsonl", cwd=up)
     assert sent.returncode == 0, sent.stderr
-    until(lambda: "acted on" in bare("explain", "a-conversation", cwd=tmp_path).stdout)
+    until(lambda: "acted on" in bare("explain", "a-conversation", cwd=up).stdout)
 
 
-@pytest.mark.usefixtures("up")
-def test_the_console_serves_its_page_with_its_extra_alone(page: Path, tmp_path: Path) -> None:
+def test_the_console_serves_its_page_with_its_extra_alone(page: Path, up: Path) -> None:
     command = [str(page), "console", "--stack", "local", "--no-browser", "--port", "0"]
     at_once = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=at_once
+        command, cwd=up, stdout=subprocess.PIPE, text=True, env=at_once
     ) as console:
         try:
             assert console.stdout is not None
