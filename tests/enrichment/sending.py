@@ -53,19 +53,22 @@ def key(event: Any, **how: Any) -> tuple[str, str]:
 
 def changed(event: dict[str, Any], *path: str | int, to: Any) -> dict[str, Any]:
     """A copy of the event in which one thing below eventBody is another."""
-    other = copy.deepcopy(event)
-    inner = other["detail"]["eventBody"]
-    for step in path[:-1]:
-        inner = inner[step]
+    other, inner = _copied_along(event, *path[:-1])
     inner[path[-1]] = to
     return other
 
 
 def without(event: dict[str, Any], *path: str | int) -> dict[str, Any]:
     """A copy of the event in which one thing below eventBody is missing."""
-    other = copy.deepcopy(event)
-    inner = other["detail"]["eventBody"]
-    for step in path[:-1]:
-        inner = inner[step]
+    other, inner = _copied_along(event, *path[:-1])
     del inner[path[-1]]
     return other
+
+
+def _copied_along(event: dict[str, Any], *path: str | int) -> tuple[dict[str, Any], Any]:
+    """Returns a copy that shares all but the path below eventBody, and what is at its end."""
+    other = inner = copy.copy(event)
+    for step in ("detail", "eventBody", *path):
+        inner[step] = copy.copy(inner[step])
+        inner = inner[step]
+    return other, inner

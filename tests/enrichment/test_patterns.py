@@ -178,6 +178,7 @@ def test_lists_and_types_match_as_in_event_ruler(
         ({"a": [{"numeric": ["<", 5, ">", 1]}]}, ("a",), "a range"),
         ({"a": [{"numeric": [">", "1"]}]}, ("a",), "a range"),
         ({"a": [{"numeric": [">", 5, "<", 5]}]}, ("a",), "no number"),
+        ({"a": [{"wildcard": 1}]}, ("a",), "a text"),
         ({"a": [{"wildcard": "x**y"}]}, ("a",), '"**"'),
         ({"a": [{"wildcard": "x\\y"}]}, ("a",), '"\\y"'),
         ({"a": [{"wildcard": "x\\"}]}, ("a",), '"\\"'),

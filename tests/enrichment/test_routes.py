@@ -150,6 +150,7 @@ FAMILY = '[[routes]]\nfamily = "a"\n'
     ("text", "line", "says"),
     [
         ("", 1, "no [[routes]]"),
+        ('family = "*"\n', 1, '"family" is in no route'),
         ('[[routes]]\nfamily = "*\n', 2, "not TOML"),
         (f"[actions]\n{REST}", 1, '"actions" is not known here'),
         (f'{FAMILY}action = "a"\nurl = "b"\n{REST}', 4, '"url" is not known here'),
