@@ -63,12 +63,7 @@ class Translated:
 
     @cached_property
     def _template(self) -> dict[str, Any]:
-        source = deepcopy(_source())
-        unknown = set(self.parameters) - set(source["Parameters"])
-        assert not unknown, f"no parameters of the template: {unknown}"
-        translator = Translator({}, Parser(), boto_session=_session(self.region))
-        translated: dict[str, Any] = translator.translate(source, dict(self.parameters))
-        return translated
+        return _translated(tuple(self.parameters.items()), self.region)
 
     @cached_property
     def _values(self) -> dict[str, Any]:
@@ -136,6 +131,16 @@ def _source() -> dict[str, Any]:
         for uri in {"CodeUri", "DefinitionUri"} & set(body.get("Properties", {})):
             body["Properties"][uri] = "s3://packages/where-sam-deploy-puts-it"
     return source
+
+
+@cache
+def _translated(parameters: tuple[tuple[str, str], ...], region: str) -> dict[str, Any]:
+    source, given = deepcopy(_source()), dict(parameters)
+    unknown = set(given) - set(source["Parameters"])
+    assert not unknown, f"no parameters of the template: {unknown}"
+    translator = Translator({}, Parser(), boto_session=_session(region))
+    translated: dict[str, Any] = translator.translate(source, given)
+    return translated
 
 
 @cache

@@ -441,12 +441,15 @@ def too_little(opening_hours: str, quiet_minutes: int) -> list[list[bool]]:
     parameters = {"OpeningHours": opening_hours, "QuietMinutes": str(quiet_minutes)}
     alarm = Translated(parameters).resources["EventsSilentAlarm"]["Properties"]
     assert alarm["EvaluationPeriods"] == quiet_minutes
+    return below(alarm["Threshold"], json.dumps(alarm["Metrics"]))
+
+
+@cache
+def below(threshold: float, metrics: str) -> list[list[bool]]:
+    queries = json.loads(metrics)
     moments = [MONDAY_MIDNIGHT + timedelta(minutes=minute) for minute in range(WEEK)]
     return [
-        [
-            MetricMath(at, {"sent": n}).value_of(alarm["Metrics"]) < alarm["Threshold"]
-            for at in moments
-        ]
+        [MetricMath(at, {"sent": n}).value_of(queries) < threshold for at in moments]
         for n in (0, 1)
     ]
 

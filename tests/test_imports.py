@@ -2,6 +2,7 @@
 proves it or measures it. Within `once/` there are walls as well: running locally, the stand-in
 Genesys, operating a stack, planning."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,11 +43,16 @@ def _package_of(*parts: str) -> str:
     return first if (ROOT / "once" / first).is_dir() else ""
 
 
+@cache
+def imports_of_once() -> list[tuple[Path, str]]:
+    return list(imports("once"))
+
+
 @pytest.mark.parametrize("package", WITHIN_ONCE)
 def test_a_package_of_once_imports_only_from_those_before_it(package: str) -> None:
     unexpected = [
         f"{file.relative_to(ROOT)} imports {module}"
-        for file, module in imports("once")
+        for file, module in imports_of_once()
         if _package_of(*file.relative_to(ROOT).parts) == package
         and _room_of(module) == "once"
         and _package_of(*module.split(".")) not in ("", package, *WITHIN_ONCE[package])

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,21 @@ def root(tmp_path: Path) -> Path:
         shutil.copy(ROOT / "docs" / page, tmp_path / "docs")
     shutil.copy(ROOT / "template.yaml", tmp_path)
     return tmp_path
+
+
+CHECK_SCHEMA = Draft202012Validator.check_schema
+
+
+@cache
+def check_schema(schema: str) -> None:
+    CHECK_SCHEMA(json.loads(schema))
+
+
+@pytest.fixture(autouse=True)
+def schemas_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most are the same in each test, and a check of all takes half a second."""
+    cached = staticmethod(lambda schema: check_schema(json.dumps(schema)))
+    monkeypatch.setattr(Draft202012Validator, "check_schema", cached)
 
 
 @pytest.fixture

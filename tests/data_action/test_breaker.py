@@ -320,15 +320,15 @@ def test_the_requests_are_those_of_the_pacing_function() -> None:
 
 
 @pytest.fixture
-def table(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    for name, value in {
-        "AWS_DEFAULT_REGION": "eu-central-1",
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-    }.items():
-        monkeypatch.setenv(name, value)
+def table(dynamodb: Any) -> Any:
+    dynamodb.delete_item(TableName=TABLE, Key=KEY)
+    return dynamodb
+
+
+@pytest.fixture(scope="module")
+def dynamodb() -> Iterator[Any]:
     with mock_aws():
-        client = boto3.client("dynamodb")
+        client = boto3.client("dynamodb", region_name="eu-central-1")
         client.create_table(
             TableName=TABLE,
             KeySchema=[

@@ -11,7 +11,7 @@ from tests.enrichment import fuzz
 from tests.enrichment.examples import conversation
 from tests.enrichment.sending import record
 
-MESSAGES = 2_000
+MESSAGES = 600
 COUNTER = itertools.count()
 
 

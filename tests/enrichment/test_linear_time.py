@@ -24,22 +24,26 @@ MOST_TIMES_SLOWER = 20
 LEAST_SECONDS = 0.0002  # what is faster cannot be measured
 
 
+RUNS = 5  # the least of them counts: more is noise
+
+
 def seconds(work: Callable[[], Any]) -> float:
-    """Processor time, the least of some runs: more is noise."""
-    runs = []
-    for _ in range(5):
-        start = time.thread_time()
-        work()
-        runs.append(time.thread_time() - start)
-    return min(runs)
+    """Returns the processor time that the work takes."""
+    start = time.thread_time()
+    work()
+    return time.thread_time() - start
+
+
+def is_linear(short: Callable[[], Any], long: Callable[[], Any]) -> bool:
+    """Compares the work on a text with the work on one so many times longer."""
+    least = min(seconds(short) for _ in range(RUNS))
+    most = MOST_TIMES_SLOWER * max(LEAST_SECONDS, least)
+    return any(seconds(long) <= most for _ in range(RUNS))
 
 
 def grows_linearly(work: Callable[[str], Any], text: str, chars: int) -> bool:
     short = (text * chars)[:chars]
-    long = short * TIMES_LONGER
-    return seconds(lambda: work(long)) <= MOST_TIMES_SLOWER * max(
-        LEAST_SECONDS, seconds(lambda: work(short))
-    )
+    return is_linear(lambda: work(short), lambda: work(short * TIMES_LONGER))
 
 
 OF_THE_DEPLOYER = {"once_data_action.settings"}
@@ -140,8 +144,7 @@ def test_a_hostile_message_takes_linear_time(shape: str, kind: str) -> None:
         text = json.dumps(SHAPES[shape](HOSTILE[kind](size)))
         return lambda: enrichment_of(text)
 
-    short, long = seconds(work(12_000)), seconds(work(12_000 * TIMES_LONGER))
-    assert long <= MOST_TIMES_SLOWER * max(LEAST_SECONDS, short)
+    assert is_linear(work(12_000), work(12_000 * TIMES_LONGER))
 
 
 def enrichment_of(text: str) -> Any:

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def test_the_row_is_read_where_the_machine_reads_it_and_as_it_is_now() -> None:
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     with mock_aws():
-        boto3.client("dynamodb").create_table(
+        client("dynamodb").create_table(
             TableName=TABLE,
             KeySchema=[
                 {"AttributeName": "pk", "KeyType": "HASH"},
@@ -69,26 +70,32 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
+@cache
+def client(name: str) -> Any:
+    """A client of the imitation, whose making takes longer than most tests."""
+    return boto3.client(name)
+
+
 @pytest.fixture
 def queue_url(aws: None) -> str:  # noqa: ARG001
-    return str(boto3.client("sqs").create_queue(QueueName="events")["QueueUrl"])
+    return str(client("sqs").create_queue(QueueName="events")["QueueUrl"])
 
 
 def world(queue_url: str = "") -> handler.World:
-    dynamodb = boto3.client("dynamodb")
+    dynamodb = client("dynamodb")
     return handler.World(
-        TABLE, queue_url, dynamodb, lambda: dynamodb, boto3.client("sqs"), lambda: NOW, print
+        TABLE, queue_url, dynamodb, lambda: dynamodb, client("sqs"), lambda: NOW, print
     )
 
 
 def items() -> list[dict[str, Any]]:
-    return list(boto3.client("dynamodb").scan(TableName=TABLE)["Items"])
+    return list(client("dynamodb").scan(TableName=TABLE)["Items"])
 
 
 def empty_the_table() -> None:
     for item in items():
         key = {"pk": item["pk"], "sk": item["sk"]}
-        boto3.client("dynamodb").delete_item(TableName=TABLE, Key=key)
+        client("dynamodb").delete_item(TableName=TABLE, Key=key)
 
 
 @pytest.mark.usefixtures("aws")
@@ -115,10 +122,10 @@ def test_every_write_renews_the_end_of_the_row_and_a_slot_ends_within_the_hour()
         steps.EndProbe(NOW + 2),
         steps.NoteRateLimited(NOW, NOW + 9),
     ):
-        client = boto3.client("dynamodb")
+        dynamodb = client("dynamodb")
         for item in items():
             key = {"pk": item["pk"], "sk": item["sk"]}
-            client.update_item(TableName=TABLE, Key=key, UpdateExpression="REMOVE expires_at")
+            dynamodb.update_item(TableName=TABLE, Key=key, UpdateExpression="REMOVE expires_at")
         assert world().take(step)
         assert [item["expires_at"]["N"] for item in items()] == [fortnight], step
     empty_the_table()
@@ -138,12 +145,12 @@ def test_a_pause_stops_a_probe_of_a_batch_that_had_not_read_it() -> None:
 
 @pytest.mark.usefixtures("aws")
 def test_a_pause_reads_as_such_and_resuming_removes_it() -> None:
-    client = boto3.client("dynamodb")
-    client.update_item(**breaker_row.pause(TABLE, "repairs", "ada", NOW + 1_800_000, NOW))
+    dynamodb = client("dynamodb")
+    dynamodb.update_item(**breaker_row.pause(TABLE, "repairs", "ada", NOW + 1_800_000, NOW))
     assert world().take(steps.ReadRow()) == Row(NOW, not_before_ms=NOW + 1_800_000, held="repairs")
-    client.update_item(**breaker_row.pause(TABLE, "repairs", "ada", NOW + 60_000, NOW + 5))
+    dynamodb.update_item(**breaker_row.pause(TABLE, "repairs", "ada", NOW + 60_000, NOW + 5))
     assert world().take(steps.ReadRow()) == Row(NOW, not_before_ms=NOW + 60_000, held="repairs")
-    client.delete_item(**breaker_row.end_pause(TABLE))
+    dynamodb.delete_item(**breaker_row.end_pause(TABLE))
     assert items() == []
 
 
@@ -151,36 +158,36 @@ def test_a_pause_reads_as_such_and_resuming_removes_it() -> None:
 @pytest.mark.usefixtures("aws")
 def test_resuming_in_an_outage_keeps_its_beginning(paused: bool) -> None:
     """So the next failure of an event that had failed in it is no try."""
-    client, model = boto3.client("dynamodb"), PaceTable()
+    dynamodb, model = client("dynamodb"), PaceTable()
     failed = steps.NoteFailure(NOW - 60_000, ["a" * 16])
     world().take(failed)
     model.take(failed, NOW)
     assert world().take(Open(Row(NOW - 60_000, 1), NOW + 20_000))
     if paused:
-        client.update_item(**breaker_row.pause(TABLE, "repairs", "ada", NOW + 9_000, NOW))
+        dynamodb.update_item(**breaker_row.pause(TABLE, "repairs", "ada", NOW + 9_000, NOW))
         model.pause("repairs", NOW + 9_000, NOW)
-    with pytest.raises(client.exceptions.ConditionalCheckFailedException):
-        client.delete_item(**breaker_row.end_pause(TABLE))
-    client.update_item(**breaker_row.resume(TABLE))
+    with pytest.raises(dynamodb.exceptions.ConditionalCheckFailedException):
+        dynamodb.delete_item(**breaker_row.end_pause(TABLE))
+    dynamodb.update_item(**breaker_row.resume(TABLE))
     model.resume()
     assert world().take(steps.ReadRow()) == model.row == Row(NOW - 60_000)
 
 
 @pytest.mark.usefixtures("aws")
 def test_a_pause_that_met_a_failure_is_no_healthy_one_when_it_ends() -> None:
-    client = boto3.client("dynamodb")
-    client.update_item(**breaker_row.pause(TABLE, "repairs", "ada", NOW + 9_000, NOW))
+    dynamodb = client("dynamodb")
+    dynamodb.update_item(**breaker_row.pause(TABLE, "repairs", "ada", NOW + 9_000, NOW))
     world().take(steps.NoteFailure(NOW + 1_000, ["a" * 16]))
-    with pytest.raises(client.exceptions.ConditionalCheckFailedException):
-        client.delete_item(**breaker_row.end_pause(TABLE))
+    with pytest.raises(dynamodb.exceptions.ConditionalCheckFailedException):
+        dynamodb.delete_item(**breaker_row.end_pause(TABLE))
 
 
 @pytest.mark.usefixtures("aws")
 def test_a_failure_is_answered_with_how_many_have_failed() -> None:
-    client = boto3.client("dynamodb")
-    client.update_item(**breaker_row.note_failure(TABLE, NOW, ["a" * 16], NOW))
+    dynamodb = client("dynamodb")
+    dynamodb.update_item(**breaker_row.note_failure(TABLE, NOW, ["a" * 16], NOW))
     request = breaker_row.note_failure(TABLE, NOW, ["b" * 16], NOW)
-    assert client.update_item(**request)["Attributes"]["failed"]["SS"] == ["a" * 16, "b" * 16]
+    assert dynamodb.update_item(**request)["Attributes"]["failed"]["SS"] == ["a" * 16, "b" * 16]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +205,7 @@ def test_the_function_paces_a_batch_from_its_first_question_to_its_return_time(
     monkeypatch.setattr(handler, "_world", lambda: world(queue_url))
     monkeypatch.setattr(handler, "_now_ms", lambda: NOW)
     monkeypatch.setattr(handler, "_settings", lambda: Settings(Limiter(300), Times.of()))
-    sqs = boto3.client("sqs")
+    sqs = client("sqs")
     sqs.send_message(QueueUrl=queue_url, MessageBody="an event")
     (message,) = sqs.receive_message(QueueUrl=queue_url, VisibilityTimeout=480)["Messages"]
 
@@ -223,7 +230,7 @@ def test_a_table_that_does_not_answer_is_an_error_before_the_calls_and_none_afte
     queue_url: str,
 ) -> None:
     real = world(queue_url)
-    boto3.client("dynamodb").delete_table(TableName=TABLE)
+    client("dynamodb").delete_table(TableName=TABLE)
     plain = Settings(None, Times.of())
     begin = payload.Begin(NOW, NOW, None, True, [payload.Candidate("a", NOW, 1, NOW)])
     with pytest.raises(steps.UnansweredError):

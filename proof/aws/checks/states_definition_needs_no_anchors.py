@@ -5,6 +5,7 @@ the same in two places is written twice and held equal by the lint.
 """
 
 from collections.abc import Iterator
+from functools import cache
 
 import yaml
 
@@ -24,9 +25,17 @@ SOURCES = (
 
 
 def findings(deployed: Deployed) -> Iterator[str]:
-    for event in yaml.parse(deployed.definition_text):
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            yield f"line {event.start_mark.line + 1} has an anchor or refers to one"
+    for line in _lines(deployed.definition_text):
+        yield f"line {line} has an anchor or refers to one"
+
+
+@cache
+def _lines(definition: str) -> list[int]:
+    return [
+        event.start_mark.line + 1
+        for event in yaml.parse(definition)
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None)
+    ]
 
 
 def _alias(deployed: Deployed) -> None:
