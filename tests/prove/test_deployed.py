@@ -15,8 +15,8 @@ from proof.template import of_type
 from tests.prove.conftest import all_that_is_there
 
 pytestmark = pytest.mark.local
-# A quarter of a minute, where AWS is given hours.
-HOURS = 0.004
+# Eighteen seconds, where AWS is given hours.
+HOURS = 0.005
 
 
 @pytest.fixture(scope="module")
