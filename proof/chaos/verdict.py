@@ -70,8 +70,10 @@ def judge(
     refused = {_said(stream, one) for one in requests if one.status == 422}
     failures = Counter(_said(stream, one) for one in requests if _failed(one))
     for one in faults.given_up:  # the function may have ended before it sent a request
-        for fault in ("data_action.killed", "data_action.timed_out"):
-            failures[stream.said[one.line - 1]] += one.met.get(fault, 0)
+        # The destination saw the requests to which it was silent: they are counted already.
+        unseen = one.met.get("data_action.timed_out", 0) - one.met.get("destination.silent", 0)
+        killed = one.met.get("data_action.killed", 0)
+        failures[stream.said[one.line - 1]] += killed + max(0, unseen)
     # An event that always fails may have failed more often than the destination saw: on a busy
     # machine some requests never arrive.
     given_up = {one for one, count in failures.items() if count >= max_tries or one.poison}

@@ -217,9 +217,14 @@ def test_a_function_that_did_not_end_may_have_spent_a_try_before_it_called() -> 
     for fault in ("data_action.killed", "data_action.timed_out"):
         ended = Ended(line=1, reason="GAVE_UP", met={fault: 1})
         assert verdict([(ALONE, PARKED)], *failed, given_up=[ended]).faultless
-    other = Ended(line=1, reason="GAVE_UP", met={"table.throttled": 1})
-    found = verdict([(ALONE, PARKED)], *failed, given_up=[other])
-    assert names(found.parked_for_nothing) == ["alone"]
+    for met in (
+        {"table.throttled": 1},
+        # The same request: the destination was silent, so the function waited in vain.
+        {"data_action.timed_out": 1, "destination.silent": 1},
+    ):
+        other = Ended(line=1, reason="GAVE_UP", met=met)
+        found = verdict([(ALONE, PARKED)], *failed, given_up=[other])
+        assert names(found.parked_for_nothing) == ["alone"]
 
 
 def letter(line: int = 1, **met: int) -> Ended:
