@@ -455,7 +455,10 @@ def below(threshold: float, metrics: str) -> list[list[bool]]:
 
 
 @pytest.mark.parametrize("opening_hours", OPENINGS)
-@pytest.mark.parametrize("quiet_minutes", [1, 30, 240, 405, 800, 1439, 1440])
+@pytest.mark.parametrize(
+    "quiet_minutes",
+    [1, 240, 800, 1440, *(pytest.param(n, marks=pytest.mark.thorough) for n in (30, 405, 1439))],
+)
 def test_silence_raises_the_alarm_after_quiet_minutes_of_an_opening_and_never_otherwise(
     opening_hours: str, quiet_minutes: int
 ) -> None:
