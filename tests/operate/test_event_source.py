@@ -12,6 +12,7 @@ from once.operate import event_source, integration
 from once.operate.checks import Check
 from once.operate.stack import Stack
 from proof.deployed import DeployedStack
+from tests.enrichment import sdk
 
 ORGANISATION = "aws.partner/genesys.com/cloud/1f0e6a52-0000-4000-8000-00000000000a"
 SOURCE = f"{ORGANISATION}/live"
@@ -328,10 +329,7 @@ def test_without_credentials_a_partner_source_says_which_to_give() -> None:
 
 
 def test_the_integration_is_read_as_the_sdk_of_genesys_names_it() -> None:
-    sdk = pytest.importorskip("PureCloudPlatformClientV2")
-    assert sdk.Integration().attribute_map["integration_type"] == "integrationType"
-    assert sdk.Integration().attribute_map["reported_state"] == "reportedState"
-    assert "code" in sdk.IntegrationStatusInfo().attribute_map
-    assert "properties" in sdk.IntegrationConfiguration().attribute_map
-    listed = sdk.IntegrationEntityListing().attribute_map
-    assert {"entities", "pageCount"} <= set(listed.values())
+    assert {"integrationType", "reportedState"} <= sdk.fields("Integration").keys()
+    assert "code" in sdk.fields("IntegrationStatusInfo")
+    assert "properties" in sdk.fields("IntegrationConfiguration")
+    assert {"entities", "pageCount"} <= sdk.fields("IntegrationEntityListing").keys()
