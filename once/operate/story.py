@@ -111,7 +111,8 @@ class Event(Model):
         return min((one.recorded_at_ms for one in self.records), default=0)
 
 
-Histories = Mapping[str, Sequence[OutcomeRecord]]
+Finals = Mapping[str, OutcomeRecord]
+"""What settled each message, or its newest record, by its id."""
 
 
 def find_final(history: Sequence[OutcomeRecord]) -> OutcomeRecord:
@@ -127,35 +128,36 @@ def tell(
     histories: dict[str, list[OutcomeRecord]] = defaultdict(list)
     for record in sorted(name_unreached(records), key=lambda record: record.recorded_at_ms):
         histories[record.message_id].append(record)
+    final_of = {message_id: find_final(history) for message_id, history in histories.items()}
     claim_of = {str(claim.key): claim for claim in claims}
     copies: dict[str, dict[str, list[str]]] = {place: {} for place in claim_of}
-    for message_id, history in histories.items():
-        key = find_final(history).key
+    for message_id, final in final_of.items():
         # Without a key a message stands for itself alone.
-        roots = copies.setdefault(str(key) if key else message_id, {})
-        roots.setdefault(_find_root(message_id, histories), []).append(message_id)
+        roots = copies.setdefault(str(final.key) if final.key else message_id, {})
+        roots.setdefault(_find_root(message_id, final_of), []).append(message_id)
     events = []
     for place, roots in copies.items():
         claim = claim_of.get(place)
         owned = Owner.parse(claim.owner).message_id if claim else ""
         if claim is not None:
             roots.setdefault(owned, [])
-        for together in _split_occurrences(roots, claim, histories):
-            finals = [find_final(histories[root]) for root in together if root in histories]
+        for together in _split_occurrences(roots, claim, final_of):
             message_ids = sorted(
                 (message_id for root in together for message_id in roots[root]),
                 key=lambda one: (histories[one][0].recorded_at_ms, one not in together),
             )
-            requested = [one for m in message_ids for one in histories[m] if one.sent_requests]
+            messages = [_tell_message(one, histories[one], final_of) for one in message_ids]
+            finals = [final_of[root] for root in together if root in final_of]
+            requested = [one for m in messages for one in m.deliveries if one.sent_requests]
             occurrence = Occurrence(
                 finals=finals,
                 own=[record for root in together for record in histories.get(root, ())],
                 requested=sorted(requested, key=lambda one: one.recorded_at_ms),
                 claim=claim if owned in together else None,
-                met=_find_met(finals, histories),
+                met=_find_met(finals, final_of),
                 breaker=breaker,
             )
-            events.append(_tell_event(occurrence, message_ids, histories, now_ms))
+            events.append(_tell_event(occurrence, messages, now_ms))
     return sorted(events, key=lambda one: (one.occurred_at_ms or 0, one.first_recorded_at_ms))
 
 
@@ -182,11 +184,10 @@ def summarise(events: Sequence[Event]) -> str:
     return f"{words.count_events(len(events))}: {said}{doubt}"
 
 
-def _find_root(message_id: str, histories: Histories) -> str:
+def _find_root(message_id: str, final_of: Finals) -> str:
     """Finds the message that stood for this one: it was acted on, or would have been."""
     seen = {message_id}
-    while message_id in histories:
-        final = find_final(histories[message_id])
+    while final := final_of.get(message_id):
         parent = None
         if final.reason == "COLLAPSED":
             parent = final.copy_of
@@ -199,19 +200,15 @@ def _find_root(message_id: str, histories: Histories) -> str:
     return message_id
 
 
-def _find_met(finals: Iterable[OutcomeRecord], histories: Histories) -> OutcomeRecord | None:
+def _find_met(finals: Iterable[OutcomeRecord], final_of: Finals) -> OutcomeRecord | None:
     """Finds what made an event stale, or the first of the states that it is equal to."""
-    met = next((one for one in finals if one.outcome is Outcome.STALE or _is_unchanged(one)), None)
-    passed: set[str] = set()
-    while met is not None and (not passed or _is_unchanged(met)):
+    skipped = (o for o in finals if o.outcome is Outcome.STALE or o.reason == "UNCHANGED")
+    met = next(skipped, None)
+    passed: set[str | None] = set()
+    while met is not None and (not passed or met.reason == "UNCHANGED"):
         passed.add(met.message_id)
-        history = histories.get(met.earlier or "")
-        met = find_final(history) if history and met.earlier not in passed else None
+        met = None if met.earlier in passed else final_of.get(met.earlier or "")
     return met
-
-
-def _is_unchanged(record: OutcomeRecord) -> bool:
-    return record.reason == "UNCHANGED"
 
 
 def _is_copy(record: OutcomeRecord) -> bool:
@@ -220,14 +217,14 @@ def _is_copy(record: OutcomeRecord) -> bool:
 
 
 def _split_occurrences(
-    roots: Iterable[str], claim: Claim | None, histories: Histories
+    roots: Iterable[str], claim: Claim | None, final_of: Finals
 ) -> list[list[str]]:
     """Splits the roots of one key into what happened apart.
 
     An exact key happens once, however often it was parked, returned or replayed. A state that
     returns happens again beyond its window, or with order `changes` at another time.
     """
-    finals = {root: find_final(histories[root]) for root in roots if root in histories}
+    finals = {root: final_of[root] for root in roots if root in final_of}
     windows = [final.window_ms for final in finals.values() if final.window_ms is not None]
     times = {root: final.occurred_at_ms or 0 for root, final in finals.items()}
     unrecorded = claim.event_time if claim else 0
@@ -240,11 +237,8 @@ def _split_occurrences(
     return [together for _, together in apart]
 
 
-def _tell_event(
-    occurrence: Occurrence, message_ids: Iterable[str], histories: Histories, now_ms: int
-) -> Event:
+def _tell_event(occurrence: Occurrence, messages: list[Message], now_ms: int) -> Event:
     claim, lead = occurrence.claim, occurrence.lead
-    messages = [_tell_message(one, histories) for one in message_ids]
     records = [record for message in messages for record in message.deliveries]
     key = claim.key if claim else next((record.key for record in records if record.key), None)
     owner = claim.owner if claim else None
@@ -273,11 +267,9 @@ def _tell_event(
     )
 
 
-def _tell_message(message_id: str, histories: Histories) -> Message:
-    history = histories[message_id]
-    final = find_final(history)
-    met = histories.get(final.earlier or "")
-    earlier = find_final(met) if met else None
+def _tell_message(message_id: str, history: list[OutcomeRecord], final_of: Finals) -> Message:
+    final = final_of[message_id]
+    earlier = final_of.get(final.earlier or "")
     cause = _find_cause(final, earlier)
     parts = [MEANING[cause] if cause else final.why]
     if cause is Cause.SECOND_INTEGRATION and earlier is not None:
@@ -285,7 +277,13 @@ def _tell_message(message_id: str, histories: Histories) -> Message:
     if final.reason == "COLLAPSED":
         parts.append("in the same batch, so it shares the outcome")
     elif earlier is not None and final.outcome is Outcome.DUPLICATE:
-        parts.append(_say_distance(final, earlier))
+        settled = "was acted on" if earlier.outcome is Outcome.PROCESSED else "was settled"
+        apart_ms = final.recorded_at_ms - earlier.recorded_at_ms
+        when = f"{words.format_duration(apart_ms)} after"
+        # A copy can be judged, and logged, before the execution that acted has logged its batch.
+        if apart_ms < 100:
+            when = "at the same time as"
+        parts.append(f"decided {when} message {earlier.message_id} {settled}")
     return Message(
         message_id=message_id,
         outcome=final.outcome,
@@ -293,7 +291,7 @@ def _tell_message(message_id: str, histories: Histories) -> Message:
         cause=cause,
         because_of=final.earlier,
         text="; ".join(part for part in parts if part),
-        deliveries=list(history),
+        deliveries=history,
     )
 
 
@@ -319,13 +317,3 @@ def _find_cause(record: OutcomeRecord, earlier: OutcomeRecord | None) -> Cause |
         return Cause.WITHIN_WINDOW
     both = record.envelope_id is not None and earlier.envelope_id is not None
     return Cause.REPUBLISHED if both else Cause.COPY
-
-
-def _say_distance(copy: OutcomeRecord, earlier: OutcomeRecord) -> str:
-    milliseconds = copy.recorded_at_ms - earlier.recorded_at_ms
-    settled = "was acted on" if earlier.outcome is Outcome.PROCESSED else "was settled"
-    # A copy can be judged, and logged, before the execution that acted has logged its batch.
-    if milliseconds < 100:
-        return f"decided at the same time as message {earlier.message_id} {settled}"
-    after = words.format_duration(milliseconds)
-    return f"decided {after} after message {earlier.message_id} {settled}"

@@ -115,17 +115,13 @@ def say_verdict(one: Occurrence, now_ms: int) -> str:
     match one.outcome:
         case Outcome.PROCESSED:
             return _say_processed(one)
-        case Outcome.STALE:
-            return f"skipped: {_say_newer(one)}"
         case Outcome.IGNORED:
             return before + _say_ignored(one)
         case Outcome.PARKED:
             return before + _say_parked(lead, claim)
         case Outcome.RETRY:
             return before + _say_waiting(one, now_ms)
-        case Outcome.DUPLICATE if lead is not None and lead.reason == "UNCHANGED":
-            return f"skipped: {_say_unchanged(one, lead)}"
-    return "skipped as a copy; what was acted on instead is no longer in the log"
+    return _say_skipped(one)
 
 
 def say_meaning(one: Occurrence) -> str:
@@ -174,28 +170,26 @@ def _say_processed(one: Occurrence) -> str:
     elif lead is not None and lead.why:
         said += f"; {lead.why}"
     if one.may_have_acted > max(1, len(one.acts)):
-        said += f"; {_count_requests(one)}, perhaps acted on more than once"
+        requests = words.count_requests(one.requests, one.has_known_requests)
+        said += f"; {requests}, perhaps acted on more than once"
     return said
 
 
-def _say_unchanged(one: Occurrence, lead: OutcomeRecord) -> str:
-    if one.met is None or one.met.occurred_at_ms is None:
-        return lead.why
-    since = words.format_second(one.met.occurred_at_ms)
-    return f"unchanged since {since} UTC, as message {one.met.message_id} says"
-
-
-def _count_requests(one: Occurrence) -> str:
-    return words.count_requests(one.requests, one.has_known_requests)
-
-
-def _say_newer(one: Occurrence) -> str:
-    if one.met is None or one.met.key is None:
-        earlier = one.lead.earlier if one.lead else None
-        return "older than the newest state" + (f", message {earlier}" if earlier else "")
-    at_ms = one.met.occurred_at_ms
-    when = words.format_clock(at_ms) if at_ms else "a later time"
-    return f"older than {words.describe_event(one.met.key)}, which happened at {when}"
+def _say_skipped(one: Occurrence) -> str:
+    lead, met = one.lead, one.met
+    if one.outcome is Outcome.STALE:
+        if met is None or met.key is None:
+            earlier = lead.earlier if lead else None
+            said = f", message {earlier}" if earlier else ""
+            return f"skipped: older than the newest state{said}"
+        when = words.format_clock(met.occurred_at_ms) if met.occurred_at_ms else "a later time"
+        return f"skipped: older than {words.describe_event(met.key)}, which happened at {when}"
+    if lead is None or lead.reason != "UNCHANGED":
+        return "skipped as a copy; what was acted on instead is no longer in the log"
+    if met is None or met.occurred_at_ms is None:
+        return f"skipped: {lead.why}"
+    since = words.format_second(met.occurred_at_ms)
+    return f"skipped: unchanged since {since} UTC, as message {met.message_id} says"
 
 
 def _say_ignored(one: Occurrence) -> str:
@@ -207,7 +201,8 @@ def _say_ignored(one: Occurrence) -> str:
             age = words.format_duration(lead.recorded_at_ms - lead.occurred_at_ms)
             said += f", {age} after it happened"
     if one.requests:
-        said += f"; {_count_requests(one)} before, and it may have been acted on"
+        requests = words.count_requests(one.requests, one.has_known_requests)
+        said += f"; {requests} before, and it may have been acted on"
     return f"ignored: {said}" if said else "ignored"
 
 
