@@ -142,15 +142,10 @@ def read_explanation(stack: Stack, thing: str, since_ms: int) -> Explanation:
         found = _read_as_written(stack, opaque(thing), since_ms)
         found.id = thing
     if not found.subjects and is_short(thing):
-        whole = _find_whole_id(stack, thing, since_ms)
+        records = log.search(stack, thing, since_ms=since_ms).records
+        whole = complete(thing, {one for record in records for one in _ids(record)})
         found = _read_as_written(stack, whole, since_ms) if whole else found
     return found
-
-
-def _find_whole_id(stack: Stack, beginning: str, since_ms: int) -> str | None:
-    """Finds the id of which only the beginning is shown."""
-    records = log.search(stack, beginning, since_ms=since_ms).records
-    return complete(beginning, {one for record in records for one in _ids(record)})
 
 
 def _read_as_written(stack: Stack, thing: str, since_ms: int) -> Explanation:
@@ -174,7 +169,12 @@ def _read_as_written(stack: Stack, thing: str, since_ms: int) -> Explanation:
         of_subject = [record for record in own if record.pk == str(subject)]
         events = tell(of_subject, claims, log.now_ms(), say_wait(stack, of_subject))
         if not is_whole and sent:
-            events = [event for event in events if _was_sent(event, sent)]
+            events = [
+                event
+                for event in events
+                if str(sent) in event.idempotency_keys
+                or (not event.idempotency_keys and _has_key(event.parsed_key, sent))
+            ]
         elif not is_whole:
             published = {record.message_id for record in records if record.event_id == text}
             events = _keep_with_what_they_met(events, {text, *published})
@@ -189,7 +189,13 @@ def read_problems(stack: Stack, thing: str, since_ms: int) -> Explanation:
     """Reads the newest subjects with an event that was parked, or that a request without a clear
     response may have acted on; `thing` is empty. Canaries do not count."""
     found = log.search_records(stack, "RETRY|PARKED", since_ms=since_ms)
-    pks = dict.fromkeys(one.pk for one in reversed(found.records) if one.pk and _is_unclear(one))
+    pks: dict[str, None] = {}
+    for record in reversed(found.records):
+        reason = REASONS.get(record.reason or "")
+        is_unclear = reason is None or reason.acted is Acted.MAYBE
+        is_problem = record.outcome is Outcome.PARKED or (record.sent_requests and is_unclear)
+        if record.pk and record.family != canaries.FAMILY and is_problem:
+            pks[record.pk] = None
     newest = list(pks)[:_SUBJECTS]
     own = log.search(stack, *newest, since_ms=since_ms).records if newest else []
     stories: list[tuple[str | None, list[Event]]] = []
@@ -199,14 +205,6 @@ def read_problems(stack: Stack, thing: str, since_ms: int) -> Explanation:
         stories.append((pk, tell(of_subject, claims, log.now_ms(), say_wait(stack, of_subject))))
     complete = found.complete and len(pks) == len(newest) and len(own) < log.MOST
     return _explanation(stack, thing, since_ms, stories, complete)
-
-
-def _is_unclear(record: OutcomeRecord) -> bool:
-    if record.family == canaries.FAMILY:
-        return False
-    reason = REASONS.get(record.reason or "")
-    is_unclear = reason is None or reason.acted is Acted.MAYBE
-    return record.outcome is Outcome.PARKED or (record.sent_requests > 0 and is_unclear)
 
 
 def _explanation(
@@ -257,12 +255,6 @@ def _has_key(key: Key | None, sent: IdempotencyKey) -> bool:
     return key is not None and key.idempotency_key.digest == sent.digest
 
 
-def _was_sent(event: Event, sent: IdempotencyKey) -> bool:
-    if event.idempotency_keys:
-        return str(sent) in event.idempotency_keys
-    return _has_key(event.parsed_key, sent)
-
-
 def _find_subjects(stack: Stack, text: str, records: Iterable[OutcomeRecord]) -> list[Subject]:
     if known := sorted({record.pk for record in records if record.pk}):
         return [Subject.parse(pk) for pk in known]
@@ -279,11 +271,11 @@ def _find_subjects(stack: Stack, text: str, records: Iterable[OutcomeRecord]) ->
 
 def _keep_with_what_they_met(events: list[Event], wanted: set[str]) -> list[Event]:
     """Keeps the events of these messages, and those because of which they were skipped."""
-
-    def holds(event: Event, ids: set[str]) -> bool:
-        return any(ids & {one.message_id, one.final.envelope_id} for one in event.messages)
-
-    own = [event for event in events if holds(event, wanted)]
+    own = [
+        event
+        for event in events
+        if any(wanted & {one.message_id, one.final.envelope_id} for one in event.messages)
+    ]
     met = {m.because_of for event in own for m in event.messages if m.because_of}
     return [e for e in events if e in own or any(m.message_id in met for m in e.messages)]
 
@@ -356,8 +348,13 @@ def _view_subject(
             yield f"[dim]happened on {day} (UTC)[/]"
         for head, text in _view_event(event, every):
             yield Row.of(head, text if verbose else words.shorten_ids(text))
-        if verbose:
-            yield from _view_ids(event, executions)
+        if verbose and event.key:
+            yield f"{_INDENT}[dim]{escape(event.key)}[/]"
+        for key in event.idempotency_keys if verbose else ():
+            yield f"{_INDENT}[dim]Idempotency-Key {escape(key)}[/]"
+        if verbose and event.owner:
+            run = Owner.parse(event.owner).execution
+            yield f"{_INDENT}[dim]execution {executions.get(run, run)}[/]"
 
 
 def _say_title(one: SubjectStory) -> str:
@@ -479,13 +476,3 @@ def _say_sent(deliveries: Iterable[OutcomeRecord]) -> str:
         return ""
     counted = words.count_requests(requests, all(one.has_known_requests for one in sent))
     return f", {counted}" + (", the last" if requests > 1 else "")
-
-
-def _view_ids(event: Event, links: Mapping[str, str]) -> Iterator[str]:
-    if event.key:
-        yield f"{_INDENT}[dim]{escape(event.key)}[/]"
-    for key in event.idempotency_keys:
-        yield f"{_INDENT}[dim]Idempotency-Key {escape(key)}[/]"
-    if event.owner:
-        run = Owner.parse(event.owner).execution
-        yield f"{_INDENT}[dim]execution {links.get(run, run)}[/]"
