@@ -94,7 +94,8 @@ class Feed:
             end_ms = since_ms if found.complete else found.records[0].recorded_at_ms
         later: set[str] = set()  # not settled here, but with records on a newer page
         if waiting := {one.id for one in shown if one.outcome in (None, Outcome.RETRY)}:
-            records = log.search(self.stack, *sorted(waiting), since_ms=before_ms).records
+            pattern = log.any_of(*sorted(waiting))
+            records = log.search(self.stack, pattern, since_ms=before_ms).records
             later = waiting & {record.message_id for record in records}
         return [one for one in shown if one.id not in later], end_ms
 

@@ -318,7 +318,7 @@ class DeadEnds:
         ids = [one.message_id for one in tried]
         if ids:
             pattern = "|".join(ids) if len(ids) <= _NAMED else Outcome.RETRY
-            records = log.search_records(stack, pattern, since_ms=log.now_ms() - _KEPT_MS).records
+            records = log.search(stack, pattern, since_ms=log.now_ms() - _KEPT_MS).records
             last = {record.message_id: record for record in records if record.reason}
             for one in tried:
                 if record := last.get(one.message_id):

@@ -142,7 +142,7 @@ def read_explanation(stack: Stack, thing: str, since_ms: int) -> Explanation:
         found = _read_as_written(stack, opaque(thing), since_ms)
         found.id = thing
     if not found.subjects and is_short(thing):
-        records = log.search(stack, thing, since_ms=since_ms).records
+        records = log.search(stack, log.any_of(thing), since_ms=since_ms).records
         whole = complete(thing, {one for record in records for one in _ids(record)})
         found = _read_as_written(stack, whole, since_ms) if whole else found
     return found
@@ -152,18 +152,18 @@ def _read_as_written(stack: Stack, thing: str, since_ms: int) -> Explanation:
     key = Key.parse(thing)
     text = str(key.subject) if key else thing
     sent = IdempotencyKey.parse(text)
-    found = log.search(stack, text, since_ms=since_ms)
+    found = log.search(stack, log.any_of(text), since_ms=since_ms)
     records = [record for record in found.records if text in _ids(record)]
     complete = found.complete
     if not records and sent:
-        found = log.search_records(stack, '"requests": ?[1-9]', "RETRY|PARKED", since_ms=since_ms)
+        found = log.search(stack, '"requests": ?[1-9]', "RETRY|PARKED", since_ms=since_ms)
         records = [one for one in found.records if _has_key(one.key, sent)]
         complete = found.complete
     stories: list[tuple[str | None, list[Event]]] = []
     for subject in _find_subjects(stack, text, records):
         own, is_whole = records, subject.id == text or str(subject) == text
         if not is_whole:
-            found = log.search(stack, str(subject), since_ms=since_ms)
+            found = log.search(stack, log.any_of(str(subject)), since_ms=since_ms)
             own, complete = found.records, complete and found.complete
         claims, _ = read_subject(stack, subject)
         of_subject = [record for record in own if record.pk == str(subject)]
@@ -188,7 +188,7 @@ def _read_as_written(stack: Stack, thing: str, since_ms: int) -> Explanation:
 def read_problems(stack: Stack, thing: str, since_ms: int) -> Explanation:
     """Reads the newest subjects with an event that was parked, or that a request without a clear
     response may have acted on; `thing` is empty. Canaries do not count."""
-    found = log.search_records(stack, "RETRY|PARKED", since_ms=since_ms)
+    found = log.search(stack, "RETRY|PARKED", since_ms=since_ms)
     pks: dict[str, None] = {}
     for record in reversed(found.records):
         reason = REASONS.get(record.reason or "")
@@ -197,7 +197,7 @@ def read_problems(stack: Stack, thing: str, since_ms: int) -> Explanation:
         if record.pk and record.family != canaries.FAMILY and is_problem:
             pks[record.pk] = None
     newest = list(pks)[:_SUBJECTS]
-    own = log.search(stack, *newest, since_ms=since_ms).records if newest else []
+    own = log.search(stack, log.any_of(*newest), since_ms=since_ms).records if newest else []
     stories: list[tuple[str | None, list[Event]]] = []
     for pk in newest:
         of_subject = [record for record in own if record.pk == pk]

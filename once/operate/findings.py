@@ -187,7 +187,11 @@ class _Finder:
                 finding.severity = Severity.PAGE
             yield finding
             return
-        lasting = [one for one in status.failing if self._is_lasting(one)]
+        lasting = [
+            one
+            for one in status.failing
+            if one.most_tries > 2 or self._now_ms - one.since_ms >= _GRACE_MS
+        ]
         if not lasting and breaker.failed and lasted_ms >= _GRACE_MS:
             sentence = words.capitalise(breaker.text(self._now_ms))
             yield self._make("REQUESTS_FAIL", sentence, count=breaker.failed, since_ms=since_ms)
@@ -196,9 +200,6 @@ class _Finder:
             return
         for one in lasting:
             yield self._make_failing([one], one.family)
-
-    def _is_lasting(self, one: Failing) -> bool:
-        return one.most_tries > 2 or self._now_ms - one.since_ms >= _GRACE_MS
 
     def _make_failing(self, failing: Sequence[Failing], what: str) -> Finding:
         status, first = self._status, failing[0]

@@ -35,20 +35,17 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def search(stack: Stack, *texts: str, since_ms: int, until_ms: int | None = None) -> Found:
-    """Searches for the records that hold any of these texts."""
-    pattern = "|".join(_SPECIAL.sub(r"\\\g<0>", text) for text in texts)
-    return search_records(stack, pattern, since_ms=since_ms, until_ms=until_ms)
-
-
-def search_records(
-    stack: Stack, *patterns: str, since_ms: int, until_ms: int | None = None
-) -> Found:
+def search(stack: Stack, *patterns: str, since_ms: int, until_ms: int | None = None) -> Found:
     """Searches for the records that match all these patterns."""
     group = stack.outputs["OutcomeLogGroupName"]
     lines = search_lines(stack, group, *patterns, since_ms=since_ms, until_ms=until_ms)
     records = (OutcomeRecord.parse(line.text, line.at_ms) for line in lines)
     return Found([one for one in records if one is not None], len(lines) < MOST)
+
+
+def any_of(*texts: str) -> str:
+    """Returns the pattern of the lines that hold any of these texts."""
+    return "|".join(_SPECIAL.sub(r"\\\g<0>", text) for text in texts)
 
 
 def search_lines(

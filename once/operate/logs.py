@@ -16,7 +16,6 @@ from once.operate import log
 from once.operate import phrases as words
 from once.operate.command import Operation, command
 from once.operate.model import Answer
-from once.operate.stack import Stack
 from once.operate.times import parse_since
 from once.reasons import REASONS
 
@@ -73,21 +72,18 @@ def logs(
     group = at.stack.outputs[OUTPUTS[part]]
     written = list(log.filter_lines(at.stack, group, since_ms))
     lines = [one for one in written if every or not _FRAME.match(one.text)]
+    codes = [code for code, reason in REASONS.items() if reason.log == part]
+    pattern = log.any_of(*codes)
+    records = log.search(at.stack, pattern, since_ms=since_ms).records if codes else []
+    # The newest outcome that this part caused: its own log may lack the error.
+    causes = (one.cause for one in reversed(records) if one.reason in codes)
     found = Logs(
         group=group,
-        error=_find_error(at.stack, part, since_ms) or _find_logged_error(lines),
+        error=next(filter(None, causes), None) or _find_logged_error(lines),
         lines=lines,
         left_out=len(written) - len(lines),
     )
     at.answer(found, _view(found, part, since))
-
-
-def _find_error(stack: Stack, part: Part, since_ms: int) -> str | None:
-    """Finds the error in the newest outcome that this part caused: its own log may lack it."""
-    codes = [code for code, reason in REASONS.items() if reason.log == part]
-    records = log.search(stack, *codes, since_ms=since_ms).records if codes else []
-    causes = (one.cause for one in reversed(records) if one.reason in codes)
-    return next(filter(None, causes), None)
 
 
 def _find_logged_error(lines: Sequence[log.Line]) -> str | None:

@@ -154,6 +154,7 @@ def read_status(stack: Stack, now_ms: int, options: str = "") -> Status:
     machine = stack.client("stepfunctions").describe_state_machine(
         stateMachineArn=stack.outputs["StateMachineArn"]
     )
+    changed: datetime | None = pipe.get("LastModifiedTime")
     found = Status(
         queues=queues,
         last_arrival_ms=max(
@@ -172,7 +173,7 @@ def read_status(stack: Stack, now_ms: int, options: str = "") -> Status:
         failing=group_failing(unsettled),
         pipe=pipe["CurrentState"],
         pipe_reason=pipe.get("StateReason") or None,
-        pipe_since_ms=_epoch_ms(pipe.get("LastModifiedTime")),
+        pipe_since_ms=round(changed.timestamp() * 1000) if changed else None,
         machine=machine["status"],
         only_observes=stack.only_observes,
         breaker=breaker,
@@ -195,10 +196,6 @@ def _show_concurrency(stack: Stack, options: str) -> str:
     profile = ["--profile", given["--profile"]] if "--profile" in given else []
     asked = ["--function-name", function, "--region", stack.region, *profile]
     return shlex.join(["aws", "lambda", "get-function-concurrency", *asked])
-
-
-def _epoch_ms(at: datetime | None) -> int | None:
-    return round(at.timestamp() * 1000) if at else None
 
 
 def _read_series(stack: Stack, now_ms: int) -> dict[str, Series]:
@@ -321,7 +318,7 @@ def _view(found: Status, now_ms: int, verbose: bool = False) -> Iterator[Rendera
         yield escape(line)
     yield f"pipe {found.pipe}, state machine {found.machine}"
     if not found.findings:
-        yield from _view_no_finding(found, now_ms)
+        yield from _view_backlog(found, now_ms)
     for finding in found.findings:
         sentence = escape(words.shorten_ids(finding.sentence))
         yield Row.of("[red]![/] ", f"{sentence} → {escape(finding.remedy)}")
@@ -338,35 +335,32 @@ def _is_example(command_: str) -> bool:
     return command_.startswith("once explain ")
 
 
-def _view_no_finding(found: Status, now_ms: int) -> Iterator[str]:
-    limited = found.breaker.say_limited(now_ms)
-    well = f"[yellow]{limited}[/]" if limited else "[green]Nothing is stuck.[/]"
-    yield f"{well}{_say_backlog(found, now_ms)}"
-    if limited:
-        yield f"  docs/runbook.md#{KINDS['RATE_LIMITED'].runbook}"
-        yield "  If the destination accepts requests earlier: [bold]once resume[/]"
-
-
-def _say_backlog(found: Status, now_ms: int) -> str:
-    """Says when waiting events return: a backlog looks like trouble, and is none."""
-    if not found.waiting:
-        return ""
+def _view_backlog(found: Status, now_ms: int) -> Iterator[str]:
+    """Says that nothing is stuck, and when waiting events return: a backlog looks like trouble."""
+    stopped = found.breaker.say_limited(now_ms)
     limited = next((one for one in found.waiting if one.reason == "LIMITED"), None)
-    if limited is None or found.limit is None:
+    backlog = ""
+    if limited is not None and found.limit is not None:
+        events = words.count_events(limited.events, found.complete)
+        wait = "waits" if limited.events == 1 else "wait"
+        backlog = (
+            f" {events} {wait} for the limit (MaxActionsPerMinute={found.limit.per_minute}): "
+            f"{found.limit.minutes} if nothing more comes. "
+            "docs/runbook.md#events-wait-for-the-limit"
+        )
+    elif found.waiting:
         count = sum(one.events for one in found.waiting)
         last_ms = max(one.last_returns_at_ms for one in found.waiting)
         when = f"by {words.format_clock(last_ms)[:8]} UTC" if last_ms > now_ms else "now"
         returns = "returns by itself" if count == 1 else "return by themselves"
-        if found.breaker.say_limited(now_ms):
+        if stopped:
             returns = "is tried again" if count == 1 else "are tried again"
-        return f" {words.count_events(count, found.complete)} {returns}, {when}."
-    events = words.count_events(limited.events, found.complete)
-    wait = "waits" if limited.events == 1 else "wait"
-    return (
-        f" {events} {wait} for the limit (MaxActionsPerMinute={found.limit.per_minute}): "
-        f"{found.limit.minutes} if nothing more comes. "
-        "docs/runbook.md#events-wait-for-the-limit"
-    )
+        backlog = f" {words.count_events(count, found.complete)} {returns}, {when}."
+    well = f"[yellow]{stopped}[/]" if stopped else "[green]Nothing is stuck.[/]"
+    yield f"{well}{backlog}"
+    if stopped:
+        yield f"  docs/runbook.md#{KINDS['RATE_LIMITED'].runbook}"
+        yield "  If the destination accepts requests earlier: [bold]once resume[/]"
 
 
 def _view_queues(found: Status) -> Table:

@@ -97,7 +97,7 @@ def read_unsettled(stack: Stack, now_ms: int, queued: int) -> Unsettled:
     if not due:
         return Unsettled(waits, since_ms, found.complete)
     pattern = _SETTLED if len(due) > _NAMED else "|".join(one.message_id for one in due)
-    ends = log.search_records(stack, pattern, since_ms=min(one.recorded_at_ms for one in due))
+    ends = log.search(stack, pattern, since_ms=min(one.recorded_at_ms for one in due))
     if not ends.complete:
         return Unsettled(waits, since_ms, False)
     settled = {one.message_id for one in ends.records if one.outcome in SETTLED}

@@ -1,6 +1,7 @@
 """The rows follow from the records of the outcome log, read only when a page asks."""
 
 import json
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -123,11 +124,13 @@ def test_a_filter_keeps_rows_that_fit_all_its_parts(
 
 @pytest.fixture
 def search(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def in_memory(_: object, *texts: str, since_ms: int, until_ms: int = NOW_MS + DAY) -> log.Found:
+    def in_memory(
+        _: object, pattern: str, since_ms: int, until_ms: int = NOW_MS + DAY
+    ) -> log.Found:
         found = [
             feeds.OutcomeRecord.parse(line, at_ms)
             for at_ms, line in world.lines
-            if since_ms <= at_ms <= until_ms and any(text in line for text in texts)
+            if since_ms <= at_ms <= until_ms and re.search(pattern, line)
         ]
         return log.Found([one for one in found if one], True)
 
