@@ -133,7 +133,10 @@ def run_checks(
     enrichment = invoke_enrichment(stack, canaries.good)
     if not enrichment.works:
         return Checked(run=None, checks=[*seen.checks, enrichment])
-    waiter = Waiter(_log_of(stack, canaries), _POLL_SECONDS)
+    pattern = f'{{ $.pk = "*{canaries.run}*" || $.reason = "NOT_JSON" }}'
+    group = stack.outputs["OutcomeLogGroupName"]
+    outcomes = OutcomeLog(stack.client("logs"), group, log.now_ms() - 60_000, pattern)
+    waiter = Waiter(outcomes, _POLL_SECONDS)
     try:
         step("waiting for the first outcomes")
         is_settled = _settle_first(stack, canaries, waiter)
@@ -206,13 +209,6 @@ def _wait_for(waiter: Waiter, canaries: Sequence[Canary], seconds: float) -> boo
         seconds,
     )
     return all(map(waiter.end_of, ids))
-
-
-def _log_of(stack: Stack, canaries: Canaries) -> OutcomeLog:
-    """Returns the outcome log as far as it may be about these canaries."""
-    pattern = f'{{ $.pk = "*{canaries.run}*" || $.reason = "NOT_JSON" }}'
-    group = stack.outputs["OutcomeLogGroupName"]
-    return OutcomeLog(stack.client("logs"), group, log.now_ms() - 60_000, pattern)
 
 
 def refuse_if_harmful(stack: Stack) -> None:

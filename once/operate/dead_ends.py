@@ -31,8 +31,8 @@ from once.operate.claims import Status, expire_at, row_key
 from once.operate.command import ATTENTION, INTERRUPTED, Operation, Yes, add
 from once.operate.model import Answer, Model
 from once.operate.queues import QueuedMessage, Reading
-from once.operate.short_ids import complete
 from once.operate.stack import Stack
+from once.operate.typed import complete_id
 from once.outcomes import Outcome
 from once.reasons import REASONS, UNRECORDED, Acted, describe, describe_end
 from once.screen import Row
@@ -165,7 +165,7 @@ class Chosen:
             for name in (one.message_id, one.message.message_id, one.subject_id)
             if name
         }
-        ids = None if self.ids is None else [complete(name, known) or name for name in self.ids]
+        ids = None if self.ids is None else [complete_id(name, known) or name for name in self.ids]
         return replace(self, ids=ids)
 
     def __bool__(self) -> bool:
@@ -180,7 +180,11 @@ class Chosen:
             and (self.family is None or one.family == self.family)
             and (self.source is None or one.source == self.source)
             # A command that names thousands names messages.
-            and (not ids or one.message_id in ids or self._names(one))
+            and (
+                not ids
+                or one.message_id in ids
+                or any(one.is_named(name, in_bodies=self.in_bodies) for name in ids)
+            )
         ]
 
     def find_unknown(self, every: Collection[Stuck]) -> list[str]:
@@ -192,9 +196,6 @@ class Chosen:
             if name not in there
             and not any(one.is_named(name, in_bodies=self.in_bodies) for one in every)
         ]
-
-    def _names(self, one: Stuck) -> bool:
-        return any(one.is_named(name, in_bodies=self.in_bodies) for name in self.ids or ())
 
     def refuse_reason(self, every: Collection[Stuck]) -> None:
         """Refuses a reason that no message can have."""
@@ -265,7 +266,15 @@ class DeadEnds:
         """Send events again when the cause is removed."""
         chosen = Chosen(ids, reason, family, source)
         if found := self._choose(at, chosen, place):
-            at.confirm(_ask_to_replay(found), yes, _say_facts(found))
+            unsure = [one.reason for one in found if one.reason in _UNSURE]
+            question = f"Replay {words.count_events(len(found))}?"
+            if unsure:
+                question = (
+                    f"{len(unsure)} of {len(found)} may have been acted on already "
+                    f"({', '.join(sorted({*unsure}))}): did you look at the destination? Replay "
+                    "all the same?"
+                )
+            at.confirm(question, yes, _say_facts(found))
             done = _work_through(at, found, partial(_resend, at.stack), rate)
             self._report(at, done, "replayed")
 
@@ -504,16 +513,6 @@ def _count_reasons(found: Iterable[Stuck]) -> Iterator[str]:
     """Says each reason and its count, before an act on all of them."""
     for reason, count in Counter(one.reason for one in found).most_common():
         yield escape(f"{count:,} {reason}: {describe(reason)}")
-
-
-def _ask_to_replay(found: Collection[Stuck]) -> str:
-    unsure = [one.reason for one in found if one.reason in _UNSURE]
-    if not unsure:
-        return f"Replay {words.count_events(len(found))}?"
-    return (
-        f"{len(unsure)} of {len(found)} may have been acted on already "
-        f"({', '.join(sorted({*unsure}))}): did you look at the destination? Replay all the same?"
-    )
 
 
 def _say_facts(found: Collection[Stuck]) -> Iterator[str]:

@@ -92,15 +92,12 @@ def destination(
     if state is None:
         known_as = (name for name, known in _STATES.items() if known == now["reply"])
         state = next(known_as, str(now["reply"]))
-    at.answer(State(destination=state), [escape(_sentence(state, now.get("script")))])
-
-
-def _sentence(state: str, script: str | None) -> str:
+    said = "The destination acts on every event."
     if state != "ok":
-        return f"The destination answers every event with: {state}."
-    if script is not None:
-        return f"The destination answers as its script has it: {script}"
-    return "The destination acts on every event."
+        said = f"The destination answers every event with: {state}."
+    elif (script := now.get("script")) is not None:
+        said = f"The destination answers as its script has it: {script}"
+    at.answer(State(destination=state), [escape(said)])
 
 
 def _ask(stack: Stack, method: str, path: str, content: Any = None, *, refused: str = "") -> bytes:

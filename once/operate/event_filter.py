@@ -27,13 +27,15 @@ def check_filter(parameters: Mapping[str, str]) -> Iterator[Check]:
     except (ValueError, PatternError) as error:
         yield Check(name="EventFilter", works=None, said=f"it cannot be judged here: {error}")
         return
-    split = [
-        family
-        for family in _ordered_families(
-            [topic.strip() for topic in parameters.get("DetailTypes", "*").split(",")]
-        )
-        if any(_splits(family, path) for path in paths)
-    ]
+    topics = [topic.strip() for topic in parameters.get("DetailTypes", "*").split(",")]
+    ordered = {
+        family_name(topic)
+        for family in FAMILIES
+        if family.order != "none"
+        for topic in family.topics
+        if topics == ["*"] or topic in topics
+    }
+    split = [family for family in sorted(ordered) if any(_splits(family, path) for path in paths)]
     if not split:
         said = "the rule drops what it does not match, without a record"
         yield Check(name="EventFilter", works=None, said=said)
@@ -44,18 +46,6 @@ def check_filter(parameters: Mapping[str, str]) -> Iterator[Check]:
         "after a newer one that was dropped. Use a route: docs/routes.md#events-that-cost-nothing"
     )
     yield Check(name="EventFilter", works=False, said=said)
-
-
-def _ordered_families(topics: list[str]) -> list[str]:
-    return sorted(
-        {
-            family_name(topic)
-            for family in FAMILIES
-            if family.order != "none"
-            for topic in family.topics
-            if topics == ["*"] or topic in topics
-        }
-    )
 
 
 def _splits(family: str, path: Path) -> bool:

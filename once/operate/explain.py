@@ -21,11 +21,10 @@ from once.operate.command import Operation, command
 from once.operate.model import Answer, Model
 from once.operate.pace import read_breaker
 from once.operate.queues import read_depth
-from once.operate.short_ids import complete, is_short
 from once.operate.stack import Stack
 from once.operate.status import read_status
 from once.operate.story import Event, Message, summarise, tell
-from once.operate.times import parse_since
+from once.operate.typed import complete_id, is_short_id, parse_since
 from once.operate.verdict import say_return
 from once.outcomes import SETTLED, SIGN, Outcome
 from once.reasons import REASONS, Acted
@@ -141,9 +140,9 @@ def read_explanation(stack: Stack, thing: str, since_ms: int) -> Explanation:
         # The key of an event of one's own hides an id that may be about a person.
         found = _read_as_written(stack, opaque(thing), since_ms)
         found.id = thing
-    if not found.subjects and is_short(thing):
+    if not found.subjects and is_short_id(thing):
         records = log.search(stack, log.any_of(thing), since_ms=since_ms).records
-        whole = complete(thing, {one for record in records for one in _ids(record)})
+        whole = complete_id(thing, {one for record in records for one in _ids(record)})
         found = _read_as_written(stack, whole, since_ms) if whole else found
     return found
 

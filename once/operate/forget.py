@@ -1,7 +1,7 @@
 """`once forget`: opens a claim, so that the next copy of its event is acted on again."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -50,7 +50,15 @@ def forget(
             f"its claim is free in {claim.free_in_seconds(now_ms)} s."
         )
     newer = [row for row in latest if _blocks(row, claim)]
-    at.confirm("Forget it, so that its next copy is acted on?", yes, _say_facts(claim, newer))
+    when = words.format_time(claim.event_time)
+    facts = [escape(f"{claim.topic} of {when} UTC, {claim.outcome or claim.status}.")]
+    if newer:
+        times = ", ".join(words.format_time(row.event_time) for row in newer)
+        facts.append(
+            f"A newer state has passed ({times} UTC). The replay is acted on nevertheless. Until "
+            "then, late events from between the two count as new."
+        )
+    at.confirm("Forget it, so that its next copy is acted on?", yes, facts)
     _forget(at.stack, claim, newer, now_ms)
     at.answer(
         Forgotten(key=str(claim.key), rewound=[row.sk for row in newer]),
@@ -88,23 +96,25 @@ def _blocks(row: Latest, claim: Claim) -> bool:
     )
 
 
-def _say_facts(claim: Claim, newer: Sequence[Latest]) -> Iterator[str]:
-    when = words.format_time(claim.event_time)
-    yield escape(f"{claim.topic} of {when} UTC, {claim.outcome or claim.status}.")
-    if newer:
-        times = ", ".join(words.format_time(row.event_time) for row in newer)
-        yield (
-            f"A newer state has passed ({times} UTC). The replay is acted on nevertheless. Until "
-            "then, late events from between the two count as new."
-        )
-
-
 def _forget(stack: Stack, claim: Claim, newer: Sequence[Latest], now_ms: int) -> None:
     """Writes all of it or nothing: a newest time moved back under a claim that stands would let
     a stale event act."""
     expires = expire_at(stack, now_ms)
     table = stack.outputs["ClaimTableName"]
-    changes = [_open(claim, now_ms, expires), *(_rewind(row, claim, expires) for row in newer)]
+    rewinds = [
+        {
+            "Key": {"pk": {"S": row.pk}, "sk": {"S": row.sk}},
+            "UpdateExpression": "SET event_time = :time, expires_at = :expires",
+            "ConditionExpression": "event_time = :seen",
+            "ExpressionAttributeValues": {
+                ":time": {"N": str(claim.event_time)},
+                ":seen": {"N": str(row.event_time)},
+                ":expires": expires,
+            },
+        }
+        for row in newer
+    ]
+    changes = [_open(claim, now_ms, expires), *rewinds]
     try:
         stack.client("dynamodb").transact_write_items(
             TransactItems=[{"Update": {"TableName": table, **change}} for change in changes]
@@ -135,18 +145,5 @@ def _open(claim: Claim, now_ms: int, expires: dict[str, str]) -> dict[str, Any]:
             ":expires": expires,
             ":owner": {"S": claim.owner},
             ":seen": {"S": claim.status},
-        },
-    }
-
-
-def _rewind(row: Latest, claim: Claim, expires: dict[str, str]) -> dict[str, Any]:
-    return {
-        "Key": {"pk": {"S": row.pk}, "sk": {"S": row.sk}},
-        "UpdateExpression": "SET event_time = :time, expires_at = :expires",
-        "ConditionExpression": "event_time = :seen",
-        "ExpressionAttributeValues": {
-            ":time": {"N": str(claim.event_time)},
-            ":seen": {"N": str(row.event_time)},
-            ":expires": expires,
         },
     }

@@ -16,7 +16,7 @@ from once.operate import log
 from once.operate import phrases as words
 from once.operate.command import Operation, command
 from once.operate.model import Answer
-from once.operate.times import parse_since
+from once.operate.typed import parse_since
 from once.reasons import REASONS
 
 _SHOWN = 200

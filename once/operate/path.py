@@ -65,13 +65,23 @@ def read_path(stack: Stack, message: Message, delivery: OutcomeRecord) -> Path:
 
 
 def _find_steps(stack: Stack, path: Path, delivery: OutcomeRecord) -> None:
-    path.execution = path.execution or _find_execution(
-        stack, path.message_id, delivery.recorded_at_ms
-    )
+    recorded_ms = delivery.recorded_at_ms
     if path.execution is None:
-        path.missing = "without LogPayloads the log does not say which execution had the message"
-        return
-    lines = _read_lines(stack, delivery.recorded_at_ms, path.execution)
+        # The last execution that got the message before the record was written.
+        entered = _read_lines(stack, recorded_ms, path.message_id, "StateEntered")
+        arns = [
+            str(line["execution_arn"])
+            for line in entered
+            if path.message_id in line["details"].get("input", "")
+            and int(line["event_timestamp"]) <= recorded_ms
+        ]
+        if not arns:
+            path.missing = (
+                "without LogPayloads the log does not say which execution had the message"
+            )
+            return
+        path.execution = arns[-1].rpartition(":")[2]
+    lines = _read_lines(stack, recorded_ms, path.execution)
     if not lines:
         path.missing = "the execution log holds nothing of it, or no longer"
         return
@@ -89,15 +99,6 @@ def _find_steps(stack: Stack, path: Path, delivery: OutcomeRecord) -> None:
         Step(state=line["details"]["name"], at_ms=int(line["event_timestamp"]))
         for line in sorted([*around, *taken], key=lambda line: int(line["id"]))
     ]
-
-
-def _find_execution(stack: Stack, message_id: str, recorded_ms: int) -> str | None:
-    """The last execution that got the message before the record was written."""
-    for line in reversed(_read_lines(stack, recorded_ms, message_id, "StateEntered")):
-        named = message_id in line["details"].get("input", "")
-        if named and int(line["event_timestamp"]) <= recorded_ms:
-            return str(line["execution_arn"]).rpartition(":")[2]
-    return None
 
 
 def _read_lines(stack: Stack, at_ms: int, *patterns: str) -> list[Line]:

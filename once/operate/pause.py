@@ -17,10 +17,10 @@ from once.operate import log
 from once.operate import phrases as words
 from once.operate.command import Operation, Yes, command
 from once.operate.model import Answer
-from once.operate.pace import Breaker, Pause, State, read_breaker, read_pipe
+from once.operate.pace import Pause, State, read_breaker, read_pipe
 from once.operate.queues import read_depth
 from once.operate.stack import Stack
-from once.operate.times import parse_duration
+from once.operate.typed import parse_duration
 from once.operate.waiting import group_by_reason, read_unsettled
 
 _POLL_SECONDS = 0.5
@@ -74,7 +74,9 @@ def pause(
         if current.until_ms > until_ms:
             question = f"End that pause earlier, in {words.format_age(lasts_ms)}?"
     at.confirm(question, yes, facts)
-    by = _find_user(at.stack)
+    by = getpass.getuser()  # a local stack knows no identity
+    if not at.stack.is_local:
+        by = str(at.stack.client("sts").get_caller_identity()["Arn"]).rpartition(":")[2]
     table = at.stack.outputs["ClaimTableName"]
     request = breaker_row.pause(table, reason, by, until_ms, now_ms)
     at.stack.client("dynamodb").update_item(**request)
@@ -99,7 +101,13 @@ def resume(at: Operation, yes: Yes = False) -> None:
     sends = before.state is State.CLOSED and not before.failed
     if not sends or pipe != "RUNNING":
         question = "Start the pipe?" if sends else "Send requests again?"
-        at.confirm(question, yes, _say_facts(None if sends else before, pipe, now_ms))
+        facts = [] if pipe == "RUNNING" else [f"The pipe is {pipe}, and is started."]
+        if not sends:
+            facts += [
+                escape(words.capitalise(before.text(now_ms))),
+                "The breaker forgets what failed. Each waiting event returns at its own time.",
+            ]
+        at.confirm(question, yes, facts)
     _let_requests_flow(at.stack)
     pipe = _start_pipe(at.stack)
     queued = read_depth(at.stack, "EventQueueUrl").total
@@ -116,21 +124,6 @@ def _let_requests_flow(stack: Stack) -> None:
         dynamodb.delete_item(**breaker_row.end_pause(table))
     with suppress(dynamodb.exceptions.ConditionalCheckFailedException):
         dynamodb.update_item(**breaker_row.resume(table))
-
-
-def _find_user(stack: Stack) -> str:
-    """Who pauses: the identity that AWS knows, or the user of this machine."""
-    if stack.is_local:
-        return getpass.getuser()
-    return str(stack.client("sts").get_caller_identity()["Arn"]).rpartition(":")[2]
-
-
-def _say_facts(breaker: Breaker | None, pipe: str, now_ms: int) -> Iterator[str]:
-    if pipe != "RUNNING":
-        yield f"The pipe is {pipe}, and is started."
-    if breaker is not None:
-        yield escape(words.capitalise(breaker.text(now_ms)))
-        yield "The breaker forgets what failed. Each waiting event returns at its own time."
 
 
 def _start_pipe(stack: Stack) -> str:

@@ -27,8 +27,15 @@ _PATIENCE_SECONDS = 120
 
 def probe_destination(at: Operation, path: Path, yes: bool) -> Checked:
     """Shows the event, asks, sends it, and waits for the end of its first delivery."""
-    line = _read_only_event(path)
-    key = _find_key(line)
+    lines = read_lines(path)
+    if len(lines) != 1:
+        raise OnceError(
+            f"{path} holds {len(lines)} texts. Give a file with the one event that shall be sent."
+        )
+    (line,) = lines
+    now = {"SentTimestamp": str(log.now_ms())}
+    element = read_element({"messageId": "-", "body": line.text, "attributes": now})
+    key = Key.of_row(**element["key"])
     refuse_if_nothing_is_sent(at.stack)
     question = "Send it? The destination acts on it as on any event."
     at.confirm(question, yes, _say_facts(at.stack, line, key))
@@ -42,21 +49,6 @@ def probe_destination(at: Operation, path: Path, yes: bool) -> Checked:
     records = waiter.records.get(sent.id, [])
     events = tell(records, claims, log.now_ms(), say_wait(at.stack, records))
     return _judge(sent.id, key, events)
-
-
-def _read_only_event(path: Path) -> Line:
-    lines = read_lines(path)
-    if len(lines) != 1:
-        raise OnceError(
-            f"{path} holds {len(lines)} texts. Give a file with the one event that shall be sent."
-        )
-    return lines[0]
-
-
-def _find_key(line: Line) -> Key:
-    now = {"SentTimestamp": str(log.now_ms())}
-    element = read_element({"messageId": "-", "body": line.text, "attributes": now})
-    return Key.of_row(**element["key"])
 
 
 def refuse_if_nothing_is_sent(stack: Stack) -> None:

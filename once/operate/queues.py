@@ -101,16 +101,14 @@ class Reading:
             self._taken |= {one.message_id: one for one in messages}
             if fresh:
                 yield fresh
-            elif not messages and not self._others_hide_some():
-                return
+            elif not messages:
+                others = read_depth(self._stack, self._output).total - len(self._taken)
+                if others <= 0 or time.monotonic() >= self._until:
+                    return
 
     def delete(self, message: QueuedMessage) -> None:
         taken = self._taken.pop(message.message_id)
         self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=taken.receipt)
-
-    def _others_hide_some(self) -> bool:
-        there = read_depth(self._stack, self._output).total
-        return time.monotonic() < self._until and there > len(self._taken)
 
 
 def _parse(message: dict[str, Any]) -> QueuedMessage:

@@ -21,7 +21,7 @@ from once.operate import phrases as words
 from once.operate.command import ATTENTION, INTERRUPTED, Operation, Yes, command
 from once.operate.model import Answer
 from once.operate.stack import Stack
-from once.operate.times import parse_time
+from once.operate.typed import parse_time
 from once.plan.cost import MILLION
 from once.plan.traffic import prices
 

@@ -71,13 +71,13 @@ def send(
         raise OnceError(f"The example is for a local stack. {HOW_TO_GET_EVENTS}")
     lines, is_stepped = read_lines(events or EXAMPLE), step or events is None
     no_event = sum(line.problem is not None for line in lines)
-    if not at.stack.is_local or no_event > len(lines) / 2:
-        at.confirm(
-            f"Send {words.count_events(len(lines))} there?",
-            yes,
-            _say_facts(at.stack, len(lines), no_event),
-        )
     stack = at.stack
+    if not stack.is_local or no_event > len(lines) / 2:
+        facts = [] if stack.is_local else ["They act as if they came from Genesys."]
+        if no_event:
+            texts = f"{no_event} of {len(lines)} are no events"
+            facts.append(f"{texts} and will be parked. Is it the right file?")
+        at.confirm(f"Send {words.count_events(len(lines))} there?", yes, facts)
     records = OutcomeLog(stack.client("logs"), stack.outputs["OutcomeLogGroupName"], log.now_ms())
     poll_seconds = _LOCAL_POLL_SECONDS if stack.is_local else _POLL_SECONDS
     sending = _Sending(stack, Waiter(records, poll_seconds), timeout)
@@ -96,13 +96,6 @@ def send(
     at.answer(sent, _view(sent, timeout, is_stepped))
     if sent.unsettled:
         raise typer.Exit(ATTENTION)
-
-
-def _say_facts(stack: Stack, lines: int, no_event: int) -> Iterator[str]:
-    if not stack.is_local:
-        yield "They act as if they came from Genesys."
-    if no_event:
-        yield f"{no_event} of {lines} are no events and will be parked. Is it the right file?"
 
 
 class _Sending:

@@ -60,7 +60,7 @@ PACKAGES = {
     "operate": Package(
         tuple(
             f"once/operate/{name}.py"
-            for name in ("canaries", "phrases", "refusals", "short_ids", "story", "times")
+            for name in ("canaries", "phrases", "refusals", "story", "typed")
         ),
         ("tests/operate",),
         0.8,
