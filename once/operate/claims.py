@@ -89,11 +89,6 @@ class Claim(_Row):
         return Owner.parse(self.owner).execution
 
     @property
-    def forgotten_at_ms(self) -> int | None:
-        """The time at which `once forget` opened it, however it ended since."""
-        return -self.occurrence if self.occurrence < 0 else None
-
-    @property
     def dropped_at_ms(self) -> int | None:
         """The time at which an operator dropped the parked event; a new owner rewrites the row."""
         return self.dropped_at if self.outcome == "PARKED" else None

@@ -197,15 +197,6 @@ class Chosen:
             and not any(one.is_named(name, in_bodies=self.in_bodies) for one in every)
         ]
 
-    def refuse_reason(self, every: Collection[Stuck]) -> None:
-        """Refuses a reason that no message can have."""
-        there = sorted({one.reason for one in every})
-        if self.reason and self.reason.upper() not in {*REASONS, *UNRECORDED, *there}:
-            raise OnceError(
-                f"{self.reason} is no reason of an event. "
-                f"There {'is ' + ', '.join(there) if there else 'is nothing'}."
-            )
-
 
 class DeadEnds:
     """The commands on one kind of dead end: `parked` or `dead-letters`."""
@@ -242,14 +233,14 @@ class DeadEnds:
         chosen = Chosen(ids).complete_ids(every)
         self._refuse_unknown(chosen.find_unknown(every))
         found = chosen.find(every)
-        at.answer(
-            Listed(groups=group_stuck(found), messages=found),
-            (
-                escape(line)
-                for one in found
-                for line in (f"{one.message_id} {one.why}", *_view_whole(one))
-            ),
-        )
+        lines = []
+        for one in found:
+            whole = one.message.body
+            with suppress(ValueError):
+                body = one.element if one.element is not None else json.loads(whole)
+                whole = json.dumps(body, indent=2, ensure_ascii=False)
+            lines += [f"{one.message_id} {one.why}", *whole.split("\n")]
+        at.answer(Listed(groups=group_stuck(found), messages=found), map(escape, lines))
 
     @answers(Done)
     def replay(
@@ -311,7 +302,12 @@ class DeadEnds:
         # Some may be gone: a replay typed again after an interruption goes on with the rest.
         if not chosen.in_bodies or len(unknown) == len(chosen.ids or ()):
             self._refuse_unknown(unknown)
-        chosen.refuse_reason(every)
+        there = sorted({one.reason for one in every})
+        if chosen.reason and chosen.reason.upper() not in {*REASONS, *UNRECORDED, *there}:
+            raise OnceError(
+                f"{chosen.reason} is no reason of an event. "
+                f"There {'is ' + ', '.join(there) if there else 'is nothing'}."
+            )
         found = chosen.find(every)
         if not found:
             at.answer(Done(), [self._say_nothing(chosen)])
@@ -497,16 +493,6 @@ def group_stuck(found: Iterable[Stuck]) -> list[Group]:
             )
         )
     return sorted(made, key=lambda group: (-group.count, group.first_ms))
-
-
-def _view_whole(one: Stuck) -> list[str]:
-    body = one.element
-    if body is None:
-        try:
-            body = json.loads(one.message.body)
-        except ValueError:
-            return [one.message.body]
-    return json.dumps(body, indent=2, ensure_ascii=False).split("\n")
 
 
 def _count_reasons(found: Iterable[Stuck]) -> Iterator[str]:

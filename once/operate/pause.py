@@ -2,7 +2,6 @@
 
 import getpass
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Annotated
 
@@ -114,8 +113,17 @@ def resume(at: Operation, yes: Yes = False) -> None:
     waits = group_by_reason(read_unsettled(at.stack, now_ms, queued), before, now_ms)
     waits = [one for one in waits if one.reason in _OF_DESTINATION]
     until_ms = max((one.last_returns_at_ms for one in waits), default=None)
-    resumed = Resumed(pipe=pipe, ended=before.pause, returns_until_ms=until_ms)
-    at.answer(resumed, _view(resumed, sum(one.events for one in waits)))
+    said = [f"Requests are sent; the pipe is {pipe}."]
+    if before.pause is not None:
+        said.insert(0, f"The pause is over ({escape(before.pause.reason)}).")
+    if until_ms is not None:
+        at_last = words.format_clock(until_ms)[:8]
+        count = sum(one.events for one in waits)
+        wait = f"{words.count_events(count)} still {'waits' if count == 1 else 'wait'}"
+        said.append(
+            f"{wait}, until {at_last} UTC at the latest; new events are acted on immediately."
+        )
+    at.answer(Resumed(pipe=pipe, ended=before.pause, returns_until_ms=until_ms), said)
 
 
 def _let_requests_flow(stack: Stack) -> None:
@@ -137,13 +145,3 @@ def _start_pipe(stack: Stack) -> str:
             raise OnceError(f"The pipe is {state}. See why with: once status")
         time.sleep(_POLL_SECONDS)
     return state
-
-
-def _view(resumed: Resumed, waits: int) -> Iterator[str]:
-    if resumed.ended is not None:
-        yield f"The pause is over ({escape(resumed.ended.reason)})."
-    yield f"Requests are sent; the pipe is {resumed.pipe}."
-    if resumed.returns_until_ms is not None:
-        at = words.format_clock(resumed.returns_until_ms)[:8]
-        wait = f"{words.count_events(waits)} still {'waits' if waits == 1 else 'wait'}"
-        yield f"{wait}, until {at} UTC at the latest; new events are acted on immediately."

@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -107,16 +106,6 @@ class Status(Answer):
     findings: list[Finding]
 
 
-@dataclass(frozen=True)
-class Metric:
-    """One metric of CloudWatch."""
-
-    namespace: str
-    name: str
-    dimensions: Mapping[str, str]
-    statistic: str = "Sum"
-
-
 Series = dict[int, float]
 """The values of a metric by the minute in which they begin, epoch milliseconds."""
 
@@ -168,7 +157,7 @@ def read_status(stack: Stack, now_ms: int, options: str = "") -> Status:
         },
         unrecorded=_find_unrecorded(unsettled, series, now_ms),
         complete=unsettled.complete,
-        hidden=unsettled.count_hidden(now_ms),
+        hidden=sum(one.due_at_ms > now_ms for one in unsettled.records),
         waiting=group_by_reason(unsettled, breaker, now_ms),
         failing=group_failing(unsettled),
         pipe=pipe["CurrentState"],
@@ -200,34 +189,28 @@ def _show_concurrency(stack: Stack, options: str) -> str:
 
 def _read_series(stack: Stack, now_ms: int) -> dict[str, Series]:
     """Reads the metrics of the last day, by the minute."""
-    queue, stacked = {"QueueName": stack.queue_name("EventQueueUrl")}, {"Stack": stack.name}
-    metrics: dict[str, Metric] = {
-        "sent": Metric("AWS/SQS", "NumberOfMessagesSent", queue),
-        "received": Metric("AWS/SQS", "NumberOfMessagesReceived", queue),
-        "waiting": Metric(_NAMESPACE, "SECONDS_WAITING", stacked, "Maximum"),
-        **{one: Metric(_NAMESPACE, one.value, stacked) for one in Outcome if one in SETTLED},
+
+    def count(namespace: str, name: str, statistic: str = "Sum", **dimension: str) -> Any:
+        dimensions = [{"Name": key, "Value": value} for key, value in dimension.items()]
+        metric = {"Namespace": namespace, "MetricName": name, "Dimensions": dimensions}
+        return {"Metric": metric, "Period": 60, "Stat": statistic}
+
+    queue, outputs = stack.queue_name("EventQueueUrl"), stack.outputs
+    metrics: dict[str, Any] = {
+        "sent": count("AWS/SQS", "NumberOfMessagesSent", QueueName=queue),
+        "received": count("AWS/SQS", "NumberOfMessagesReceived", QueueName=queue),
+        "waiting": count(_NAMESPACE, "SECONDS_WAITING", "Maximum", Stack=stack.name),
+        **{one: count(_NAMESPACE, one, Stack=stack.name) for one in Outcome if one in SETTLED},
         # Any other function that fails leaves a record.
-        Part.ENRICHMENT: Metric(
-            "AWS/Lambda", "Errors", {"FunctionName": stack.outputs["EnrichmentFunctionName"]}
+        Part.ENRICHMENT: count(
+            "AWS/Lambda", "Errors", FunctionName=outputs["EnrichmentFunctionName"]
         ),
-        Part.MACHINE: Metric(
-            "AWS/States", "ExecutionsFailed", {"StateMachineArn": stack.outputs["StateMachineArn"]}
+        Part.MACHINE: count(
+            "AWS/States", "ExecutionsFailed", StateMachineArn=outputs["StateMachineArn"]
         ),
     }
-    queries: list[dict[str, Any]] = [
-        {
-            "Id": f"m{number}",
-            "MetricStat": {
-                "Metric": {
-                    "Namespace": metric.namespace,
-                    "MetricName": metric.name,
-                    "Dimensions": [{"Name": n, "Value": v} for n, v in metric.dimensions.items()],
-                },
-                "Period": 60,
-                "Stat": metric.statistic,
-            },
-        }
-        for number, metric in enumerate(metrics.values())
+    queries = [
+        {"Id": f"m{number}", "MetricStat": metric} for number, metric in enumerate(metrics.values())
     ]
     found: dict[str, Series] = {name: {} for name in metrics}
     pages = stack.client("cloudwatch").get_paginator("get_metric_data")

@@ -83,7 +83,9 @@ class Occurrence:
 
     @property
     def forgotten_at_ms(self) -> int | None:
-        return self.claim.forgotten_at_ms if self.claim else None
+        """The time at which `once forget` opened its claim, however it ended since."""
+        claim = self.claim
+        return -claim.occurrence if claim is not None and claim.occurrence < 0 else None
 
     def find_keys(self, key: Key | None) -> list[str]:
         """Finds the Idempotency-Keys that requests carried: recorded if acted on, else the one

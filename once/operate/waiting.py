@@ -72,9 +72,6 @@ class Unsettled:
     complete: bool
     """False if more can wait than one search of the log returns; then the newest are known."""
 
-    def count_hidden(self, now_ms: int) -> int:
-        return sum(one.due_at_ms > now_ms for one in self.records)
-
     @property
     def events(self) -> list[OutcomeRecord]:
         """Copies wait with their event and do not count."""
