@@ -263,7 +263,7 @@ UNRECORDED: dict[str, str] = {
     "NOT_OURS": "this stack did not park it",
     "NOTHING_RECORDED": "nothing is recorded of it yet",
     "NO_RULE_TOOK_IT": "no rule took it from the bus: see DetailTypes and SourcePrefix",
-    "NOT_SENT": "the copy or state before it was not settled",
+    "NOT_SENT": "the copy or state before was not settled",
     "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME": "it left the queue, and no outcome was recorded",
 }
 

@@ -96,6 +96,8 @@ def judge(settled: Sequence[Hour], waiting: Iterable[OutcomeRecord] = ()) -> lis
     for one in waiting:
         if one.family not in (None, canaries.FAMILY) and one.occurred_at_ms is not None:
             at_ms = min(one.occurred_at_ms, one.recorded_at_ms)
+            if one.recorded_at_ms - at_ms > _BACK_MS:  # no event waits so long: it was sent later
+                at_ms = one.recorded_at_ms
             waits.append(Hour(one.source or "unknown", one.family or "", 1, at_ms, at_ms))
     hours = sorted([*settled, *waits], key=lambda hour: hour.place)
     newest_ms = max((hour.last_ms for hour in hours), default=0)

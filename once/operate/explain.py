@@ -85,7 +85,11 @@ def explain(
         str | None, typer.Option(help="Only families that begin with this text.")
     ] = None,
     problems: Annotated[
-        bool, typer.Option("--problems", help="Only events that are parked, unsettled or in doubt.")
+        bool,
+        typer.Option(
+            "--problems",
+            help="Only events that are parked, not settled, or perhaps acted on more than once.",
+        ),
     ] = False,
     every: Annotated[
         bool, typer.Option("--all", help="Show each delivery, also equal ones.")
@@ -99,7 +103,7 @@ def explain(
     if not is_named and not problems:
         raise NotFoundError(
             "Which one? Give the id of a conversation, user, queue or message. All that are "
-            "parked or in doubt: once explain --problems"
+            "parked, or perhaps acted on: once explain --problems"
         )
     read = read_explanation if is_named else read_problems
     found = read(at.stack, thing, since_ms)
@@ -110,8 +114,9 @@ def explain(
             event
             for event in one.events
             if (family is None or (event.family or "").startswith(family))
-            and (not problems or event.is_problem)
+            and (not problems or (event.is_problem if is_named else event.is_unclear))
         ]
+        one.summary = summarise(one.events)
     if not is_named:
         found.subjects = [one for one in found.subjects if one.events]
     if verbose or at.as_json:
@@ -325,7 +330,7 @@ def _view_problems(found: Explanation, verbose: bool) -> Iterator[str]:
             if verbose and event.meaning:
                 yield Row.of(_INDENT, escape(_say_requests(event)))
     if not found.subjects:
-        yield "No event is parked or in doubt."
+        yield "No event is parked, or perhaps acted on."
     if not found.complete:
         yield f"[yellow]There may be more: these are of the newest {_SUBJECTS} subjects.[/]"
     yield "[dim]Their deliveries: once explain ID. Events that wait: once status[/]"

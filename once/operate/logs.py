@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from enum import StrEnum
+from itertools import dropwhile
 from typing import Annotated
 
 import typer
@@ -22,8 +23,10 @@ from once.reasons import REASONS
 _SHOWN = 200
 # What Lambda writes at each invocation, also if the function fails.
 _FRAME = re.compile(r"(START|END|REPORT) RequestId: |INIT_START ")
-# The last line of a traceback.
-_RAISED = re.compile(r"^((?:\w+\.)*[A-Z]\w*(?:Error|Exception)(?:: .*)?)$", re.MULTILINE)
+# The last line of a traceback; a class in a module needs no such end.
+_RAISED = re.compile(
+    r"^((?:(?:\w+\.)+[A-Z]\w*|[A-Z]\w*(?:Error|Exception))(?:: .*)?)$", re.MULTILINE
+)
 
 
 class Part(StrEnum):
@@ -50,8 +53,8 @@ class Logs(Answer):
 
     group: str = Field(description="The log group.")
     error: str | None = Field(
-        description="The newest error of this function itself, from the outcomes, else from this "
-        "log: the class of the error, and its text if the platform wrote it."
+        description="The newest error of this function itself, from the outcomes, else the newest "
+        "that this log has: the class of the error, and its text if the platform or we wrote it."
     )
     lines: list[log.Line]
     left_out: int = Field(description="The START, END and REPORT lines, which are not in `lines`.")
@@ -61,7 +64,7 @@ class Logs(Answer):
 @answers(Logs)
 def logs(
     at: Operation,
-    part: Annotated[Part, typer.Argument(help="The function.")],
+    part: Annotated[Part, typer.Argument(help="The part of the stack.")],
     since: Annotated[
         str, typer.Option(metavar="TIME", help="How far back: 10m, 2h, or a time in UTC.")
     ] = "1h",
@@ -91,10 +94,18 @@ def _find_logged_error(lines: Sequence[log.Line]) -> str | None:
     for line in reversed(lines):
         with suppress(ValueError, KeyError, TypeError):
             said = json.loads(line.text)
-            return f"{said['errorType']}: {said['errorMessage']}"
+            return _shorten(f"{said['errorType']}: {said['errorMessage']}")
         if raised := _RAISED.findall(line.text):
-            return str(raised[-1])
+            return _shorten(raised[-1])
     return None
+
+
+def _shorten(error: str) -> str:
+    """Leaves only the sentence of an error whose text is our facts about a request."""
+    name, _, text = error.partition(": ")
+    with suppress(ValueError, KeyError, TypeError):
+        return f"{name}: {json.loads(text)['sentence']}"
+    return error
 
 
 def _view(found: Logs, part: Part, since: str) -> Iterator[str]:
@@ -108,5 +119,6 @@ def _view(found: Logs, part: Part, since: str) -> Iterator[str]:
             yield "If it fails, this says with which error: once check"
     if len(found.lines) > _SHOWN:
         yield f"[dim]the last {_SHOWN} of {len(found.lines):,} lines; --json has all[/]"
-    for line in found.lines[-_SHOWN:]:
+    # The first of them may be the middle of a traceback.
+    for line in dropwhile(lambda one: one.text[:1].isspace(), found.lines[-_SHOWN:]):
         yield f"[dim]{words.format_clock(line.at_ms)}[/] {escape(line.text)}"

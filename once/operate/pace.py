@@ -82,7 +82,7 @@ class Breaker(Model):
     def say_wait(self, now_ms: int) -> str:
         """Says why an event that was returned for the breaker waits now."""
         if self.state is State.CLOSED and not self.failed:
-            return "the breaker was open or requests were paused; requests are sent again"
+            return "no request could be sent then; requests are sent again"
         return self.text(now_ms)
 
     def say_limited(self, now_ms: int) -> str:

@@ -83,8 +83,8 @@ def pause(
     at.answer(
         Paused(pause=Pause(reason=reason, by=by, since_ms=since_ms, until_ms=until_ms)),
         [
-            f"Requests are paused until {words.format_second(until_ms)} UTC; then one probes. "
-            "A request that has begun ends.",
+            f"Requests are paused until {words.format_second(until_ms)} UTC; then one request "
+            "probes. A request that has begun ends.",
             "To end it early: once resume",
         ],
     )
@@ -104,7 +104,7 @@ def resume(at: Operation, yes: Yes = False) -> None:
         if not sends:
             facts += [
                 escape(words.capitalise(before.text(now_ms))),
-                "The breaker forgets what failed. Each waiting event returns at its own time.",
+                "It counts failures from zero. Each waiting event returns at its own time.",
             ]
         at.confirm(question, yes, facts)
     _let_requests_flow(at.stack)

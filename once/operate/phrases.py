@@ -67,6 +67,10 @@ def count_events(count: int, complete: bool = True) -> str:
     return said if complete else f"at least {said}"
 
 
+def count_messages(count: int) -> str:
+    return "1 message" if count == 1 else f"{count:,} messages"
+
+
 def count_times(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 

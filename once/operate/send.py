@@ -54,7 +54,7 @@ def send(
         bool,
         typer.Option(
             "--step",
-            help="Send a copy or newer state only when the one before it is settled, and --wait.",
+            help="Send a copy or newer state when the one before it is settled; implies --wait.",
         ),
     ] = False,
     wait: Annotated[
@@ -77,7 +77,7 @@ def send(
         if no_event:
             texts = f"{no_event} of {len(lines)} are no events"
             facts.append(f"{texts} and will be parked. Is it the right file?")
-        at.confirm(f"Send {words.count_events(len(lines))} there?", yes, facts)
+        at.confirm(f"Send {words.count_messages(len(lines))} there?", yes, facts)
     records = OutcomeLog(stack.client("logs"), stack.outputs["OutcomeLogGroupName"], log.now_ms())
     poll_seconds = _LOCAL_POLL_SECONDS if stack.is_local else _POLL_SECONDS
     sending = _Sending(stack, Waiter(records, poll_seconds), timeout)
@@ -141,15 +141,16 @@ class _Sending:
 
 def _view(sent: Sent, timeout: float, is_stepped: bool) -> Iterator[str]:
     if sent.outcomes is None:
-        yield f"{words.count_events(sent.sent)} sent. To follow them: once status"
+        yield f"{words.count_messages(sent.sent)} sent. To follow them: once status"
     else:
         counts = ", ".join(f"{sent.outcomes[o]:,} {o}" for o in Outcome if o in sent.outcomes)
-        yield f"{words.count_events(sent.sent)} sent: {counts or 'none is settled'}."
+        yield f"{words.count_messages(sent.sent)} sent: {counts or 'none is settled'}."
         if Outcome.STALE in sent.outcomes and not is_stepped:
             yield "States that are sent together overtake each other; --step keeps the order."
     for reason, count in (sent.unsettled or {}).items():
-        yield f"Not settled within {timeout:g} s: {words.count_events(count)}, {describe(reason)}."
+        failed = "Not sent" if reason == "NOT_SENT" else f"Not settled within {timeout:g} s"
+        yield f"{failed}: {words.count_messages(count)}, {describe(reason)}."
     if sent.unsettled:
         yield "See why with: once status"
     if sent.no_event:
-        yield f"Lines without an event, which are parked: {sent.no_event}."
+        yield f"Of these, lines without an event, which are parked: {sent.no_event}."

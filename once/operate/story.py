@@ -97,6 +97,11 @@ class Event(Model):
         return self.outcome is Outcome.PROCESSED and self.may_have_acted > max(1, self.acts)
 
     @property
+    def is_unclear(self) -> bool:
+        """It is parked, or a request without a clear response may have acted on it."""
+        return self.outcome is Outcome.PARKED or self.may_have_acted > self.acts
+
+    @property
     def is_problem(self) -> bool:
         """It is not settled well: parked, waiting, in doubt, or identified by a fallback."""
         settled = (Outcome.PROCESSED, Outcome.DUPLICATE, Outcome.STALE, Outcome.IGNORED)

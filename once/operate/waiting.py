@@ -113,7 +113,7 @@ def group_by_reason(unsettled: Unsettled, breaker: Breaker, now_ms: int) -> list
         paused = code == "BREAKER_OPEN"
         awaits = REASONS[code].awaits if code in REASONS else "a retry"
         if paused and breaker.pause:
-            awaits = "a person"
+            awaits = "the end of the pause"
         elif paused and breaker.state is State.CLOSED:
             awaits = "a retry"
         made.append(

@@ -233,7 +233,9 @@ def capacity(
     load = Load.of(traffic, Measured.read(), prices())
     quota = quotas()
     found = limits(load, quota, region, destination_per_minute, limited, target)
-    table = Table("quota", "default", "events per second", "", box=None, pad_edge=False)
+    table = Table(
+        "quota", "default", "events per second, copies included", "", box=None, pad_edge=False
+    )
     for limit in found:
         enough = limit.events_per_second >= rate
         allowed = math.floor(limit.events_per_second)
@@ -254,14 +256,14 @@ def capacity(
         + (f", because of: {course.slowest}." if course.slowest else ".")
     )
     if course.caught_up_after_seconds is None:
-        typer.echo("The queue does not catch up within an hour. It keeps events for 14 days.")
+        typer.echo(
+            "The queue does not catch up within the simulated hour. It keeps events for 14 days."
+        )
     elif course.caught_up_after_seconds:
         typer.echo(f"The queue has caught up after {course.caught_up_after_seconds:,} s.")
-    # An environment of the function has one request at a time, and logs in by itself.
-    logins = ", each with a token of its own" if target is Target.genesys else ""
     typer.echo(
         f"{rate * load.requests_at_once:,.1f} requests run at the same time, in batches of "
-        f"{load.batch:.1f}{logins}.\n"
+        f"{load.batch:.1f}.\n"
         f"MaxConcurrentActions={fitting_concurrency(rate, load)} does not slow them down. It "
         "bounds how many functions a hanging\ndestination occupies before the breaker opens."
     )

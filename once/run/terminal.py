@@ -93,11 +93,11 @@ class Terminal:
 
 def _outcomes(report: Report) -> Table:
     table = Table(
-        title=f"{words.count_events(report.received)} in {report.seconds:.1f} s",
+        title=f"{words.count_messages(report.received)} in {report.seconds:.1f} s",
         title_justify="left",
     )
     table.add_column("Outcome")
-    table.add_column("Events", justify="right")
+    table.add_column("Messages", justify="right")
     table.add_column("What it means")
     for outcome in Outcome:
         if count := report.outcomes.get(outcome, 0):
@@ -106,7 +106,7 @@ def _outcomes(report: Report) -> Table:
 
 
 def _skipped(report: Report) -> Table:
-    table = Table(title="Why events were not acted on", title_justify="left")
+    table = Table(title="Why messages were not acted on", title_justify="left")
     table.add_column("Line", justify="right")
     table.add_column("Outcome")
     table.add_column("Why")
@@ -145,7 +145,7 @@ def _received(report: Report, destination: GenesysServer) -> Table:
 def _verdict(report: Report) -> str:
     if not report.settled:
         count = report.outcomes[Outcome.RETRY]
-        said = f"{count} of {report.received} events were not settled."
+        said = f"{count} of {report.received} messages were not settled."
         if any(event.reason == "CALL_FAILED" for event in report.events):
             said += (
                 " An event that always fails is given up only if other requests succeed: "

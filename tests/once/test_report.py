@@ -57,7 +57,7 @@ def test_a_run_that_leaves_an_event_unsettled_ends_with_an_error(
     unsettled = report(Outcome.PROCESSED, Outcome.RETRY, Outcome.RETRY)
     code, said = run(monkeypatch, unsettled)
     assert code == 1
-    assert "2 of 3 events were not settled." in said
+    assert "2 of 3 messages were not settled." in said
 
 
 def test_what_always_failed_alone_is_said_how_to_give_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,7 +211,7 @@ WITHOUT_STACK = {"audit", "permissions", "routes try"}
 
 # What of an answer a person must read as well; the rest are details behind it.
 FIGURES: dict[str, Callable[[Any], list[str]]] = {
-    "send": lambda said: [f"{said['sent']} events sent", *map(str, said["unsettled"].values())],
+    "send": lambda said: [f"{said['sent']} messages sent", *map(str, said["unsettled"].values())],
     "received": lambda said: [
         words.count_requests(len(said["calls"])),
         *(call["family"] for call in said["calls"]),

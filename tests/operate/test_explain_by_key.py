@@ -164,6 +164,7 @@ def test_all_events_that_may_have_been_acted_on_are_listed_without_an_id(stack: 
             record("settled", "RETRY", "CALL_FAILED", **lost),
             record("settled", "PROCESSED", "ACTED", idempotencyKey=key_of("settled")),
             record("waits", "RETRY", "CALL_FAILED", **lost),
+            record("waits", "RETRY", "BREAKER_OPEN", messageId="waits-2", sk=f"{SK}/2", requests=0),
             record("refused", "PARKED", "REJECTED", status=422),
             record("canary", "PARKED", "REJECTED", family="once.check"),
             record("limited", "RETRY", "RATE_LIMITED", status=429),
@@ -173,6 +174,7 @@ def test_all_events_that_may_have_been_acted_on_are_listed_without_an_id(stack: 
     )
     found = dict(problems())
     assert sorted(found) == ["refused", "settled", "waits"]
+    assert len(problems()) == 3, "an event that only waits is not listed"
     assert "2 requests, perhaps acted on more than once" in found["settled"]
     said = once("explain", "--problems").out
     assert all(f"conversation {one}" in said for one in found)
@@ -196,4 +198,4 @@ def test_without_an_id_and_problems_it_is_told_what_to_name() -> None:
     assert answer.code == 4
     assert "once explain --problems" in answer.err
     nothing = once("explain", "--problems").out
-    assert "No event is parked or in doubt." in nothing
+    assert "No event is parked, or perhaps acted on." in nothing

@@ -320,13 +320,11 @@ def test_events_that_wait_for_the_breaker_say_why_now() -> None:
     waits = returned("m1", "BREAKER_OPEN")
     row = breaker_row(not_before=NOW_MS + 5_000, held="repairs")
     paused = found(waits, row=row).waiting[0]
-    assert paused.awaits == "a person"
+    assert paused.awaits == "the end of the pause"
     assert "repairs" in paused.sentence
     flows = found(waits).waiting[0]
     assert flows.awaits == "a retry"
-    assert flows.sentence == (
-        "the breaker was open or requests were paused; requests are sent again"
-    )
+    assert flows.sentence == "no request could be sent then; requests are sent again"
     assert "Nothing is stuck. 1 event returns by itself, by 17:41:00 UTC." in re.sub(
         r"\[.*?\]", "", shown(found(waits))
     )

@@ -67,6 +67,17 @@ def test_logs_of_the_enrichment_begin_with_the_newest_error_that_it_logged(
     assert said.splitlines()[1] == "The newest error: KeyError: 'id'"
 
 
+def test_logs_of_failed_requests_begin_with_the_newest_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    facts = json.dumps({"once": "1", "sentence": "the webhook answered 503", "requests": 1})
+    traceback = ("    return self._http.post(", f"once_data_action.errors.Failed: {facts}")
+    said, _ = show(capsys, Part.MACHINE, *traceback)
+    _, first, *lines = said.splitlines()
+    assert first == "The newest error: once_data_action.errors.Failed: the webhook answered 503"
+    assert len(lines) == 1, "no line begins within a traceback"
+
+
 def test_logs_show_the_frame_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
     said, answer = show(capsys, Part.MACHINE, *FRAME, every=True)
     assert all(line in said for line in FRAME)

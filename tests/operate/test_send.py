@@ -63,7 +63,7 @@ def test_it_ends_with_0_as_soon_as_all_are_settled(sent: Any) -> None:
 
     answer = sent(settle, "--wait", "--timeout", "60")
     assert answer.code == 0, answer.err
-    assert "2 events sent: 1 PROCESSED, 1 PARKED." in answer.out
+    assert "2 messages sent: 1 PROCESSED, 1 PARKED." in answer.out
     assert "Not settled" not in answer.out
 
 
@@ -79,8 +79,8 @@ def test_send_ends_with_3_and_the_reason_if_an_event_stays_unsettled(
 
     answer = sent(settle, "--wait", "--timeout", "90")
     assert answer.code == 3
-    assert "2 events sent: 1 PROCESSED." in answer.out
-    assert "Not settled within 90 s: 1 event, the request failed." in answer.out
+    assert "2 messages sent: 1 PROCESSED." in answer.out
+    assert "Not settled within 90 s: 1 message, the request failed." in answer.out
 
 
 def test_an_event_left_on_the_queue_is_unsettled(sent: Any) -> None:

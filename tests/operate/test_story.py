@@ -676,5 +676,5 @@ def test_an_event_that_waits_for_the_breaker_says_why_now_and_why_it_was_returne
     ((_, below),) = view_deliveries(paused.messages[0], every=False)
     assert f"returned: {describe('BREAKER_OPEN')}" in below, "the cause of then is not known"
     over = only(tell([waits], [], NOW, Breaker(state=State.CLOSED).say_wait(NOW)))
-    assert over.verdict.startswith("not settled yet: the breaker was open")
+    assert over.verdict.startswith("not settled yet: no request could be sent then")
     assert "; requests are sent again; returns at" in over.verdict

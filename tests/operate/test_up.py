@@ -70,8 +70,8 @@ def test_a_night_after_which_nothing_is_stuck(folder: Path, script: Path) -> Non
         "send",
         events(folder / "e.jsonl", customer_start("refused"), "poison", customer_start("ok")),
     )
-    assert (sent.code, "3 events sent" in sent.out) == (0, True)
-    assert "Lines without an event, which are parked: 1." in sent.out
+    assert (sent.code, "3 messages sent" in sent.out) == (0, True)
+    assert "lines without an event, which are parked: 1." in sent.out
     until(lambda: verdict("ok") == "acted on")
     until(
         lambda: (verdict("refused") or "").startswith(

@@ -266,7 +266,7 @@ def test_what_arrives_is_not_json(folder: Path) -> None:
     path = folder / "events.jsonl"
     event = json.dumps(customer_start("among-broken-ones"))
     path.write_text(f'{{"truncated": \nno event\n{event}\n')
-    assert "Lines without an event, which are parked: 2." in once("send", str(path), "--yes").out
+    assert "lines without an event, which are parked: 2." in once("send", str(path), "--yes").out
     find("EVENTS_PARKED", count=2)
     page = Page("events-parked")
     listed = page.follow("parked", "list", "--json").json
