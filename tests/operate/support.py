@@ -31,12 +31,12 @@ def keys_asked(local: DeployedStack, conversation: str) -> list[str]:
     ]
 
 
-def until(what: Callable[[], Any], seconds: float = 120) -> Any:
+def until(what: Callable[[], Any], seconds: float = 120, every: float = 0.2) -> Any:
     """Waits for something true, and answers it; patient, for machines that do much else."""
     end = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.2)
+        time.sleep(every)
     return found
 
 
