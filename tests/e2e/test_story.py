@@ -1,4 +1,7 @@
-"""The example stream becomes what its story says, over the real endpoints of the emulator."""
+"""The example stream becomes what its story says, over the real endpoints of the emulator.
+
+One by one it is sent by tests/e2e/test_wheel.py.
+"""
 
 import json
 import os
@@ -54,6 +57,21 @@ def check_acts(report: dict[str, Any]) -> None:
     assert {line: a["calls"] for line, a in actions.items() if a["calls"] > 1} == {limited: 3}
 
 
+def check_one_by_one(report: dict[str, Any]) -> None:
+    """Each line becomes what the story says, and a copy names the line that it is a copy of."""
+    assert report["received"] == len(EXPECTED)
+    expected = [{"line": e["line"], "outcome": e["outcome"]} for e in EXPECTED]
+    found = [{"line": e["line"], "outcome": e["outcome"]} for e in report["events"]]
+    assert found == expected
+    assert [e["key"] for e in report["events"] if e["outcome"] == "PARKED"] == [None]
+    first_of = {}
+    for event, expected in zip(report["events"], EXPECTED, strict=True):
+        first = first_of.setdefault(expected["happening"], event["line"])
+        if event["outcome"] == "DUPLICATE":
+            assert event["becauseOfLine"] == first
+    check_acts(report)
+
+
 def check_groups(report: dict[str, Any]) -> None:
     """Not one by one, who of the copies comes first is open; what they become together is not."""
     outcomes = defaultdict(list)
@@ -73,26 +91,15 @@ def check_groups(report: dict[str, Any]) -> None:
             assert sorted(found) == ["DUPLICATE"] * (len(found) - 1) + ["PROCESSED"], happening
 
 
-def test_one_by_one_every_line_becomes_what_the_story_says(tmp_path: Path) -> None:
-    report = once_run(STORY, tmp_path, "--step")
-    assert report["received"] == len(EXPECTED)
-    expected = [{"line": e["line"], "outcome": e["outcome"]} for e in EXPECTED]
-    found = [{"line": e["line"], "outcome": e["outcome"]} for e in report["events"]]
-    assert found == expected
-    assert [e["key"] for e in report["events"] if e["outcome"] == "PARKED"] == [None]
-    first_of = {}
-    for event, expected in zip(report["events"], EXPECTED, strict=True):
-        first = first_of.setdefault(expected["happening"], event["line"])
-        if event["outcome"] == "DUPLICATE":
-            assert event["becauseOfLine"] == first
-    check_acts(report)
+@pytest.fixture(scope="module")
+def at_once(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return once_run(STORY, tmp_path_factory.mktemp("at-once"))
 
 
-def test_all_at_once_each_group_of_copies_acts_once(tmp_path: Path) -> None:
-    report = once_run(STORY, tmp_path)
-    check_groups(report)
-    check_acts(report)
-    assert {event["via"] for event in report["events"]} == {"queue"}
+def test_all_at_once_each_group_of_copies_acts_once(at_once: dict[str, Any]) -> None:
+    check_groups(at_once)
+    check_acts(at_once)
+    assert {event["via"] for event in at_once["events"]} == {"queue"}
 
 
 def test_by_bus_and_rule_it_is_the_same_story(tmp_path: Path) -> None:
@@ -118,20 +125,16 @@ def test_by_bus_and_rule_it_is_the_same_story(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="wheels are kept on Linux only")
-def test_a_later_run_needs_no_package_index(tmp_path: Path) -> None:
-    events = tmp_path / "events.jsonl"
-    events.write_text(STORY.read_text().splitlines()[0])
-    once_run(events, tmp_path)
+@pytest.mark.usefixtures("at_once")
+def test_later_runs_at_the_same_time_need_no_index_and_do_not_disturb_each_other(
+    tmp_path: Path,
+) -> None:
     unreachable = {
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
         "PIP_FIND_LINKS": "",
         "PIP_RETRIES": "0",
     }
-    assert once_run(events, tmp_path, environment=unreachable)["outcomes"] == {"PROCESSED": 1}
-
-
-def test_two_runs_at_the_same_time_do_not_disturb_each_other(tmp_path: Path) -> None:
     lines = STORY.read_text().splitlines(keepends=True)
     counts = (4, 7)
     folders = [tmp_path / str(count) for count in counts]
@@ -139,7 +142,12 @@ def test_two_runs_at_the_same_time_do_not_disturb_each_other(tmp_path: Path) -> 
         folder.mkdir()
         (folder / "events.jsonl").write_text("".join(lines[:count]))
     with ThreadPoolExecutor() as pool:
-        reports = list(pool.map(lambda f: once_run(f / "events.jsonl", f), folders))
+        reports = list(
+            pool.map(
+                lambda f: once_run(f / "events.jsonl", f, "--step", environment=unreachable),
+                folders,
+            )
+        )
     for report, count in zip(reports, counts, strict=True):
         assert report["received"] == count
         acted = {e["line"] for e in report["events"] if e["outcome"] == "PROCESSED"}
