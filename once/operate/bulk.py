@@ -38,7 +38,7 @@ def work_through(
     each: Callable[[T], None],
     per_second: float,
     console: Console,
-    deleted: Callable[[T], None] = lambda _: None,
+    deleted: Callable[[T], None],
 ) -> Done:
     """Does `each` to what is wanted, by the id of its message, deletes the messages, and then does
     `deleted`.
@@ -78,9 +78,6 @@ def work_through(
     except KeyboardInterrupt:
         interrupted = True
     rest = len(wanted) - len(settled) - len(failed)
-    done = Done(done=len(settled), failed=failed)
     if interrupted:
-        done.left = rest
-    else:
-        done.gone = rest
-    return done
+        return Done(done=len(settled), failed=failed, left=rest)
+    return Done(done=len(settled), failed=failed, gone=rest)

@@ -105,8 +105,10 @@ def explain(
             "Which one? Give the id of a conversation, user, queue or message. All that are "
             "parked, or perhaps acted on: once explain --problems"
         )
-    read = read_explanation if is_named else read_problems
-    found = read(at.stack, thing, since_ms)
+    if is_named:
+        found = read_explanation(at.stack, thing, since_ms)
+    else:
+        found = read_problems(at.stack, since_ms)
     if is_named and not found.subjects:
         raise NotFoundError(say_unknown(at, found))
     for one in found.subjects:
@@ -189,9 +191,9 @@ def _read_as_written(stack: Stack, thing: str, since_ms: int) -> Explanation:
     return _explanation(stack, thing, since_ms, stories, complete)
 
 
-def read_problems(stack: Stack, thing: str, since_ms: int) -> Explanation:
+def read_problems(stack: Stack, since_ms: int) -> Explanation:
     """Reads the newest subjects with an event that was parked, or that a request without a clear
-    response may have acted on; `thing` is empty. Canaries do not count."""
+    response may have acted on. Canaries do not count."""
     found = log.search(stack, "RETRY|PARKED", since_ms=since_ms)
     pks: dict[str, None] = {}
     for record in reversed(found.records):
@@ -208,7 +210,7 @@ def read_problems(stack: Stack, thing: str, since_ms: int) -> Explanation:
         claims, _ = read_subject(stack, Subject.parse(pk))
         stories.append((pk, tell(of_subject, claims, log.now_ms(), say_wait(stack, of_subject))))
     complete = found.complete and len(pks) == len(newest) and len(own) < log.MOST
-    return _explanation(stack, thing, since_ms, stories, complete)
+    return _explanation(stack, "", since_ms, stories, complete)
 
 
 def _explanation(

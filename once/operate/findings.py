@@ -97,16 +97,18 @@ def find(status: "Status", now_ms: int, options: str = "", throttled: str = "") 
     ]
 
 
+@dataclass(frozen=True)
 class _Finder:
-    def __init__(self, status: "Status", now_ms: int, options: str, throttled: str) -> None:
-        self._status, self._now_ms = status, now_ms
-        self._options, self._throttled = options, throttled
+    status: "Status"
+    now_ms: int
+    options: str
+    throttled: str
 
     def find_stopped(self) -> Iterator[Finding]:
-        status = self._status
+        status = self.status
         if status.breaker.pause is not None:
             pause = status.breaker.pause
-            sentence = words.capitalise(pause.text(self._now_ms))
+            sentence = words.capitalise(pause.text(self.now_ms))
             yield self._make("PAUSED", sentence, "resume", since_ms=pause.since_ms)
         if status.pipe != "RUNNING":
             since_ms = status.pipe_since_ms
@@ -118,10 +120,10 @@ class _Finder:
             yield self._make("MACHINE_INACTIVE", f"The state machine is {status.machine}")
 
     def find_unrecorded(self) -> Iterator[Finding]:
-        taken = self._status.unrecorded
+        taken = self.status.unrecorded
         if taken is None:
             return
-        waited_ms = self._now_ms - taken.since_ms
+        waited_ms = self.now_ms - taken.since_ms
         if waited_ms < (_MINUTE_MS if taken.failing else _GRACE_MS):
             return
         since = words.format_second(taken.since_ms)
@@ -142,7 +144,7 @@ class _Finder:
         )
 
     def find_dead_ends(self) -> Iterator[Finding]:
-        _, parked, dead, undelivered = self._status.queues
+        _, parked, dead, undelivered = self.status.queues
         for queue, code, what, listing in (
             (parked, "EVENTS_PARKED", "Parked", "parked list"),
             (
@@ -164,12 +166,12 @@ class _Finder:
 
     def find_failures(self) -> Iterator[Finding]:
         """Requests that fail: all of them, or those of one family while others succeed."""
-        status, breaker = self._status, self._status.breaker
+        status, breaker = self.status, self.status.breaker
         # If nothing waits any more, the breaker's row only waits for the next response.
         if breaker.pause is not None or not (status.queues[0].total or status.failing):
             return
         since_ms = breaker.since_ms
-        lasted_ms = self._now_ms - since_ms if since_ms is not None else 0
+        lasted_ms = self.now_ms - since_ms if since_ms is not None else 0
         if breaker.state is not State.CLOSED:
             answered = (
                 one for one in status.waiting if one.reason in ("CALL_FAILED", "RATE_LIMITED")
@@ -179,7 +181,7 @@ class _Finder:
             if rate_limited and lasted_ms < _GRACE_MS:
                 return
             code = "RATE_LIMITED" if rate_limited else "DESTINATION_DOWN"
-            sentence = words.capitalise(breaker.text(self._now_ms))
+            sentence = words.capitalise(breaker.text(self.now_ms))
             if newest:
                 sentence += f"; the last request: {newest.sentence}"
             finding = self._make(code, sentence, *self._examples(), since_ms=since_ms)
@@ -190,10 +192,10 @@ class _Finder:
         lasting = [
             one
             for one in status.failing
-            if one.most_tries > 2 or self._now_ms - one.since_ms >= _GRACE_MS
+            if one.most_tries > 2 or self.now_ms - one.since_ms >= _GRACE_MS
         ]
         if not lasting and breaker.failed and lasted_ms >= _GRACE_MS:
-            sentence = words.capitalise(breaker.text(self._now_ms))
+            sentence = words.capitalise(breaker.text(self.now_ms))
             yield self._make("REQUESTS_FAIL", sentence, count=breaker.failed, since_ms=since_ms)
         if len(lasting) > _FEW_FAMILIES and since_ms is not None:
             yield self._make_failing(lasting, f"{len(lasting)} families")
@@ -202,7 +204,7 @@ class _Finder:
             yield self._make_failing([one], one.family)
 
     def _make_failing(self, failing: Sequence[Failing], what: str) -> Finding:
-        status, first = self._status, failing[0]
+        status, first = self.status, failing[0]
         count = sum(one.events for one in failing)
         tries = max(one.most_tries for one in failing)
         said = f"{words.count_events(count, status.complete)} of {what} fail"
@@ -225,10 +227,10 @@ class _Finder:
         )
 
     def find_waiting(self) -> Iterator[Finding]:
-        for waits in self._status.waiting:
+        for waits in self.status.waiting:
             reason = REASONS.get(waits.reason)
             if reason is not None and reason.remedy:
-                events = words.count_events(waits.events, self._status.complete)
+                events = words.count_events(waits.events, self.status.complete)
                 last = f"last at {words.format_clock(waits.newest_ms)[:8]} UTC"
                 yield Finding(
                     code=waits.reason,
@@ -240,24 +242,24 @@ class _Finder:
                     commands=[
                         *map(self._command, self._examples(waits.example)),
                         *([self._command(f"logs {reason.log}")] if reason.log else []),
-                        *filter(None, [self._throttled if waits.reason == "THROTTLED" else ""]),
+                        *filter(None, [self.throttled if waits.reason == "THROTTLED" else ""]),
                     ],
                     page=reason.page,
                 )
-        oldest = self._status.queues[0].oldest_seconds or 0
+        oldest = self.status.queues[0].oldest_seconds or 0
         if oldest > _LONG_SECONDS:
             age = words.format_age(oldest * 1000)
             sentence = f"The oldest event has waited for {age}"
-            yield self._make("EVENTS_AGEING", sentence, since_ms=self._now_ms - oldest * 1000)
+            yield self._make("EVENTS_AGEING", sentence, since_ms=self.now_ms - oldest * 1000)
 
     def find_silences(self) -> Iterator[Finding]:
-        for first, *more in find_silences(self._status.arrivals):
+        for first, *more in find_silences(self.status.arrivals):
             what = f"{first.family} of {first.source}"
             if more:
                 what = (
                     f"{len(more) + 1} families of {first.source}, the last of them {first.family}"
                 )
-            silent = words.format_age(self._now_ms - first.last_ms)
+            silent = words.format_age(self.now_ms - first.last_ms)
             yield self._make(
                 "SOURCE_SILENT",
                 f"Stopped? {what}: none for {silent} in which {first.usual:,} are usual",
@@ -266,7 +268,7 @@ class _Finder:
             )
 
     def find_alarms(self) -> Iterator[Finding]:
-        for alarm in self._status.alarms:
+        for alarm in self.status.alarms:
             yield Finding(
                 code="ALARM",
                 severity=Severity.TICKET,
@@ -299,12 +301,12 @@ class _Finder:
         )
 
     def _command(self, typed: str) -> str:
-        return f"once {typed}{self._options}"
+        return f"once {typed}{self.options}"
 
     def _examples(self, example: str | None = None) -> list[str]:
         """The command about one event that waits for the destination; its id is quoted, since it
         is whatever its sender wrote."""
-        status = self._status
+        status = self.status
         paused = (one for one in status.waiting if one.reason in ("RATE_LIMITED", "BREAKER_OPEN"))
         examples = [*(one.example for one in status.failing), *(one.example for one in paused)]
         found = example or next(iter(examples), None)
