@@ -127,8 +127,8 @@ def advise(
     if only:
         names = ", ".join(sorted({one.source for one in only}))
         found.append(
-            f"{names} sent only copies on {len(only)} "
-            f"{'topic' if len(only) == 1 else 'topics'}: you lose nothing without them."
+            f"All that {names} sent on {len(only)} {'topic' if len(only) == 1 else 'topics'} were "
+            "copies: without these topics there you lose nothing."
         )
     coarse = sum(names.total() for ms, names in tally.windows.items() if ms > 1_500)
     if coarse:

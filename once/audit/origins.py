@@ -19,9 +19,8 @@ ORIGINS = {
     "published": Origin(
         "another envelope id, the same integration",
         "Genesys Cloud published the event again",
-        "Nothing in the envelope identifies copies that were published again, so a key must not "
-        "contain its id, its time or the CorrelationId. It needs the event itself, its subject and "
-        "its time.",
+        "The ids and times of the envelope differ between such copies, so a key must not contain "
+        "them. Make the key from the event's own content, subject and time.",
     ),
     "integration": Origin(
         "another integration of the same organisation",

@@ -61,7 +61,7 @@ _COMMANDS = {"parked": (Place.PARKED,), "dead-letters": (Place.QUEUE, Place.RULE
 
 _Ids = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[ID]...", help="Messages, keys or subjects; none for all."),
+    typer.Argument(metavar="[ID]...", help="Messages, keys or subjects. Default: all."),
 ]
 _DroppedIds = Annotated[
     list[str] | None,
@@ -254,7 +254,7 @@ class DeadEnds:
         rate: Rate = PACE,
         yes: Yes = False,
     ) -> None:
-        """Send events again when the cause is removed."""
+        """Send events again, after you have removed the cause."""
         chosen = Chosen(ids, reason, family, source)
         if found := self._choose(at, chosen, place):
             unsure = [one.reason for one in found if one.reason in _UNSURE]

@@ -133,7 +133,7 @@ def _view(calls: list[Call]) -> Iterator[RenderableType]:
         name = " ".join(part for part in parts if part)
         table.add_row(
             words.format_clock(call.at_ms),
-            "none" if call.status is None else str(call.status),
+            "no answer" if call.status is None else str(call.status),
             acted,
             escape(name),
             escape(words.shorten_ids(call.idempotency_key or "")),
@@ -144,4 +144,4 @@ def _view(calls: list[Call]) -> Iterator[RenderableType]:
     acts = sum(call.acted and not call.repeated for call in calls)
     again = sum(call.repeated for call in calls)
     requests = words.count_requests(len(calls))
-    yield f"{requests}; acted on {words.count_events(acts)}, requested again: {again}."
+    yield f"{requests}; acted on {words.count_events(acts)}; {again:,} came after it had acted."

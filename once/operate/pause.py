@@ -104,7 +104,7 @@ def resume(at: Operation, yes: Yes = False) -> None:
         if not sends:
             facts += [
                 escape(words.capitalise(before.text(now_ms))),
-                "It counts failures from zero. Each waiting event returns at its own time.",
+                "Failures count from zero. Each waiting event returns at its own time.",
             ]
         at.confirm(question, yes, facts)
     _let_requests_flow(at.stack)
