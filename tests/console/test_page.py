@@ -25,7 +25,7 @@ from proof.story import CALL
 from tests.console.conftest import said
 from tests.console.readable import assert_readable
 from tests.operate.conftest import once
-from tests.operate.support import destination_answers, until
+from tests.operate.support import count_waiting, destination_answers, until
 
 pytestmark = [pytest.mark.local, pytest.mark.usefixtures("stack_in_folder")]
 
@@ -408,8 +408,10 @@ def test_requests_are_paused_and_resumed_on_the_page(
     assert once("status", "--json").json["breaker"]["state"] == "CLOSED"
     page.goto(console.address)
     expect(strip.get_by_role("button", name="pause…")).to_be_visible()
+    page.goto("about:blank")  # an open page would ask for news all the time
+    until(lambda: count_waiting(local) == 0)
     page.goto(f"{console.address}/?text={name}")
-    expect(page.locator("#rows tr .badge")).to_have_text("PROCESSED", timeout=120_000)
+    expect(page.locator("#rows tr .badge")).to_have_text("PROCESSED")
 
 
 def test_in_an_outage_the_page_offers_to_pause(local: DeployedStack, open_page: Open) -> None:
@@ -568,25 +570,21 @@ def test_hostile_contents_do_nothing(local: DeployedStack, open_page: Open) -> N
     assert "owned" not in page.title()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 1001, 800, 688, 390])
 def test_every_page_is_readable_at_each_width_in_each_colour(
     local: DeployedStack,
     story: list[str],
+    console: Served,
     open_page: Open,
     monkeypatch: pytest.MonkeyPatch,
-    width: int,
-    scheme: str,
 ) -> None:
     local.settle("this is no JSON")
-    page = open_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
-    base = page.url.partition("?")[0].rstrip("/")
+    page = open_page()
     events = [f"/event?of={message_id}" for message_id in (story[26], story[0])]
     paths = ["/", *events, f"/explain?id={CALL}", "/explain", "/parked"]
     for path in [*paths, "/sandbox?example=user.presence"]:
-        page.goto(base + path)
+        page.goto(console.address + path)
         assert_readable(page, path)
-    page.goto(base)
+    page.goto(console.address)
     expect(page.locator("#live")).to_have_text("live")
     monkeypatch.setattr(feed, "read_status", unreachable)
     monkeypatch.setattr(OutcomeLog, "new", unreachable)

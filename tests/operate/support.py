@@ -22,6 +22,15 @@ def destination_answers(local: DeployedStack, conversation: str, *replies: objec
     )
 
 
+def count_waiting(local: DeployedStack) -> int:
+    """The messages in the event queue, visible and in flight."""
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    found = local.client("sqs").get_queue_attributes(
+        QueueUrl=local.outputs["EventQueueUrl"], AttributeNames=names
+    )["Attributes"]
+    return sum(map(int, found.values()))
+
+
 def keys_asked(local: DeployedStack, conversation: str) -> list[str]:
     """The Idempotency-Keys that the destination acted under, in order."""
     return [
