@@ -107,10 +107,10 @@ def explain(
         )
     if is_named:
         found = read_explanation(at.stack, thing, since_ms)
+        if not found.subjects:
+            raise NotFoundError(say_unknown(at, found))
     else:
         found = read_problems(at.stack, since_ms)
-    if is_named and not found.subjects:
-        raise NotFoundError(say_unknown(at, found))
     for one in found.subjects:
         one.events = [
             event
