@@ -164,5 +164,5 @@ def order() -> str:
     ]
     return (
         "Of pairs of events that were sent 30 minutes apart, these were acted on in the wrong "
-        f"order: {', '.join(said)}, at rates from 1 per hour to 10 per second.\n"
+        f"order: {', '.join(said)}.\n"
     )

@@ -233,14 +233,13 @@ def capacity(
     load = Load.of(traffic, Measured.read(), prices())
     quota = quotas()
     found = limits(load, quota, region, destination_per_minute, limited, target)
-    table = Table(
-        "quota", "default", "events per second, copies included", "", box=None, pad_edge=False
-    )
+    table = Table("quota", "default", "events per second", "", box=None, pad_edge=False)
     for limit in found:
         enough = limit.events_per_second >= rate
         allowed = math.floor(limit.events_per_second)
         table.add_row(limit.name, limit.quota, f"{allowed:,}", "" if enough else "too low")
     Console().print(table)
+    typer.echo(f"\nOf these events {copies:.0%} are copies (--copies), which need no request.")
     short = [limit for limit in found if limit.events_per_second < rate]
     if short:
         typer.echo(f"\nThe first limit: {short[0].name}. For {rate:,.0f} events per second raise:")
