@@ -75,7 +75,7 @@ def wait_for(*typed: str, says: str) -> str:
     end = time.monotonic() + PATIENCE_SECONDS
     while says not in (said := once(*typed).out):
         assert time.monotonic() < end, said
-        time.sleep(1)
+        time.sleep(2)
     return said
 
 

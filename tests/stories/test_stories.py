@@ -19,12 +19,13 @@ from once.project import ROOT
 from proof.deployed import DeployedStack, deployed
 from proof.events import customer_start
 from tests.operate.conftest import Answer, once, up
+from tests.operate.support import count_waiting, until
 
 pytestmark = pytest.mark.local
 
 RUNBOOK = (ROOT / "docs/runbook.md").read_text()
 OPERATIONS = (ROOT / "docs/operations.md").read_text()
-PATIENCE_SECONDS = 180.0
+PATIENCE_SECONDS, EVERY_SECONDS = 180.0, 2.0
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def wait_for(what: Callable[[], Answer], *sentences: str, code: int) -> str:
         if answer.code == code and not missing:
             return answer.out
         assert time.monotonic() < end, (missing, answer.code, answer.out, answer.err)
-        time.sleep(1)
+        time.sleep(EVERY_SECONDS)
 
 
 def find(code: str, *parts: str, count: int | None = None) -> dict[str, Any]:
@@ -96,25 +97,22 @@ def find(code: str, *parts: str, count: int | None = None) -> dict[str, Any]:
                 found: dict[str, Any] = one
                 return found
         assert time.monotonic() < end, (code, parts, answer.out, once("status").out)
-        time.sleep(1)
+        time.sleep(EVERY_SECONDS)
 
 
 def explain_says(conversation: str, *sentences: str) -> str:
     return wait_for(lambda: once("explain", conversation), *sentences, code=0)
 
 
-def all_is_well() -> str:
+def all_is_well(local: DeployedStack) -> str:
     """Nobody is needed, and nothing waits."""
-    empty = r"queue +0 +0 +0"
-    said = ""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not re.search(empty, said):
-        assert time.monotonic() < end, said
-        said = wait_for(lambda: once("status"), "Nothing is stuck.", code=0)
+    until(lambda: count_waiting(local) == 0, PATIENCE_SECONDS)
+    said = wait_for(lambda: once("status"), "Nothing is stuck.", code=0)
+    assert re.search(r"queue +0 +0 +0", said), said
     return said
 
 
-def test_an_answer_is_lost(folder: Path) -> None:
+def test_an_answer_is_lost(broken: DeployedStack, folder: Path) -> None:
     once("destination", "lose")
     send(folder, "lost")
     found = find(
@@ -127,7 +125,7 @@ def test_an_answer_is_lost(folder: Path) -> None:
         "no request is known to have succeeded; a destination that stores no keys may have",
     )
     once("destination", "ok")
-    all_is_well()
+    all_is_well(broken)
     page = Page("A customer got two, or none")
     said = page.follow("explain", "lost").out
     asked = len(calls("lost"))
@@ -160,11 +158,11 @@ def test_the_credentials_are_refused(broken: DeployedStack, folder: Path) -> Non
     assert "aws secretsmanager put-secret-value" in Page("Rotate the secret", OPERATIONS).text
     renewed = json.dumps({**stored, "clientSecret": "renewed"})
     secrets.put_secret_value(SecretId=arn, SecretString=renewed)
-    all_is_well()
+    all_is_well(broken)
     explain_says("refused-1", "customer arrives — acted on\n")
 
 
-def test_it_refuses_events_for_good(folder: Path) -> None:
+def test_it_refuses_events_for_good(broken: DeployedStack, folder: Path) -> None:
     once("destination", "422")
     send(folder, "unfit-1", "unfit-2", "unfit-3")
     found = find("EVENTS_PARKED", count=3)
@@ -179,11 +177,11 @@ def test_it_refuses_events_for_good(folder: Path) -> None:
     answer = page.follow("parked", "replay", says="y\n")
     assert "3 REJECTED: the destination permanently rejected it" in answer.err
     assert "3 replayed." in answer.out
-    all_is_well()
+    all_is_well(broken)
     explain_says("unfit-1", "customer arrives — acted on\n")
 
 
-def test_it_limits_calls(folder: Path) -> None:
+def test_it_limits_calls(broken: DeployedStack, folder: Path) -> None:
     once("destination", "429")
     send(folder, "limited-1", "limited-2")
     found = find("RATE_LIMITED", "the destination answered 429")
@@ -191,13 +189,13 @@ def test_it_limits_calls(folder: Path) -> None:
     page = Page("The destination answers 429")
     explain_says("limited-1", "the destination answered 429", "asked to wait 5 s")
     once("destination", "ok")
-    all_is_well()
+    all_is_well(broken)
     said = page.follow("explain", "limited-1").out
     assert "acted on\n" in said
     assert "the rejected requests did nothing" in said
 
 
-def test_it_is_down_and_comes_back(folder: Path) -> None:
+def test_it_is_down_and_comes_back(broken: DeployedStack, folder: Path) -> None:
     once("destination", "down")
     send(folder, *(f"down-{number}" for number in range(24)))
     found = find("DESTINATION_DOWN", "no request succeeded since")
@@ -207,12 +205,12 @@ def test_it_is_down_and_comes_back(folder: Path) -> None:
     first = once("received", "--json").json["calls"][-1]["subjectId"]
     wait_for(lambda: page.follow("explain", first), "broke before its answer", code=0)
     once("destination", "ok")
-    all_is_well()
+    all_is_well(broken)
     said = page.follow("explain", first).out
     assert "perhaps acted on more than once" in said, "a lost response may hide an act"
 
 
-def test_it_hangs(folder: Path) -> None:
+def test_it_hangs(broken: DeployedStack, folder: Path) -> None:
     once("destination", "hanging")
     send(folder, *(f"hangs-{number}" for number in range(4)))
     found = find(
@@ -226,7 +224,7 @@ def test_it_hangs(folder: Path) -> None:
     page = Page("data-action-failing")
     explain_says("hangs-0", "did not answer within 2.0 s")
     once("destination", "ok")
-    all_is_well()
+    all_is_well(broken)
     assert "perhaps acted on more than once" in page.follow("explain", "hangs-0").out
 
 
@@ -235,12 +233,15 @@ def test_one_event_fails_while_others_act(broken: DeployedStack, folder: Path) -
         {"match": {"conversationId": "poison"}, "replies": [502], "then": 502}
     )
     send(folder, "poison")
-    seen = set()
-    end = time.monotonic() + PATIENCE_SECONDS
-    while "Parked" not in (said := once("status").out):
-        assert time.monotonic() < end, said
-        seen |= {line for line in said.splitlines() if line.startswith("! ")}
+    seen: set[str] = set()
+
+    def is_parked() -> bool:
         send(folder, f"good-{time.monotonic_ns()}")
+        said = once("status").out
+        seen.update(line for line in said.splitlines() if line.startswith("! "))
+        return "Parked" in said
+
+    until(is_parked, PATIENCE_SECONDS, every=1)
     assert any(
         re.search(
             r"1 event of conversation\.customer\.start fail.* tr(y|ies).*502.*others succeed", one
@@ -256,13 +257,13 @@ def test_one_event_fails_while_others_act(broken: DeployedStack, folder: Path) -
     assert "502" in shown.splitlines()[1]
     broken.destination.script = Script()  # what it failed on is repaired
     assert "1 replayed." in page.follow("parked", "replay", "--reason", "GAVE_UP", says="y\n").out
-    all_is_well()
+    all_is_well(broken)
     asked = len(calls("poison"))
     assert asked > 6, "three tries of two calls, and the one that acted"
     explain_says("poison", f"{asked} requests, perhaps acted on more than once")
 
 
-def test_what_arrives_is_not_json(folder: Path) -> None:
+def test_what_arrives_is_not_json(broken: DeployedStack, folder: Path) -> None:
     path = folder / "events.jsonl"
     event = json.dumps(customer_start("among-broken-ones"))
     path.write_text(f'{{"truncated": \nno event\n{event}\n')
@@ -277,7 +278,7 @@ def test_what_arrives_is_not_json(folder: Path) -> None:
     answer = page.follow("parked", "drop", *ids, says="y\n")
     assert "2 NOT_JSON: its text is not JSON" in answer.err
     assert "2 dropped." in answer.out
-    all_is_well()
+    all_is_well(broken)
     for message_id in ids:
         explain_says(message_id, "messages that hold no event", "parked: its text is not JSON")
     assert once("parked", "show", ids[0]).code == 4, "nothing of it is there"
@@ -294,7 +295,7 @@ def test_lambda_does_not_run_the_function(broken: DeployedStack, folder: Path) -
         page = Page("Requests are throttled")
         assert "aws lambda delete-function-concurrency" in page.text
         functions.delete_function_concurrency(FunctionName=name)
-    all_is_well()
+    all_is_well(broken)
     assert calls("throttled")[0]["acted"]
     explain_says("throttled", "customer arrives — acted on\n")
 
@@ -327,7 +328,7 @@ def test_the_function_that_sends_requests_fails(broken: DeployedStack, folder: P
         assert (answer.code, "once logs data-action" in answer.out) == (3, True)
         assert calls("crashes") == []
 
-    all_is_well()
+    all_is_well(broken)
     explain_says("crashes", "customer arrives — acted on")
     assert [one["acted"] for one in calls("crashes")] == [True]
 
@@ -353,15 +354,15 @@ def test_the_enrichment_fails(
         assert "once logs enrichment" in check["said"]
         assert "No module named" in check["said"], "the emulator's log lacks it"
         assert calls("unread") == []
-    all_is_well()
+    all_is_well(broken)
     explain_says("unread", "customer arrives — acted on")
 
 
-def test_an_operator_pauses_requests(folder: Path) -> None:
+def test_an_operator_pauses_requests(broken: DeployedStack, folder: Path) -> None:
     reason = "the CRM is being repaired"
     assert once("pause", says="n\n").code == 1
     assert once("status", "--json").json["breaker"]["state"] == "CLOSED"
-    assert once("pause", "--for", "90s", "--reason", reason, says="y\n").code == 0
+    assert once("pause", "--for", "45s", "--reason", reason, says="y\n").code == 0
     found = find("PAUSED", reason, f"by {getpass.getuser()}")
     assert (found["commands"], found["sinceMs"] > 0) == (["once resume"], True)
     send(folder, "paused")
@@ -374,7 +375,7 @@ def test_an_operator_pauses_requests(folder: Path) -> None:
     assert once("resume", says="n\n").code == 1, "it asks"
     answer = page.follow("resume", says="y\n")
     assert reason in answer.err, "who ends a pause reads why it was set"
-    all_is_well()
+    all_is_well(broken)
     explain_says("paused", "customer arrives — acted on")
 
 
@@ -390,27 +391,26 @@ def activity(user: str, status: str, second: int) -> dict[str, Any]:
     return event | {"detail-type": "v2.users.{id}.activity", "time": timestamp, "detail": detail}
 
 
-@pytest.mark.usefixtures("broken")
-def test_a_state_returns_and_is_then_repeated(folder: Path) -> None:
+def test_a_state_returns_and_is_then_repeated(broken: DeployedStack, folder: Path) -> None:
     user = "3d9ee3c2-3e5f-43a1-9e76-0b0f0a8f1d11"
     states = enumerate(("IDLE", "INTERACTING", "IDLE", "IDLE"))
     path = folder / "activity.jsonl"
     path.write_text("".join(json.dumps(activity(user, one, at)) + "\n" for at, one in states))
     assert once("send", str(path), "--yes").code == 0
-    all_is_well()
+    all_is_well(broken)
     said = explain_says(user, "4 events: 3 acted on, 1 skipped as unchanged")
     assert "skipped: unchanged since 2025-03-12 09:00:02 UTC" in said
     (subject,) = once("explain", user, "--json").json["subjects"]
     assert len({key for one in subject["events"] for key in one["idempotencyKeys"]}) == 3
 
 
-def processed() -> int:
-    counted = re.search(r"settled in the last hour: .*?([\d,]+) PROCESSED", all_is_well())
+def processed(local: DeployedStack) -> int:
+    counted = re.search(r"settled in the last hour: .*?([\d,]+) PROCESSED", all_is_well(local))
     return int(counted[1].replace(",", "")) if counted else 0
 
 
-def test_somebody_forgot_an_event_on_purpose(folder: Path) -> None:
-    before = processed()
+def test_somebody_forgot_an_event_on_purpose(broken: DeployedStack, folder: Path) -> None:
+    before = processed(broken)
     send(folder, "again")
     explain_says("again", "acted on")
     page = Page("A customer got two, or none")
@@ -421,7 +421,7 @@ def test_somebody_forgot_an_event_on_purpose(folder: Path) -> None:
     answer = page.follow("forget", key[1], says="y\n")
     assert "PROCESSED" in answer.err
     explain_says("again", "acted on; `once forget` opened it on ", "its next copy is acted on")
-    assert processed() == before + 1, "what is forgotten waits for nobody"
+    assert processed(broken) == before + 1, "what is forgotten waits for nobody"
     send(folder, "again")
     said = explain_says("again", "acted on twice; `once forget` opened it on ")
     one, other = dict.fromkeys(call["idempotencyKey"] for call in calls("again"))
@@ -429,5 +429,5 @@ def test_somebody_forgot_an_event_on_purpose(folder: Path) -> None:
     acts = [line for line in said.splitlines() if "1 request answered 200" in line]
     assert ["Idempotency-Key" in line for line in acts] == [True, True]
     assert "acted on again on purpose, with another Idempotency-Key" in said
-    assert processed() == before + 2
+    assert processed(broken) == before + 2
     assert page.follow("explain", other).out == page.follow("explain", one).out
