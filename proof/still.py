@@ -16,7 +16,7 @@ from once.local.aws import ACCOUNT, REGION, Emulator
 from once.local.deploy import STACK_NAME
 from once.operate.logs import OUTPUTS as LOGS
 from once.operate.running import Running, kept
-from proof.template import RESOURCES
+from proof.template import CLAIM_TABLE
 
 T = TypeVar("T")
 _QUEUES = ("EventQueue", "EventDeadLetters", "RuleDeadLetters", "ParkingQueue")
@@ -87,11 +87,7 @@ class Still:
         for name in _QUEUES:
             created = self.client("sqs").create_queue(QueueName=name)
             yield f"{name}Url", created["QueueUrl"]
-        claims = RESOURCES["ClaimTable"]["Properties"]
-        self.client("dynamodb").create_table(
-            TableName="claims",
-            **{name: claims[name] for name in ("AttributeDefinitions", "KeySchema", "BillingMode")},
-        )
+        self.client("dynamodb").create_table(TableName="claims", **CLAIM_TABLE)
         yield "ClaimTableName", "claims"
         logs = self.client("logs")
         logs.create_log_group(logGroupName=_STREAM["logGroupName"])

@@ -35,6 +35,10 @@ def load_template() -> dict[str, Any]:
 NO_VALUE = {"Ref": "AWS::NoValue"}
 TEMPLATE = load_template()
 RESOURCES: dict[str, dict[str, Any]] = TEMPLATE["Resources"]
+CLAIM_TABLE = {
+    name: RESOURCES["ClaimTable"]["Properties"][name]
+    for name in ("AttributeDefinitions", "KeySchema", "BillingMode")
+}
 
 
 def of_type(kind: str) -> dict[str, dict[str, Any]]:

@@ -14,6 +14,7 @@ from once_data_action.errors import Paused
 from once_data_action.request import ActionRequest
 from once_pacing import breaker_row as pacing_row
 
+from proof.template import CLAIM_TABLE
 from tests.data_action.support import TABLE, Bench, aws_error, event, payload
 from tests.data_action.test_canary import canary
 
@@ -329,16 +330,5 @@ def table(dynamodb: Any) -> Any:
 def dynamodb() -> Iterator[Any]:
     with mock_aws():
         client = boto3.client("dynamodb", region_name="eu-central-1")
-        client.create_table(
-            TableName=TABLE,
-            KeySchema=[
-                {"AttributeName": "pk", "KeyType": "HASH"},
-                {"AttributeName": "sk", "KeyType": "RANGE"},
-            ],
-            AttributeDefinitions=[
-                {"AttributeName": "pk", "AttributeType": "S"},
-                {"AttributeName": "sk", "AttributeType": "S"},
-            ],
-            BillingMode="PAY_PER_REQUEST",
-        )
+        client.create_table(TableName=TABLE, **CLAIM_TABLE)
         yield client

@@ -201,11 +201,6 @@ def test_a_redirect_is_not_followed(webhook_action: Bench) -> None:
     assert len(webhook_action.server.log) == 1
 
 
-def test_a_reset_connection_is_transient(either: Bench) -> None:
-    either.server.script.add({"replies": ["reset"]})
-    assert either.fails()[0] == "Transient"
-
-
 def test_an_act_whose_answer_is_lost_is_asked_again_with_the_same_key(either: Bench) -> None:
     either.server.script.add({"replies": ["lose"]})
     assert either.fails()[0] == "Transient"
@@ -250,15 +245,10 @@ def test_after_the_deadline_nothing_is_sent(either: Bench, late: dict[str, int])
     assert either.server.log == []
 
 
-def test_a_deadline_that_passes_during_the_login_stops_the_call(genesys_action: Bench) -> None:
-    post = genesys_action.http.post
-
-    def jump(*args, **kwargs):
-        reply = post(*args, **kwargs)
-        genesys_action.clock.ahead_ms += 60_000
-        return reply
-
-    genesys_action.http.post = jump
+def test_a_deadline_that_passes_during_the_login_stops_the_call(
+    genesys_action: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pass_the_deadline_after(1, genesys_action, monkeypatch)
     assert genesys_action.fails()[0] == "TooLate"
     assert genesys_action.server.received("execute") == []
 

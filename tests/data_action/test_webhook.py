@@ -21,12 +21,6 @@ def verify(entry: Received, secret: str = SIGNING_SECRET) -> dict[str, object]:
     return message
 
 
-def test_a_receiver_verifies_it_with_an_existing_library(webhook_action: Bench) -> None:
-    webhook_action.call()
-    entry = webhook_action.server.log[-1]
-    assert verify(entry)["family"] == "conversation.user.end"
-
-
 def test_another_body_or_secret_does_not_verify(webhook_action: Bench) -> None:
     webhook_action.call()
     entry = webhook_action.server.log[-1]
@@ -109,11 +103,3 @@ def test_the_shape_in_code_is_the_shape_that_is_sent(webhook_action: Bench) -> N
     adapter = TypeAdapter(WebhookRequest)
     adapter.validate_python(sent)
     assert sent.keys() <= adapter.json_schema()["properties"].keys()
-
-
-def test_the_signature_of_a_known_message() -> None:
-    signed = webhook.sign(SIGNING_SECRET, "a" * 64, 1_777_888_800, b"{}")
-    wanted = base64.b64decode(signed["webhook-signature"].removeprefix("v1,"))
-    assert len(wanted) == 32
-    with pytest.raises(NotConfigured):
-        webhook.sign("whsec_", "a" * 64, 1_777_888_800, b"{}")

@@ -72,23 +72,10 @@ def test_without_a_source_the_organisation_is_unknown(bare: Any) -> None:
     assert one["key"]["sk"] == element(EVENT)["key"]["sk"]
 
 
-def test_fields_that_lie_in_the_detail_itself() -> None:
-    body = presence()["detail"]["eventBody"]
-    flat = {
-        "source": "genesys.cloud",
-        "detail-type": "v2.users.{id}.presence",
-        "detail": {"topicName": "v2.users.{id}.presence", "userId": USER, **body},
-    }
-    one = element(flat)
-    assert one["family"] == "user.presence"
-    assert one["key"]["sk"] == element(presence())["key"]["sk"]
-    assert one["subject"]["id"] == USER
-
-
-def test_fields_that_lie_in_a_detail_that_does_not_say_its_topic() -> None:
-    body = presence()["detail"]["eventBody"]
-    flat = {"detail-type": "v2.users.{id}.presence", "detail": {"userId": USER, **body}}
-    one = element(flat)
+@pytest.mark.parametrize("more", [{"topicName": "v2.users.{id}.presence"}, {}], ids=str)
+def test_fields_that_lie_in_the_detail_itself(more: dict[str, str]) -> None:
+    detail = {"userId": USER, **more, **presence()["detail"]["eventBody"]}
+    one = element({"detail-type": "v2.users.{id}.presence", "detail": detail})
     assert one["family"] == "user.presence"
     assert one["key"]["sk"] == element(presence())["key"]["sk"]
     assert one["subject"]["id"] == USER
@@ -378,14 +365,8 @@ def test_a_message_looked_at_alone_is_the_element_of_its_batch(text: str) -> Non
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (
-            {"eventBody": "text"},
-            "its eventBody is a value of type str",
-        ),
-        (
-            {"eventBody": [1]},
-            "its eventBody is a value of type list",
-        ),
+        ({"eventBody": "text"}, "its eventBody is a value of type str"),
+        ({"eventBody": [1]}, "its eventBody is a value of type list"),
         ({"topicName": None}, "The event has an eventBody, but no topicName"),
     ],
 )

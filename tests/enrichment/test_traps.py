@@ -187,15 +187,12 @@ def test_a_timestamp_that_cannot_order_a_state_is_said() -> None:
     assert "cannot be ordered" in one["note"]
 
 
-def test_snapshot_muted_and_unmuted() -> None:
-    assert key(snapshot(agent(muted=True))) != key(snapshot(agent(muted=False)))
-
-
 @pytest.mark.parametrize(
     "call",
     [
         {"state": "disconnected"},
         {"held": True},
+        {"muted": True},
         {"disconnectedTime": "2025-03-12T09:00:00Z"},
         {"wrapup": {"code": "sold"}},
         {"afterCallWork": {"state": "pending"}},

@@ -19,7 +19,7 @@ from once_pacing.limiter import Limiter
 from once_pacing.settings import Settings
 from once_pacing.times import Times
 
-from proof.template import TEMPLATE
+from proof.template import CLAIM_TABLE, TEMPLATE
 from proof.waiting.table import PaceTable
 
 EXAMPLES = Path(__file__).parents[2] / "schemas" / "examples"
@@ -55,18 +55,7 @@ def test_the_row_is_read_where_the_machine_reads_it_and_as_it_is_now() -> None:
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     with mock_aws():
-        client("dynamodb").create_table(
-            TableName=TABLE,
-            KeySchema=[
-                {"AttributeName": "pk", "KeyType": "HASH"},
-                {"AttributeName": "sk", "KeyType": "RANGE"},
-            ],
-            AttributeDefinitions=[
-                {"AttributeName": "pk", "AttributeType": "S"},
-                {"AttributeName": "sk", "AttributeType": "S"},
-            ],
-            BillingMode="PAY_PER_REQUEST",
-        )
+        client("dynamodb").create_table(TableName=TABLE, **CLAIM_TABLE)
         yield
 
 
