@@ -132,6 +132,9 @@ def _start(parameters: dict[str, str], destination: Path | None, template: Path 
         process.terminate()
         process.wait(_END_SECONDS)
         raise
+    finally:
+        if process.stdout is not None:
+            process.stdout.close()
     found = running.find()
     if found is None:
         raise OnceError(f"The local stack ended as soon as it was up. See {_LOG}.")
