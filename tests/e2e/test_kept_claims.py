@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +15,9 @@ from once.local.pipe import PipeRunner
 from once.local.stack import LocalStack
 from once.project import TEMPLATE
 from once.run.local import destination_parameters
-from proof.deployed import DeployedStack
+from proof.deployed import DeployedStack, deployed
 from proof.events import customer_start
-from tests.operate.support import until
+from tests.operate.support import count_waiting, parameters, until
 
 pytestmark = pytest.mark.local
 
@@ -31,11 +30,11 @@ class Account:
         self._parameters = dict(destination_parameters(aws, destination))
 
     @contextmanager
-    def stack(self, template: Path = TEMPLATE, **parameters: str) -> Iterator[DeployedStack]:
-        """Deployed, or changed where it is there already; only its pipe ends with the block."""
-        deployed = deploy(self.aws, template, {**self._parameters, **parameters})
-        pipe = PipeRunner(self.aws.client, deployed.outputs["PipeName"])
-        running = LocalStack(self.aws, deployed, pipe.start())
+    def stack(self, **chosen: str) -> Iterator[DeployedStack]:
+        """Only the pipe of the stack ends with the block."""
+        made = deploy(self.aws, TEMPLATE, {**self._parameters, **chosen})
+        pipe = PipeRunner(self.aws.client, made.outputs["PipeName"])
+        running = LocalStack(self.aws, made, pipe.start())
         try:
             yield DeployedStack(running, self.destination)
         finally:
@@ -79,44 +78,36 @@ def test_a_stack_made_again_with_the_kept_table_skips_the_copies_of_what_acted_b
         assert {report.outcome for report in second.settle(*acted)} == {"DUPLICATE"}
         (new,) = second.settle(customer_start("after"))
         assert new.outcome == "PROCESSED"
-    assert sorted(map(str, account.calls())) == ["after", "before-0", "before-1", "before-2"]
+        assert sorted(map(str, account.calls())) == ["after", "before-0", "before-1", "before-2"]
 
-    # As the runbook restores them, onto a stack that goes on meanwhile.
-    dynamodb = account.aws.client("dynamodb")
-    dynamodb.restore_table_to_point_in_time(
-        SourceTableName=kept, TargetTableName="claims-restored", UseLatestRestorableTime=True
-    )
-    expiry = {"AttributeName": "expires_at", "Enabled": True}
-    dynamodb.update_time_to_live(TableName="claims-restored", TimeToLiveSpecification=expiry)
-    with account.stack(ClaimTableName="claims-restored") as third:
-        again = third.settle(*acted, customer_start("after"))
+        # As the runbook restores them, onto a stack that goes on meanwhile.
+        dynamodb = account.aws.client("dynamodb")
+        dynamodb.restore_table_to_point_in_time(
+            SourceTableName=kept, TargetTableName="claims-restored", UseLatestRestorableTime=True
+        )
+        expiry = {"AttributeName": "expires_at", "Enabled": True}
+        dynamodb.update_time_to_live(TableName="claims-restored", TimeToLiveSpecification=expiry)
+        with parameters(second, ClaimTableName="claims-restored"):
+            again = second.settle(*acted, customer_start("after"))
         assert {report.outcome for report in again} == {"DUPLICATE"}
     assert len(account.calls()) == 4
     assert dynamodb.describe_table(TableName=kept)["Table"]["ItemCount"] > 0
 
 
-def count_waiting(stack: DeployedStack) -> int:
-    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-    found = stack.client("sqs").get_queue_attributes(
-        QueueUrl=stack.outputs["EventQueueUrl"], AttributeNames=names
-    )["Attributes"]
-    return sum(map(int, found.values()))
-
-
-def test_a_deployment_loses_and_repeats_nothing_that_waits(account: Account) -> None:
+def test_a_deployment_loses_and_repeats_nothing_that_waits() -> None:
     waiting = [customer_start(f"waits-{number}") for number in range(6)]
     before = [customer_start(f"before-{number}") for number in range(3)]
-    with account.stack() as old:
-        old.settle(*before)
-        account.destination.answer_always({"status": 503})
-        old.send(*waiting)
-        until(lambda: len(account.calls()) >= len(before) + len(waiting))
-    account.destination.answer_always(None)
-    with account.stack(MaxTries="9") as new:
-        assert count_waiting(new) == len(waiting)
-        new.settle(*before, customer_start("after"))
-        until(lambda: count_waiting(new) == 0)
-    requests = account.destination.received("execute")
-    acts = Counter(request.facts["conversationId"] for request in requests if request.acted)
+    with deployed() as stack:
+        stack.settle(*before)
+        stack.destination.answer_always({"status": 503})
+        stack.send(*waiting)
+        requests = stack.destination.received
+        until(lambda: len(requests("execute")) >= len(before) + len(waiting))
+        with parameters(stack, MaxTries="9"):
+            assert count_waiting(stack) == len(waiting)
+            stack.destination.answer_always(None)
+            stack.settle(*before, customer_start("after"))
+            until(lambda: count_waiting(stack) == 0)
+    acts = Counter(one.facts["conversationId"] for one in requests("execute") if one.acted)
     sent = {event["detail"]["eventBody"]["conversationId"] for event in (*before, *waiting)}
     assert acts == dict.fromkeys({*sent, "after"}, 1)

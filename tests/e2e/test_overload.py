@@ -1,8 +1,6 @@
 """Ten times more events at once than the limit lets through: all act once, and none dies of it."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,41 +10,13 @@ from once.outcomes import Outcome
 from proof.deployed import DeployedStack
 from proof.events import customer_start
 from tests.operate.conftest import once, up
-from tests.operate.support import until
+from tests.operate.support import parameters, until
 
 pytestmark = pytest.mark.local
 
 LIMIT, EVENTS = 360, 60
 ON_ITS_WAY_MS = 1_000
 SAID = re.compile(r"Limited to 360 per minute, (\d+) wait, about (\d+) minute")
-
-
-@contextmanager
-def limited(local: DeployedStack) -> Iterator[None]:
-    """The limit as an operator changes it: one parameter of the deployed stack, and back again."""
-    stacks, name = local.client("cloudformation"), "MaxActionsPerMinute"
-    (stack,) = stacks.describe_stacks(StackName="once")["Stacks"]
-    kept = {p["ParameterKey"]: p["ParameterValue"] for p in stack["Parameters"]}
-
-    def update(value: str) -> None:
-        stacks.update_stack(
-            StackName="once",
-            UsePreviousTemplate=True,
-            Capabilities=["CAPABILITY_IAM"],
-            Parameters=[
-                {"ParameterKey": key, "ParameterValue": chosen}
-                for key, chosen in {**kept, name: value}.items()
-            ],
-        )
-        stacks.get_waiter("stack_update_complete").wait(
-            StackName="once", WaiterConfig={"Delay": 1, "MaxAttempts": 30}
-        )
-
-    update(str(LIMIT))
-    try:
-        yield
-    finally:
-        update(kept[name])
 
 
 def most_calls_in(span_ms: int) -> int:
@@ -64,7 +34,7 @@ def a_third_waits_for_a_minute() -> bool:
 def test_a_peak_is_stretched_to_the_limit_and_loses_nothing(
     local: DeployedStack, tmp_path: Path
 ) -> None:
-    with limited(local), up(local, tmp_path):
+    with parameters(local, MaxActionsPerMinute=str(LIMIT)), up(local, tmp_path):
         lines = local.send(*(customer_start(f"peak-{number}") for number in range(EVENTS)))
         until(a_third_waits_for_a_minute)
         reports = local.wait(lines)

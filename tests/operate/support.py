@@ -2,10 +2,11 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from once.local.deploy import STACK_NAME
 from proof.deployed import DeployedStack
 from proof.events import ORGANISATION, customer_start
 from tests.operate.conftest import once
@@ -99,3 +100,30 @@ def machine(local: DeployedStack, change: Callable[[dict[str, Any]], None]) -> I
         yield
     finally:
         states.update_state_machine(stateMachineArn=arn, definition=deployed)
+
+
+@contextmanager
+def parameters(local: DeployedStack, **changed: str) -> Iterator[None]:
+    """The stack deployed with other parameters, until the block ends."""
+    stacks = local.client("cloudformation")
+    (stack,) = stacks.describe_stacks(StackName=STACK_NAME)["Stacks"]
+    kept = {one["ParameterKey"]: one["ParameterValue"] for one in stack["Parameters"]}
+
+    def update(chosen: Mapping[str, str]) -> None:
+        stacks.update_stack(
+            StackName=STACK_NAME,
+            UsePreviousTemplate=True,
+            Capabilities=["CAPABILITY_IAM"],
+            Parameters=[
+                {"ParameterKey": name, "ParameterValue": value} for name, value in chosen.items()
+            ],
+        )
+        stacks.get_waiter("stack_update_complete").wait(
+            StackName=STACK_NAME, WaiterConfig={"Delay": 1, "MaxAttempts": 30}
+        )
+
+    update(kept | changed)
+    try:
+        yield
+    finally:
+        update(kept)

@@ -101,14 +101,18 @@ def account() -> Iterator[Account]:
         aws.stop()
 
 
-@pytest.fixture
-def policy(account: Account, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Returns the policy that `once permissions` prints for the owner of the account."""
-    with monkeypatch.context() as owner:
+@pytest.fixture(scope="module")
+def policy(account: Account) -> Any:
+    """Returns a policy that `once permissions` prints for the owner of the account."""
+    with pytest.MonkeyPatch.context() as owner:
         for name, value in account.environment(account.secured.aws.owner).items():
             owner.setenv(name, value)
         stack = Stack.find("once", None, None)
-        yield lambda operate: _on_default(permissions.build_policy(stack, operate))
+        built = {
+            operate: json.dumps(_on_default(permissions.build_policy(stack, operate)))
+            for operate in (False, True)
+        }
+    return lambda operate: json.loads(built[operate])
 
 
 def _on_default(policy: Any) -> Any:
