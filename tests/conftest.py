@@ -2,8 +2,10 @@
 
 import gc
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
+import botocore.loaders
 import pytest
 from hypothesis import settings
 from playwright.sync_api import Browser
@@ -16,6 +18,10 @@ from proof.deployed import DeployedStack, deployed
 # The speed of an example depends on the machine and on what else it does.
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
+
+# Each client of each imitated AWS would read the same models from disk again.
+_read_model = cache(botocore.loaders.JSONFileLoader().load_file)
+botocore.loaders.JSONFileLoader.load_file = lambda _, path: _read_model(path)
 
 # Each of their tests deploys a stack of its own, and some take a minute.
 STACK_PER_TEST = ("tests/stories/test_stories.py", "tests/chaos/test_chaos.py")
