@@ -128,6 +128,8 @@ def _made(root: Path) -> dict[str, str]:
         text = path.read_text("utf-8") if path.exists() else _text(now)
         kept = any(examples.changed_key(name, json.loads(text), now))
         made[f"schemas/examples/{name}{ELEMENT}"] = text if kept else _text(now)
+    for contract, request in examples.requests(folder).items():
+        made[f"schemas/examples/{contract}.json"] = _text(request)
     for function, given in examples.invocations(folder):
         made[f"events/{function}.json"] = _text(given)
     return made
@@ -140,6 +142,7 @@ def _files(root: Path) -> dict[str, str]:
         *folder.glob("answers/*.schema.json"),
         *folder.glob("input/*.schema.json"),
         *folder.glob(f"examples/*{ELEMENT}"),
+        *(folder / "examples" / f"{name}.json" for name in examples.requests(folder / "examples")),
         *root.glob("docs/families.md"),
         *root.glob("docs/reasons.md"),
         *root.glob("template.yaml"),

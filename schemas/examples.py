@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from once_data_action.request import ActionRequest, webhook_request
 from once_enrichment.batch import enrich
 
 SENT_MS = 1777888802000  # two seconds after the events, which happen at 10:00 on 4 May 2026
@@ -29,6 +30,21 @@ def element_of(event: Json) -> Json:
     return element
 
 
+def requests(folder: Path) -> dict[str, Json]:
+    """Makes what the data action, a webhook and a bus get for one event, by the contract's name.
+
+    The fields around the event stay as they are in the files.
+    """
+    event = json.loads((folder / f"conversation.user.start{EVENT}").read_text("utf-8"))
+    action = json.loads((folder / "action-request.json").read_text("utf-8"))
+    element = element_of(event)
+    del element["receiptHandle"]
+    action["event"] = element | {name: action["event"][name] for name in ("messageId", "sentAtMs")}
+    request = webhook_request(ActionRequest.read(action), element["body"])
+    on_bus = json.loads((folder / "bus-event.json").read_text("utf-8")) | {"detail": request}
+    return {"action-request": action, "webhook-request": request, "bus-event": on_bus}
+
+
 def invocations(folder: Path) -> Iterator[tuple[str, Any]]:
     """Yields an input of each function, by its name, for `sam local invoke`."""
     event = (folder / f"conversation.user.start{EVENT}").read_text("utf-8")
@@ -40,8 +56,8 @@ def invocations(folder: Path) -> Iterator[tuple[str, Any]]:
         for name, body in bodies.items()
     ]
     yield "enrichment", records
-    for function, example in (("data_action", "action-request"), ("pacing", "pace-begin")):
-        yield function, json.loads((folder / f"{example}.json").read_text("utf-8"))
+    yield "data_action", requests(folder)["action-request"]
+    yield "pacing", json.loads((folder / "pace-begin.json").read_text("utf-8"))
 
 
 def changed_key(name: str, pinned: Json, now: Json) -> Iterator[str]:

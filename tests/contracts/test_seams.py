@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from boto3.dynamodb.types import TypeDeserializer
 from jsonschema import Draft202012Validator
-from once_data_action.request import ActionRequest, webhook_request
 
 from once.outcomes import Outcome
 from proof.deployed import DeployedStack, deployed
@@ -237,10 +236,3 @@ def test_outcome_records_keep_their_schema(seams: DeployedStack) -> None:
     # No route ignores an event here, and none was replayed from an archive.
     written = set(schema["properties"]) - NO_LONGER_WRITTEN - {"route", "replayName"}
     assert fields == written, "the machine writes each field, and no other"
-
-
-def test_what_a_webhook_receives() -> None:
-    request = json.loads((EXAMPLES / "action-request.json").read_text())
-    sent = webhook_request(ActionRequest.read(request), request["event"]["body"])
-    check("webhook-request", sent)
-    assert sent == json.loads((EXAMPLES / "webhook-request.json").read_text())
