@@ -16,6 +16,7 @@ from proof.definition.asl import ROOT, definition
 from proof.template import of_type
 from schemas.models import ReturnedMessage
 
+ENRICHMENT = ROOT / "functions/enrichment/once_enrichment"
 RUNBOOK = (ROOT / "docs/runbook.md").read_text("utf-8")
 QUOTED = re.compile(r"""['"]([A-Z]+(?:_[A-Z]+)*)['"]""")
 # Words of the definition that are no reasons: of DynamoDB and Step Functions, of claim and order.
@@ -47,6 +48,16 @@ def of_the_commands() -> set[str]:
 
 def test_every_reason_that_is_produced_is_declared_and_no_other() -> None:
     assert set(REASONS) == of_the_definition() | of_the_functions()
+
+
+def test_every_reason_of_the_enrichment_is_used() -> None:
+    words = [
+        f"{words.__name__}.{one.name}"
+        for words in (ParkedReason, RetryReason, IgnoredReason)
+        for one in words
+    ]
+    code = "".join(path.read_text("utf-8") for path in ENRICHMENT.glob("*.py"))
+    assert [word for word in words if not re.search(rf"\b{word}\b", code)] == []
 
 
 def test_every_reason_of_a_command_is_declared_and_no_other() -> None:
