@@ -5,6 +5,7 @@ The emulator has no such registry, so the template is held to what AWS documents
 
 import json
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from botocore.validate import validate_parameters
 from jsonschema import Draft4Validator, Draft202012Validator
 from once_data_action.bodies import Bodies
 from once_data_action.eventbridge import EventBridge
-from once_data_action.request import ActionRequest, Budget
+from once_data_action.request import ActionRequest, Budget, WebhookRequest
+from once_enrichment.elements import ActionEvent
 
 from proof.template import RESOURCES, TEMPLATE
 from schemas.registry import draft4
@@ -158,3 +160,9 @@ def test_it_is_published_only_where_it_is_asked_for() -> None:
     for name in ("SchemaRegistry", "EventSchema"):
         assert RESOURCES[name]["Condition"] == "PublishesSchemas"
     assert PROPERTIES["RegistryName"] == {"GetAtt": "SchemaRegistry.RegistryName"}
+
+
+def test_every_field_of_a_webhook_is_filled_from_the_element() -> None:
+    own = {"version", "idempotencyKey"}
+    of_an_element = ActionEvent.model_json_schema()["properties"].keys()
+    assert {field.name for field in fields(WebhookRequest)} - own <= of_an_element
