@@ -20,6 +20,7 @@ from proof.events import ORGANISATION, customer_start
 from schemas.contracts import closed
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
+EXAMPLES = SCHEMAS / "examples"
 REFERENCES = {"bodyRef", "rawRef"}
 AWAITED = {"CALL_FAILED", "FUNCTION_FAILED", "OVERFLOW_FAILED", "RATE_LIMITED"}
 TOO_LARGE = "x" * 250_000
