@@ -56,10 +56,11 @@ class Capacity:
             f"{genesys.quota}, which is {genesys.allowed / 60:.0f} requests per second, or "
             f"{genesys.events_per_second:.0f} messages if a fifth of them are copies. If the "
             f"destination keeps up, AWS's quotas in {REGIONS[0]} are reached in this order: "
-            f"{aws[0].name}, at {aws[0].events_per_second:,.0f} events per second; {aws[1].name}, "
-            f"at {aws[1].events_per_second:,.0f} in batches of one. The table takes about "
-            f"{subject:,.0f} events of one subject per second. With `MaxActionsPerMinute` all "
-            f"batches write to one row, which is throttled at {tokens:,} events per second.\n"
+            f"*{aws[0].name}* at {aws[0].events_per_second:,.0f} events per second, "
+            f"*{aws[1].name}* at {aws[1].events_per_second:,.0f} in batches of one. The "
+            f"table takes about {subject:,.0f} events of one subject per second. With "
+            f"`MaxActionsPerMinute` all batches write to one row, which is throttled at "
+            f"{tokens:,} events per second.\n"
         )
 
     def token_row(self, rate: float) -> float:

@@ -35,7 +35,7 @@ class Costs:
     def short(self) -> str:
         every = self.of(log_level=LogLevel.ALL)
         return (
-            f"A million events cost **${self.of():.2f}** with `LogLevel=ERROR` and "
+            f"A million messages cost **${self.of():.2f}** with `LogLevel=ERROR` and "
             f"**${every:.2f}** with `ALL`, at ten per second, a fifth\n"
             "of them copies. A limit, the default for `genesys`, adds "
             f"${self.of(limited=True) - self.of():.2f}. Alarms, metrics, dashboard and an idle\n"
@@ -61,9 +61,9 @@ class Costs:
         prices = table(["US dollars per million events", "`LogLevel=ERROR`", "`ALL`"], rows)
         return (
             f"{prices}\n"
-            "This is at ten events per second, a fifth of them copies. The Step Functions console "
-            "shows single executions\nonly with `ALL`. `BatchWindowSeconds=1` delays events by "
-            f"{window.queued_s:.1f} s, at low traffic by up to 20 s. Alarms,\n"
+            "An event here is a message: ten come per second, a fifth of them copies. The Step "
+            "Functions console\nshows single executions only with `ALL`. `BatchWindowSeconds=1` "
+            f"delays events by {window.queued_s:.1f} s, at low traffic by up to 20 s. Alarms,\n"
             f"metrics, dashboard and an idle pipe cost ${self.fixed():.2f} per month "
             f"(${self.most_fixed():.2f} with trouble in every hour).\n"
         )

@@ -79,8 +79,8 @@ def explorer() -> str:
         + (f"{len(cut)} scenarios were cut short after {min(cut):,} states. " if cut else "")
         + f"Of {run['mutants']} definitions that were broken on purpose, {run['mutantsCaught']} "
         f"were caught; {run['mutantsImplied']} break no promise, because another precaution has "
-        f"the same effect. The emulator followed {walks['walks']} random walks of "
-        f"{walks['moves']:,} moves, with {len(walks['disagreements'])} disagreements.\n"
+        f"the same effect. The emulator followed {walks['walks']} random walks, "
+        f"{walks['moves']:,} moves in all, with {len(walks['disagreements'])} disagreements.\n"
     )
 
 
@@ -129,7 +129,7 @@ def hanging() -> str:
         if "up to 10" in name  # the default
     ]
     head = ["hanging for 5 minutes", "most concurrent functions", "breaker open after"]
-    return table([*head, "first success after", "`MaxConcurrentActions`"], rows)
+    return table([*head, "first success after", "`MaxConcurrentActions` to set"], rows)
 
 
 def to_the_request() -> str:

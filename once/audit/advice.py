@@ -69,12 +69,10 @@ def _verdict(tally: Tally) -> str:
         found = f"{tally.copies:,} of {tally.received:,} records are copies ({share})"
     else:
         found = f"None of {tally.received:,} records is a copy"
-    late = f" (by up to {duration(tally.longest_late_ms)})" if tally.late.count else ""
     unreadable = sum(one.count for one in tally.broken.values())
     others = {
         "unchanged": tally.unchanged,
         "stale": outcomes[Outcome.STALE],
-        f"late{late}": tally.late.count,
         "ignored by a route": outcomes[Outcome.IGNORED],
         "unreadable": unreadable,
         "parked": outcomes[Outcome.PARKED] - unreadable,
@@ -84,7 +82,11 @@ def _verdict(tally: Tally) -> str:
     if said:
         found += f"; {', '.join(said)}"
     events = "1 is an event" if tally.acted == 1 else f"{tally.acted:,} are events"
-    return f"{found}. {events} to act on."
+    verdict = f"{found}. {events} to act on."
+    if late := tally.late.count:
+        records = "record is" if late == 1 else "records are"
+        verdict += f" {late:,} {records} late, by up to {duration(tally.longest_late_ms)}."
+    return verdict
 
 
 def _details(
@@ -126,9 +128,10 @@ def advise(
         )
     if only:
         names = ", ".join(sorted({one.source for one in only}))
+        topics = "1 topic" if len(only) == 1 else f"{len(only)} topics"
         found.append(
-            f"All that {names} sent on {len(only)} {'topic' if len(only) == 1 else 'topics'} were "
-            "copies: without these topics there you lose nothing."
+            f"Everything that {names} sent on {topics} was a copy: if you remove "
+            "these topics there, you lose nothing."
         )
     coarse = sum(names.total() for ms, names in tally.windows.items() if ms > 1_500)
     if coarse:

@@ -29,6 +29,11 @@ _STATES: dict[str, Any] = {
     "hanging": "timeout",
     "429": {"status": 429, "retryAfter": 5},
 }
+_SAID = {
+    "ok": "The destination acts on every event.",
+    "down": "The destination is down: it breaks the connection for every event.",
+    "hanging": "The destination is hanging: it leaves every event without a response.",
+}
 
 
 class Call(Model):
@@ -92,10 +97,8 @@ def destination(
     if state is None:
         known_as = (name for name, known in _STATES.items() if known == now["reply"])
         state = next(known_as, str(now["reply"]))
-    said = "The destination acts on every event."
-    if state != "ok":
-        said = f"The destination answers every event with: {state}."
-    elif (script := now.get("script")) is not None:
+    said = _SAID.get(state, f"The destination answers every event with: {state}.")
+    if state == "ok" and (script := now.get("script")) is not None:
         said = f"The destination answers as its script has it: {script}"
     at.answer(State(destination=state), [escape(said)])
 

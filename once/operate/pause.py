@@ -67,7 +67,7 @@ def pause(
     until_ms = now_ms + lasts_ms
     current = read_breaker(at.stack, now_ms).pause
     question = f"Pause requests for {words.format_age(lasts_ms)}?"
-    facts = ["Events wait on the queue meanwhile. To end it early: once resume"]
+    facts = ["In a pause events wait on the queue. To end a pause early: once resume"]
     if current is not None:
         facts.insert(0, escape(words.capitalise(current.text(now_ms))))
         if current.until_ms > until_ms:
@@ -84,8 +84,8 @@ def pause(
         Paused(pause=Pause(reason=reason, by=by, since_ms=since_ms, until_ms=until_ms)),
         [
             f"Requests are paused until {words.format_second(until_ms)} UTC; then one request "
-            "probes. A request that has begun ends.",
-            "To end it early: once resume",
+            "probes. Requests that have begun are not stopped.",
+            "To end the pause early: once resume",
         ],
     )
 
@@ -104,7 +104,8 @@ def resume(at: Operation, yes: Yes = False) -> None:
         if not sends:
             facts += [
                 escape(words.capitalise(before.text(now_ms))),
-                "Failures count from zero. Each waiting event returns at its own time.",
+                "The breaker counts failing events from zero. Each waiting event keeps its tries, "
+                "and returns at its own time.",
             ]
         at.confirm(question, yes, facts)
     _let_requests_flow(at.stack)

@@ -153,4 +153,4 @@ def _view(sent: Sent, timeout: float, is_stepped: bool) -> Iterator[str]:
     if sent.unsettled:
         yield "See why with: once status"
     if sent.no_event:
-        yield f"Of these, lines without an event, which are parked: {sent.no_event}."
+        yield f"Without an event, so parked: {words.count_messages(sent.no_event)}."

@@ -296,7 +296,7 @@ def _view(found: Status, now_ms: int, verbose: bool = False) -> Iterator[Rendera
         age = words.format_age(now_ms - found.last_arrival_ms)
         yield f"the last event arrived at most {age} ago"  # CloudWatch counts by the minute
     if found.arrivals:
-        yield "last event by source (settled, or occurred if waiting):"
+        yield "last event by source (settled; if it waits: occurred or returned):"
     for line in view_arrivals(found.arrivals, now_ms, verbose):
         yield escape(line)
     yield f"pipe {found.pipe}, state machine {found.machine}"
@@ -369,7 +369,7 @@ def _view_waiting(found: Status, now_ms: int) -> Iterator[str]:
         (
             words.count_events(one.events, found.complete),
             f"for {one.awaits}",
-            f"next attempt {one.text(now_ms)}",
+            one.text(now_ms),
             f"{one.reason}: {one.sentence}",
         )
         for one in found.waiting

@@ -21,6 +21,7 @@ from once.records import QUEUE_MS, OutcomeRecord, name_unreached
 
 # The longest that a message can be hidden.
 _LONGEST_MS = 12 * 3_600_000
+_PAUSED = "the end of the pause"
 _NAMED = 50  # ids that fit into one search
 _SETTLED = f'"outcome": ?"({"|".join(sorted(SETTLED))})"'
 
@@ -41,7 +42,10 @@ class Waits(Model):
     )
 
     def text(self, now_ms: int) -> str:
-        """Says when they are tried again, behind the words `next attempt`."""
+        """Says when they are received next. During a pause no request is sent then."""
+        return f"next {'check' if self.awaits == _PAUSED else 'attempt'} {self._when(now_ms)}"
+
+    def _when(self, now_ms: int) -> str:
         last = words.format_clock(self.last_returns_at_ms)[:8]
         if self.last_returns_at_ms <= now_ms:
             return "now"
@@ -113,7 +117,7 @@ def group_by_reason(unsettled: Unsettled, breaker: Breaker, now_ms: int) -> list
         paused = code == "BREAKER_OPEN"
         awaits = REASONS[code].awaits if code in REASONS else "a retry"
         if paused and breaker.pause:
-            awaits = "the end of the pause"
+            awaits = _PAUSED
         elif paused and breaker.state is State.CLOSED:
             awaits = "a retry"
         made.append(

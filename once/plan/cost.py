@@ -237,8 +237,9 @@ def cost(
         f"without any event; at most {fixed + troubled(measured, price):.2f}\nif every kind of "
         "trouble occurs in each hour of the month, because metrics are billed by the hour.\n"
         f"At {traffic.rate:,.3g} per second a batch has {comes.batch:.1f} events. "
-        f"{comes.collapsed:.0%} of the copies are in the batch of\nthe first message, "
-        f"{comes.held:.0%} arrive while it is in progress, {comes.settled:.0%} later."
+        f"By assumption {comes.collapsed:.0%} of the copies\n"
+        "are in the batch of the first message, "
+        f"{comes.held:.0%} arrive while that message is in progress, {comes.settled:.0%} later."
     )
     typer.echo("\nSettings, by what they change:")
     for name, other in alternatives(traffic).items():

@@ -548,8 +548,8 @@ def test_capture_without_copies_says_so_first_with_what_it_did_find(tmp_path: Pa
     path.write_text(lines([logged(newer), logged(older), logged({"broken": True})]))
     report = audited(path)
     assert report.conclusions[0] == (
-        "None of 3 records is a copy; 1 stale, 1 late (by up to 9 s), 1 unreadable. "
-        "1 is an event to act on."
+        "None of 3 records is a copy; 1 stale, 1 unreadable. "
+        "1 is an event to act on. 1 record is late, by up to 9 s."
     )
     assert once(path).stdout.startswith(report.conclusions[0][:40])
 

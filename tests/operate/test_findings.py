@@ -303,7 +303,7 @@ def test_waiting_events_are_counted_by_reason_without_copies() -> None:
         returned("m1", "NOT_REACHED", returnsAtMs=NOW_MS + 5_000),
     ).waiting
     assert (waits.reason, waits.events, waits.awaits) == ("LIMITED", 2, "the limit")
-    assert waits.text(NOW_MS) == "from 17:41:00 to 17:41:30"
+    assert waits.text(NOW_MS) == "next attempt from 17:41:00 to 17:41:30"
     assert waits.since_ms == NOW_MS - 3 * MINUTE_MS, "when it was first returned"
 
 
@@ -311,7 +311,7 @@ def test_a_due_event_waits_until_its_end_is_recorded() -> None:
     due = returned("m1", "SETUP_FAULT", returnsAtMs=NOW_MS - 1)
     acted = {**due, "outcome": "PROCESSED", "reason": "ACTED"}
     (waits,) = found(due).waiting
-    assert waits.text(NOW_MS) == "now"
+    assert waits.text(NOW_MS) == "next attempt now"
     assert found(acted, due).waiting == []
     assert found(due, in_flight=0).waiting == [], "nothing is on the queue"
 
@@ -321,6 +321,7 @@ def test_events_that_wait_for_the_breaker_say_why_now() -> None:
     row = breaker_row(not_before=NOW_MS + 5_000, held="repairs")
     paused = found(waits, row=row).waiting[0]
     assert paused.awaits == "the end of the pause"
+    assert paused.text(NOW_MS).startswith("next check at ")
     assert "repairs" in paused.sentence
     flows = found(waits).waiting[0]
     assert flows.awaits == "a retry"
