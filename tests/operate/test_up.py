@@ -72,7 +72,7 @@ def test_a_night_after_which_nothing_is_stuck(folder: Path, script: Path) -> Non
         events(folder / "e.jsonl", customer_start("refused"), "poison", customer_start("ok")),
     )
     assert (sent.code, "3 messages sent" in sent.out) == (0, True)
-    assert "lines without an event, which are parked: 1." in sent.out
+    assert "Without an event, so parked: 1 message." in sent.out
     until(lambda: verdict("ok") == "acted on", every=1)
     until(
         lambda: (verdict("refused") or "").startswith(

@@ -267,7 +267,7 @@ def test_what_arrives_is_not_json(broken: DeployedStack, folder: Path) -> None:
     path = folder / "events.jsonl"
     event = json.dumps(customer_start("among-broken-ones"))
     path.write_text(f'{{"truncated": \nno event\n{event}\n')
-    assert "lines without an event, which are parked: 2." in once("send", str(path), "--yes").out
+    assert "so parked: 2 messages." in once("send", str(path), "--yes").out
     find("EVENTS_PARKED", count=2)
     page = Page("events-parked")
     listed = page.follow("parked", "list", "--json").json
