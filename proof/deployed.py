@@ -4,7 +4,7 @@ import itertools
 import json
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,9 @@ class DeployedStack:
 @contextmanager
 def deployed(**parameters: str) -> Iterator[DeployedStack]:
     """A stack with a destination of its own; `parameters` are the template's."""
-    with patch.object(local_stacks, "deploy", _deploy), local_stack(parameters) as local:
+    with ExitStack() as ended:
+        with patch.object(local_stacks, "deploy", _deploy):
+            local = ended.enter_context(local_stack(parameters))
         yield DeployedStack(local.stack, local.destination)
 
 
@@ -135,6 +137,6 @@ def _deploy(aws: Emulator, template: Path, parameters: Mapping[str, str], *_: ob
         Capabilities=["CAPABILITY_IAM"],
     )
     cloudformation.get_waiter("stack_create_complete").wait(
-        StackName=STACK_NAME, WaiterConfig={"Delay": 0.2}
+        StackName=STACK_NAME, WaiterConfig={"Delay": 0.2, "MaxAttempts": 600}
     )
     return Stack(package.built, read_outputs(cloudformation, STACK_NAME))

@@ -137,12 +137,13 @@ def _made(root: Path) -> dict[str, str]:
 
 def _files(root: Path) -> dict[str, str]:
     folder = root / "schemas"
+    requests = examples.requests(folder / "examples")
     paths = [
         *folder.glob("*.schema.json"),
         *folder.glob("answers/*.schema.json"),
         *folder.glob("input/*.schema.json"),
         *folder.glob(f"examples/*{ELEMENT}"),
-        *(folder / "examples" / f"{name}.json" for name in examples.requests(folder / "examples")),
+        *(path for name in requests if (path := folder / "examples" / f"{name}.json").exists()),
         *root.glob("docs/families.md"),
         *root.glob("docs/reasons.md"),
         *root.glob("template.yaml"),

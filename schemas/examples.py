@@ -33,8 +33,10 @@ def element_of(event: Json) -> Json:
 def requests(folder: Path) -> dict[str, Json]:
     """Makes what the data action, a webhook and a bus get for one event, by the contract's name.
 
-    The fields around the event stay as they are in the files.
+    The fields around the event stay as they are in the files; without a file there is none.
     """
+    if not all((folder / f"{name}.json").exists() for name in ("action-request", "bus-event")):
+        return {}
     event = json.loads((folder / f"conversation.user.start{EVENT}").read_text("utf-8"))
     action = json.loads((folder / "action-request.json").read_text("utf-8"))
     element = element_of(event)
@@ -56,7 +58,8 @@ def invocations(folder: Path) -> Iterator[tuple[str, Any]]:
         for name, body in bodies.items()
     ]
     yield "enrichment", records
-    yield "data_action", requests(folder)["action-request"]
+    if request := requests(folder).get("action-request"):
+        yield "data_action", request
     yield "pacing", json.loads((folder / "pace-begin.json").read_text("utf-8"))
 
 

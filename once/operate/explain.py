@@ -88,7 +88,8 @@ def explain(
         bool,
         typer.Option(
             "--problems",
-            help="Only events that are parked, not settled, or perhaps acted on more than once.",
+            help="Only events that are parked, not settled, or perhaps acted on more than once. "
+            "Without an id: all that are parked or perhaps acted on.",
         ),
     ] = False,
     every: Annotated[

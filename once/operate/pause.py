@@ -73,8 +73,9 @@ def pause(
         if current.until_ms > until_ms:
             question = f"End that pause earlier, in {words.format_age(lasts_ms)}?"
     at.confirm(question, yes, facts)
-    by = getpass.getuser()  # a local stack knows no identity
-    if not at.stack.is_local:
+    if at.stack.is_local:
+        by = getpass.getuser()  # a local stack knows no identity
+    else:
         by = str(at.stack.client("sts").get_caller_identity()["Arn"]).rpartition(":")[2]
     table = at.stack.outputs["ClaimTableName"]
     request = breaker_row.pause(table, reason, by, until_ms, now_ms)

@@ -10,8 +10,9 @@ import pytest
 
 from once.genesys.server import GenesysServer
 from once.local.stack import LocalStack
+from once.run.local import local_stack
 from proof.definition.asl import ROOT
-from proof.deployed import DeployedStack, deployed
+from proof.deployed import DeployedStack
 from proof.story import FOLDER
 from proof.template import TEMPLATE, of_type
 from tests.e2e.test_story import check_groups
@@ -75,7 +76,9 @@ def with_nothing() -> Iterator[DeployedStack]:
 
 @pytest.fixture
 def with_everything() -> Iterator[DeployedStack]:
-    with deployed(**EVERYTHING) as local:
+    # By sam, whose quoting has to carry each value.
+    with local_stack(EVERYTHING) as started:
+        local = DeployedStack(started.stack, started.destination)
         package = io.BytesIO()
         with zipfile.ZipFile(package, "w") as archive:
             archive.write(EXAMPLE, EXAMPLE.name)
