@@ -117,10 +117,9 @@ def _view(found: Logs, part: Part, since: str) -> Iterator[str]:
         yield f"{nothing} was logged here since {since}{left_out}."
         if part is Part.ENRICHMENT:
             yield "If it fails, this says with which error: once check"
-    shown = found.lines
-    if len(shown) > _SHOWN:
-        # The first of the last lines may be the middle of a traceback.
-        shown = list(dropwhile(lambda one: one.text[:1].isspace(), shown[-_SHOWN:]))
+    # The first of them may be the middle of a traceback.
+    shown = list(dropwhile(lambda one: one.text[:1].isspace(), found.lines[-_SHOWN:]))
+    if len(shown) < len(found.lines):
         yield f"[dim]the last {len(shown)} of {len(found.lines):,} lines; --json has all[/]"
     for line in shown:
         yield f"[dim]{words.format_clock(line.at_ms)}[/] {escape(line.text)}"

@@ -73,8 +73,9 @@ def test_logs_of_failed_requests_begin_with_the_newest_sentence(
     facts = json.dumps({"once": "1", "sentence": "the webhook answered 503", "requests": 1})
     traceback = ("    return self._http.post(", f"once_data_action.errors.Failed: {facts}")
     said, _ = show(capsys, Part.MACHINE, *traceback)
-    _, first, *lines = said.splitlines()
+    _, first, counted, *lines = said.splitlines()
     assert first == "The newest error: once_data_action.errors.Failed: the webhook answered 503"
+    assert counted == "the last 1 of 2 lines; --json has all"
     assert len(lines) == 1, "no line begins within a traceback"
 
 
