@@ -52,12 +52,12 @@ browser: ## Install the Chromium that the console's tests drive, if apt-get can
 # Without bytecode on disk each process would compile all it imports again.
 test test-fast test-stack explore-bounded: export PYTHONDONTWRITEBYTECODE :=
 
-test: $(READY) ## Run every test, for ten to fifteen minutes (they mostly wait, so four at once)
-	@echo "Every test: ten to fifteen minutes on two cores. The quick ones, in under two: make test-fast"
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+test: $(READY) ## Run every test, for about ten minutes (they mostly wait, so six at once)
+	@echo "Every test: about ten minutes on two cores. The quick ones, in little over one: make test-fast"
+	$(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder
 
-test-fast: $(READY) ## Run the quick tests: no local stack, exploring or simulating (under 2 minutes)
-	$(BIN)/pytest -n 4 --dist worksteal -m "not local and not thorough"
+test-fast: $(READY) ## Run the quick tests: no local stack, exploring or simulating (little over a minute)
+	$(BIN)/pytest -n 3 --dist worksteal -m "not local and not thorough"
 
 test-stack: $(READY) ## Run the tests that share one local stack
 	$(BIN)/pytest -m shared
