@@ -76,13 +76,19 @@ class Comparison:
     def ours_in_the_open(self) -> str:
         """Counts what goes wrong with this project in the streams where it may lose."""
         ours = self.totals(-1, self.open)
+        overtaken = most(self.totals(-1, self.kept), "stale_overwrites")
+        order = (
+            f"In the other streams up to {overtaken} older states arrived after newer ones: of two "
+            "that are under way at the same time, [either may arrive first]"
+            "(promises.md#not-promised), which happens more often on a busy machine.\n"
+        )
         return (
             f"In these two streams genesys-once acts twice {ranged(ours, 'acted_twice')} times "
             f"({ranged(ours, 'acted_twice_told_apart')} if the destination stores the "
             f"Idempotency-Key). It skips {ranged(ours, 'wrongly_skipped')} events by mistake, and "
             f"sends {ranged(ours, 'stale_overwrites')} older states after newer ones "
             f"({ranged(ours, 'stale_overwrites_compared')} do harm if the destination compares "
-            "`occurredAtMs`).\n"
+            "`occurredAtMs`).\n" + (order if overtaken else "")
         )
 
     def short(self) -> str:
