@@ -104,7 +104,7 @@ def deployed(**parameters: str) -> Iterator[DeployedStack]:
 
 @dataclass(frozen=True)
 class _Package:
-    """What `sam deploy` uploaded of a build: the template, and what the template names."""
+    """Holds what `sam deploy` uploaded of a build: the template, and what it names."""
 
     built: Path
     objects: Mapping[str, bytes]

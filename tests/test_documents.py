@@ -1,12 +1,15 @@
 """The links of the pages lead to files and headings, and the files that they name exist."""
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from once.outcomes import Outcome
+from once.project import EXAMPLE
 from proof.definition.asl import ROOT
 
 PAGES = sorted(
@@ -69,3 +72,12 @@ def test_readme_names_every_folder_of_tests_and_proof() -> None:
     libraries = {one.name for one in (ROOT / "proof").iterdir() if (one / "__init__.py").exists()}
     proof = (ROOT / "proof" / "README.md").read_text("utf-8")
     assert sorted(folder for folder in libraries if f"]({folder}" not in proof) == []
+
+
+def test_readme_counts_the_example_as_its_story_does() -> None:
+    story = json.loads(EXAMPLE.with_suffix(".expected.json").read_text("utf-8"))
+    events = {one["happening"] for one in story if one["outcome"] != Outcome.PARKED}
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert f"{len(story)} messages of {len(events)} events" in readme
+    for outcome, count in Counter(one["outcome"] for one in story).items():
+        assert f"{count} `{outcome}`" in readme

@@ -117,7 +117,7 @@ class Event(Model):
 
 
 Finals = Mapping[str, OutcomeRecord]
-"""What settled each message, or its newest record, by its id."""
+"""Maps the id of each message to the record that settled it, or else to its newest one."""
 
 
 def find_final(history: Sequence[OutcomeRecord]) -> OutcomeRecord:

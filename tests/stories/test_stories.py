@@ -263,7 +263,7 @@ def test_one_event_fails_while_others_act(broken: DeployedStack, folder: Path) -
     explain_says("poison", f"{asked} requests, perhaps acted on more than once")
 
 
-def test_what_arrives_is_not_json(broken: DeployedStack, folder: Path) -> None:
+def test_messages_that_are_not_json_are_parked(broken: DeployedStack, folder: Path) -> None:
     path = folder / "events.jsonl"
     event = json.dumps(customer_start("among-broken-ones"))
     path.write_text(f'{{"truncated": \nno event\n{event}\n')
