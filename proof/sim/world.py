@@ -63,6 +63,22 @@ class Run(NamedTuple):
     invocation: str = ""
     faulted: bool = False
     down: str = ""  # the state whose service does not respond to this execution
+    asked_ms: int = 0  # by its clock: when it made the call
+
+
+class Answered(NamedTuple):
+    """A call of an execution, and its answer, by the execution's clock."""
+
+    asked_ms: int
+    answered_ms: int
+    call: Call | None
+    answer: Any
+
+
+class Tape(NamedTuple):
+    began_ms: int
+    given: Any
+    answers: list[Answered]
 
 
 class Late(NamedTuple):
@@ -115,7 +131,7 @@ class World:
     faults: int = 0
     happened: Counter[str] | None = None  # faults by kind and outcome
     told: list[str] | None = None  # the story, where somebody wants to read it
-    tapes: dict[str, list[Any]] | None = None  # what each execution asked and heard
+    tapes: dict[str, Tape] | None = None  # what each execution asked and heard
     _heap: list[Due] = field(default_factory=list)
 
     def fork(self) -> "World":
@@ -336,7 +352,7 @@ class World:
         run = Run(name, message.id, message.event, given[0].get("after", ""), skew_ms)
         self.promises.begun(self, run, given[0])
         if self.tapes is not None:
-            self.tapes[name] = [(clock_ms, given)]
+            self.tapes[name] = Tape(clock_ms, given, [])
         execution = Execution(_ARN.format(name), given, clock_ms)
         self._stand(run, self.machine.start(execution, clock_ms))
 
@@ -376,7 +392,7 @@ class World:
         else:
             assert isinstance(call, Call)
             self.promises.entered(self, run, call)
-            run = run._replace(position=at, call=call, invocation="")
+            run = run._replace(position=at, call=call, invocation="", asked_ms=clock_ms)
             at_ms = self.now_ms + self.latency_ms("aws")
         self.runs[run.name] = run
         self.schedule("run", run.name, max(self.now_ms, at_ms))
@@ -430,7 +446,7 @@ class World:
         position, clock_ms = run.position, self.now_ms + run.skew_ms
         assert position is not None
         if self.tapes is not None:
-            self.tapes[run.name].append((clock_ms, run.call, answer))
+            self.tapes[run.name].answers.append(Answered(run.asked_ms, clock_ms, run.call, answer))
         step = self.machine.fail if isinstance(answer, Failure) else self.machine.answer
         self._stand(run, step(position, answer, clock_ms))
 
