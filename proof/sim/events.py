@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 START_MS = 1_760_000_000_000
@@ -83,6 +84,10 @@ class Message(NamedTuple):
     sender: str = ""
 
 
+def iso(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1_000, UTC).isoformat(timespec="milliseconds")[:23] + "Z"
+
+
 def unwrapped(body: str) -> tuple[dict[str, Any], str]:
     """Returns what is remembered of a message that the machine sent, and the message as it came."""
     value = json.loads(body)
@@ -112,7 +117,9 @@ def element(event: Event, message: Message) -> dict[str, Any]:
         "family": "family",
         "topic": "topic",
         "subject": {"type": "user", "id": event.subject},
+        "occurredAt": iso(event.at_ms),
         "occurredAtMs": event.at_ms,
+        "ids": {"user": event.subject},
         "key": {"pk": pk, "sk": sk},
         "idempotencyKey": hashlib.sha256(f"{pk} {sk}".encode()).hexdigest(),
         "policy": {"windowMs": event.window_ms, "order": event.order},
@@ -120,6 +127,13 @@ def element(event: Event, message: Message) -> dict[str, Any]:
         "trace": {"source": "aws.partner/genesys.com/x"}
         | ({"eventId": event.event_id} if event.event_id else {}),
     }
+    for name, remembered in {
+        "after": "after",
+        "dueAtMs": "dueAtMs",
+        "reason": "lastReason",
+    }.items():
+        if name in once and "parkedAtMs" not in once:
+            made[remembered] = once[name]
     if "after" in once:
         made["after"] = once["after"]
     if event.temper == "broken":

@@ -22,7 +22,7 @@ _CLOCKS_MS = 700
 # A row that was read stays good for some seconds, and a token is waited for.
 _PAUSE_BEGINS_MS = 8_500
 _MOST_STATES = 16
-_PUT_BACK = {"firstMessageId", "firstSentAtMs", "waitsSinceMs"}
+_PUT_BACK = {"firstMessageId", "firstSentAtMs", "waitsSinceMs", "reason"}
 _PARKED = {"firstMessageId", "firstSentAtMs", "reason", "key", "parkedAtMs"}
 
 
@@ -228,7 +228,7 @@ class Promises:
         message = world.queue.get(run.message)
         if message is not None and raw != unwrapped(message.body)[1]:
             raise BrokenError("the message as it came", f"{run.name} sends another text")
-        if set(once) - {"cause", "after", "canary"} != names:
+        if set(once) - {"cause", "after", "canary", "dueAtMs"} != names:
             raise BrokenError("the message as it came", f"{run.name} sends {sorted(once)}")
         if once["firstMessageId"] not in known.first_ids:
             raise BrokenError("the message as it came", f"{event.name} has another first id")

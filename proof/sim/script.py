@@ -146,7 +146,7 @@ class Script:
         if due.kind != "function":
             return "", ""
         invocation = world.invocations[due.id]
-        step = world.function.reached(invocation) if not invocation.sending else None
+        step = None if invocation.sending else world.function.reached(invocation)[0]
         if isinstance(step, Step):
             return step.verb, invocation.event
         if isinstance(step, Sending):

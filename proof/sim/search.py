@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from proof.asl.machine import Machine
 from proof.sim.events import START_MS, Event, body_of
-from proof.sim.function import Function
+from proof.sim.function import REQUEST_MS, Function
 from proof.sim.promises import BrokenError, Promises
 from proof.sim.world import Due, Option, World
 
@@ -130,7 +130,7 @@ def _until_ms(world: World, due: Due) -> int:
     if due.kind == "run":
         return due.at_ms + _TASK_MS
     if due.kind == "request":
-        return due.at_ms + world.settings.request_ms
+        return due.at_ms + REQUEST_MS
     return world.now_ms + 10**12
 
 

@@ -17,7 +17,18 @@ from proof.asl.machine import Call, Machine
 from proof.asl.position import Ended, Execution, Position, encoded
 from proof.asl.services import REFUSED, function_error, function_result, result
 from proof.sim.events import DAY_MS, Event, Message, element, unwrapped
-from proof.sim.function import Function, Invocation, Raised, Returned, Sending, Step
+from once_data_action.action import Memory
+
+from proof.sim.function import (
+    FUNCTION_MS,
+    REQUEST_MS,
+    Function,
+    Invocation,
+    Raised,
+    Returned,
+    Sending,
+    Step,
+)
 from proof.sim.promises import Promises
 from proof.sim.table import Key, RefusedError, Row, key_of, written
 
@@ -93,8 +104,6 @@ class Late(NamedTuple):
 @dataclass(frozen=True)
 class Settings:
     visibility_ms: int = 240_000
-    function_ms: int = 13_000
-    request_ms: int = 8_000
     receives: int = 1_000
     pollers: int = 1_000
 
@@ -132,6 +141,7 @@ class World:
     happened: Counter[str] | None = None  # faults by kind and outcome
     told: list[str] | None = None  # the story, where somebody wants to read it
     tapes: dict[str, Tape] | None = None  # what each execution asked and heard
+    environments: tuple[Memory, ...] = ()  # what idle environments of the function remember
     _heap: list[Due] = field(default_factory=list)
 
     def fork(self) -> "World":
@@ -167,6 +177,7 @@ class World:
                 tuple(self.late.values()),
                 tuple(sorted(self.due.items())),
                 self.faults,
+                repr(self.environments),
                 self.promises.fingerprint(),
             )
         )
@@ -241,7 +252,7 @@ class World:
             return [Option(invocation.sending)]
         if self.now_ms >= invocation.ends_ms:
             return [Option("killed")]
-        step = self.function.reached(invocation)
+        step, _ = self.function.reached(invocation)
         if isinstance(step, Returned | Raised):
             return [Option("ends"), Option("answer lost", "unseen"), killed]
         if isinstance(step, Sending):
@@ -512,8 +523,10 @@ class World:
             payload=call.arguments["Payload"],
             skew_ms=skew_ms,
             began_ms=begun_ms,
-            ends_ms=begun_ms + self.settings.function_ms,
+            ends_ms=begun_ms + FUNCTION_MS,
+            memory=self.environments[-1] if self.environments else Memory(),
         )
+        self.environments = self.environments[:-1]
         self.invocations[name] = invocation
         self.schedule("function", name, begun_ms)
         if unseen:
@@ -534,18 +547,19 @@ class World:
             run = self.runs[run.name] = run._replace(faulted=True)
         if invocation.sending:
             self._end_request(name)
-            status = invocation.sending
+            status, sent_ms = invocation.sending, invocation.sent_ms
             if self.now_ms >= invocation.ends_ms:
                 return self._kill(invocation._replace(sending=""), KILLED)
             invocation = invocation._replace(sending="")
-            return self._hear(invocation, self.function.replied(status, self.now_ms))
-        step = self.function.reached(invocation)
+            return self._hear(invocation, self.function.replied(status, sent_ms))
+        step, memory = self.function.reached(invocation)
         if outcome == "killed":
             if isinstance(step, Sending):  # it has sent the request, and dies
                 self._begin_request(invocation, "200 killed")
             return self._kill(invocation, KILLED if self.now_ms >= invocation.ends_ms else EXITED)
         if isinstance(step, Returned | Raised):
             del self.invocations[name]
+            self.environments += (memory,)
             self.say(name, step)
             if outcome == "answer lost":
                 invocation = invocation._replace(run="")
@@ -561,7 +575,8 @@ class World:
             if self.now_ms + invocation.skew_ms >= step.until_ms:
                 return self._hear(invocation, self.function.too_late())
             took_ms = self._begin_request(invocation, outcome)
-            self.invocations[name] = invocation._replace(sending=outcome)
+            sent_ms = self.now_ms + invocation.skew_ms
+            self.invocations[name] = invocation._replace(sending=outcome, sent_ms=sent_ms)
             return self.schedule(
                 "function", name, min(self.now_ms + took_ms, max(invocation.ends_ms, self.now_ms))
             )
@@ -614,9 +629,7 @@ class World:
         """Returns how long the request takes. A killed function's request goes on without it."""
         self.say(invocation.name, "SENDS", invocation.event, "for", invocation.owner, outcome)
         self.promises.request_begins(self, invocation)
-        took_ms = (
-            self.settings.request_ms if outcome in ("silent", "200 unheard", "200 slow") else 0
-        )
+        took_ms = REQUEST_MS if outcome in ("silent", "200 unheard", "200 slow") else 0
         took_ms = took_ms - 2_000 if outcome == "200 slow" else took_ms
         took_ms = took_ms or self.latency_ms("request")
         if outcome == "200 killed":
