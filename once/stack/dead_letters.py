@@ -7,7 +7,6 @@ normaliser on it, and in the records.
 """
 
 import json
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -31,6 +30,7 @@ _HIDE_SECONDS = 900  # beside the time that the work itself takes
 _LONGEST_HIDE_SECONDS = 43_200
 _PER_SECOND = 20
 _KEPT_MS = 14 * 86_400_000
+_BATCH_BYTES = 900_000
 _NAMED = 50  # ids that fit into one search
 _UNSURE_MS = 500  # see statemachine/: with order `changes`, two clocks may differ so much
 _CARRIED = ("firstMessageId", "firstSentAtMs", "after", "canary")
@@ -137,7 +137,7 @@ def reading(stack: Stack, per_second: float = _PER_SECOND) -> Iterator[list[Dead
         yield every
     finally:
         with suppress(ClientError):  # without the permission they return a little later
-            for some in tens([letter for letter in every if not letter.is_deleted]):
+            for some in batches([letter for letter in every if not letter.is_deleted]):
                 entries = [{**_entry(letter), "VisibilityTimeout": 0} for letter in some]
                 sqs.change_message_visibility_batch(QueueUrl=url, Entries=entries)
 
@@ -158,7 +158,7 @@ def mark_stale(stack: Stack, letters: Iterable[DeadLetter]) -> None:
 
 
 def replay(stack: Stack, letters: Sequence[DeadLetter]) -> dict[str, str]:
-    """Sends at most ten events to the event queue, then deletes them: a crash in between leaves a
+    """Sends one of `batches` to the event queue, then deletes them: a crash in between leaves a
     copy, which its claim recognises. Returns why some failed, by their message."""
     entries = []
     for letter in letters:
@@ -173,7 +173,7 @@ def replay(stack: Stack, letters: Sequence[DeadLetter]) -> dict[str, str]:
 
 
 def drop(stack: Stack, letters: Sequence[DeadLetter]) -> dict[str, str]:
-    """Deletes at most ten events, and notes it in their claims for `once explain`."""
+    """Deletes one of `batches`, and notes it in their claims for `once explain`."""
     failed = delete(stack, letters)
     for letter in letters:
         key, owner = Key.parse(letter.key or ""), letter.once.get("after")
@@ -207,9 +207,19 @@ def delete(stack: Stack, letters: Sequence[DeadLetter]) -> dict[str, str]:
     return failed
 
 
-def tens(letters: Sequence[DeadLetter]) -> Iterator[Sequence[DeadLetter]]:
+def batches(letters: Sequence[DeadLetter]) -> Iterator[Sequence[DeadLetter]]:
     """Cuts a list into what one request to SQS takes."""
-    return (letters[start : start + 10] for start in range(0, len(letters), 10))
+    batch: list[DeadLetter] = []
+    size = 0
+    for letter in letters:
+        length = 2 * len(letter.event.encode())  # as text in JSON it may grow
+        if batch and (len(batch) == 10 or size + length > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(letter)
+        size += length
+    if batch:
+        yield batch
 
 
 def _open(body: str) -> tuple[dict[str, Any], str]:
