@@ -10,7 +10,7 @@ from proof.asl.errors import Failure
 from proof.asl.jsonata import Library
 from proof.asl.machine import Call, Machine
 from proof.asl.position import Ended, Execution
-from proof.asl.services import REFUSED, function_error, function_result
+from proof.asl.services import function_error, function_result
 from proof.definition.asl import definition
 
 Json = Any
@@ -111,10 +111,15 @@ def raised(name: str, **facts: Json) -> Failure:
 class Play:
     """One execution from start to end. A task without an answer gets an empty one."""
 
-    def __init__(self, given: Json, answers: Mapping[str, Sequence[Json]] | None = None) -> None:
+    def __init__(
+        self,
+        given: Json,
+        answers: Mapping[str, Sequence[Json]] | None = None,
+        played: Machine | None = None,
+    ) -> None:
         self.calls: list[Call] = []
         left = defaultdict(list, {name: [*them] for name, them in (answers or {}).items()})
-        played, clock_ms = machine(), NOW_MS
+        played, clock_ms = played or machine(), NOW_MS
         arn = "arn:aws:states:us-east-1:123456789012:express:once:run:uuid"
         at = played.start(Execution(arn, given, clock_ms), clock_ms)
         while not isinstance(at, Ended):
@@ -164,6 +169,3 @@ class Play:
     @property
     def outcome(self) -> tuple[str, str]:
         return self.record["outcome"], self.record["reason"]
-
-
-__all__ = ["REFUSED", "Play"]

@@ -122,10 +122,12 @@ def test_each_task_calls_the_operation_that_is_listed_here() -> None:
 def test_every_parameter_is_one_of_its_operation(name: str) -> None:
     service, operation = PARAMETERS[name]
     model = botocore.session.get_session().get_service_model(service)
-    known = model.operation_model(operation).input_shape.members
+    shape = model.operation_model(operation).input_shape
+    assert shape is not None
+    known = set(shape.members)
     if service == "logs":  # an aws-sdk integration writes them in PascalCase
-        known = [member[0].upper() + member[1:] for member in known]
-    assert TASKS[name]["Arguments"].keys() <= set(known)
+        known = {member[0].upper() + member[1:] for member in known}
+    assert TASKS[name]["Arguments"].keys() <= known
 
 
 @pytest.mark.parametrize(
