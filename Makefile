@@ -132,10 +132,6 @@ bench: $(READY) ## Measure speed, cost and scale
 compare: $(READY) ## Compare with a Redis key, an if-exists, FIFO, Powertools and others
 	$(BIN)/python -m bench.compare
 
-overload: $(READY) ## A destination with a limit, down, hanging or failing, and what becomes of its events
-	$(BIN)/python -m bench.overload
-	$(BIN)/python -m bench.numbers
-
 waiting: $(READY) ## Simulate every scenario of waiting, hours in seconds (some minutes)
 	$(BIN)/python -m bench.waiting
 	$(BIN)/python -m bench.numbers
