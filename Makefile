@@ -93,7 +93,6 @@ check-schemas: $(READY)
 check-documents: $(READY)
 	$(BIN)/python -m bench.numbers --check
 	$(BIN)/python -m bench.sources
-	$(BIN)/python -m proof.packages --check
 
 check-release: check-records ## Fail if a release would name a repository that nobody has
 	@! grep -n 'github.com/OWNER/' pyproject.toml || { \
