@@ -9,8 +9,8 @@ import boto3
 from botocore.config import Config
 
 from once.errors import OnceError
-from once.operate import running
-from once.operate.running import Running
+from once.stack import running
+from once.stack.running import Running
 from once.project import read_samconfig
 from once.session import open_anonymous_session
 

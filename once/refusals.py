@@ -22,8 +22,8 @@ NO_RIGHT = {
 _LOG_IN = "Log in (for SSO: aws sso login), or name another profile with --profile."
 
 
-def plain(error: aws.BotoCoreError | aws.ClientError, is_local: bool) -> OnceError:
-    """`error` as the person at the terminal needs it."""
+def explain_refusal(error: aws.BotoCoreError | aws.ClientError, is_local: bool) -> OnceError:
+    """Says what a person at the terminal can do about an error of AWS."""
     if isinstance(error, aws.ClientError):
         return OnceError(_say_refused(error))
     if is_local:
