@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from once_enrichment.keys import idempotency_key
 
+_SPACE = re.compile(r" (?=v[0-9]+/)")
 _IDEMPOTENCY_KEY = re.compile(r"([0-9a-f]{64})(?:\.([0-9]{1,16}))?")
 
 
@@ -39,8 +40,9 @@ class Key:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Returns None for a text that names at most a subject."""
-        parts = text.split("/", 3)
+        """Reads `pk/sk`, or `pk sk` as the body of a parked event has it; returns None for a text
+        that names at most a subject."""
+        parts = _SPACE.sub("/", text, count=1).split("/", 3)
         return cls(Subject(*parts[:3]), parts[3]) if len(parts) == 4 and parts[3] else None
 
     @classmethod
@@ -66,7 +68,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Owner:
-    """Who holds or held a claim: an execution, for one message."""
+    """The owner of a claim: an execution, for the chain that begins with this message."""
 
     execution: str
     message_id: str

@@ -19,8 +19,8 @@ MEANING = {
     Outcome.DUPLICATE: "skipped: a copy, or an unchanged state",
     Outcome.STALE: "skipped: older than another event of its subject",
     Outcome.IGNORED: "skipped: no route wants it, or it is too old for its route",
-    Outcome.PARKED: "kept in the parking queue: unreadable, rejected or given up",
-    Outcome.RETRY: "returned to the queue, not settled",
+    Outcome.PARKED: "in the dead-letter queue: unreadable, rejected or given up",
+    Outcome.RETRY: "waits: its message was put back",
 }
 SIGN = {
     Outcome.PROCESSED: "✓",
