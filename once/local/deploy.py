@@ -1,4 +1,4 @@
-"""The real `sam build` and `sam deploy`, run against an emulator, or another one."""
+"""Runs the real `sam build` and `sam deploy` against an emulator."""
 
 import json
 import os
@@ -8,16 +8,15 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from once_enrichment import routes_file
 from once_enrichment.routes_file import InvalidRoutesError
 
 from once.errors import OnceError
 from once.local import builds, child
-from once.local.aws import inherited_environment
+from once.local.aws import Emulator, inherited_environment
 
 STACK_NAME = "once"
 BUCKET = "once-artifacts"
@@ -45,38 +44,14 @@ _OF_PIP = ("PIP_", "SSL_", "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY")
 _FAILURE = re.compile(r"^(Error\b|Build Failed|Traceback)|_FAILED\b")
 
 
-class Target(Protocol):
-    """An AWS to deploy to, and a folder of our own to build in."""
-
-    @property
-    def root(self) -> Path: ...
-
-    def client(self, service: str) -> Any: ...
-
-    def environment(self) -> dict[str, str]: ...
-
-
-@dataclass(frozen=True)
-class Stack:
-    """A deployed stack: what was built of it, and its outputs."""
-
-    built: Path
-    outputs: Mapping[str, str]
-
-
 def deploy(
-    aws: Target,
+    aws: Emulator,
     template: Path,
     parameters: Mapping[str, str],
     step: Callable[[str], None] = lambda _: None,
-    *,
-    name: str = STACK_NAME,
-    bucket: str | None = None,
-) -> Stack:
-    """Builds and deploys `template` with short durations, for this Python and processor.
-
-    A stack that is there already is changed, as on AWS. A bucket that is named must be there.
-    """
+) -> dict[str, str]:
+    """Builds and deploys `template` with short durations, for this Python and processor, and
+    returns its outputs. A stack that is there already is changed, as on AWS."""
     chosen = {**LOCAL_PARAMETERS, **parameters}
     _check_routes(
         template.parent / "functions" / "enrichment" / chosen.get("RoutesFile", "routes.toml")
@@ -91,7 +66,6 @@ def deploy(
         source.write_text(fitted)
         sam(
             "build",
-            {},
             *("--template-file", str(source), "--build-dir", str(folder)),
             *("--base-dir", str(template.parent), "--parallel"),
         )
@@ -102,26 +76,21 @@ def deploy(
     _check_names(build_folder / "template.yaml", parameters)
 
     step("deploying (sam deploy)")
-    if bucket is None:
-        bucket, s3 = BUCKET, aws.client("s3")
-        if not any(each["Name"] == bucket for each in s3.list_buckets()["Buckets"]):
-            s3.create_bucket(
-                Bucket=bucket,
-                CreateBucketConfiguration={"LocationConstraint": s3.meta.region_name},
-            )
+    s3 = aws.client("s3")
+    if not any(bucket["Name"] == BUCKET for bucket in s3.list_buckets()["Buckets"]):
+        s3.create_bucket(
+            Bucket=BUCKET,
+            CreateBucketConfiguration={"LocationConstraint": s3.meta.region_name},
+        )
     sam(
         "deploy",
-        chosen,
-        *("--template-file", str(build_folder / "template.yaml"), "--stack-name", name),
-        *("--s3-bucket", bucket, "--capabilities", "CAPABILITY_IAM", "--no-progressbar"),
+        *("--template-file", str(build_folder / "template.yaml"), "--stack-name", STACK_NAME),
+        *("--s3-bucket", BUCKET, "--capabilities", "CAPABILITY_IAM", "--no-progressbar"),
         *("--no-confirm-changeset", "--on-failure", "DO_NOTHING"),
+        parameters=chosen,
     )
-    return Stack(build_folder, read_outputs(aws.client("cloudformation"), name))
-
-
-def read_outputs(cloudformation: Any, name: str) -> dict[str, str]:
-    (stack,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
-    return {one["OutputKey"]: one["OutputValue"] for one in stack.get("Outputs", [])}
+    (stack,) = aws.client("cloudformation").describe_stacks(StackName=STACK_NAME)["Stacks"]
+    return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
 
 
 def fit_to_machine(template: Path) -> dict[str, Any]:
@@ -161,7 +130,7 @@ def _parse(template: Path) -> dict[str, Any]:
 
 
 class _Sam:
-    def __init__(self, aws: Target, project: Path) -> None:
+    def __init__(self, aws: Emulator, project: Path) -> None:
         self._folder = aws.root / "sam"
         self._folder.mkdir(exist_ok=True)
         # Without a recent check sam asks the package index for a newer version of itself.
@@ -192,23 +161,26 @@ class _Sam:
         log = self._folder / "pip.log"
         self._environment |= builds.settings_of_pip(project, self._environment, log)
 
-    def __call__(self, command: str, parameters: Mapping[str, str], *arguments: str) -> None:
+    def __call__(
+        self, command: str, *arguments: str, parameters: Mapping[str, str] | None = None
+    ) -> None:
         quoted = {}
-        for name, value in parameters.items():
+        for name, value in (parameters or {}).items():
             if "\\" in value:
                 raise OnceError(f"--set {name}: sam cannot pass a value with a backslash in it.")
             # sam removes a pair of quotes around a value, and reads backslashes.
             escaped = value.replace('"', '\\"')
             quoted[name] = f'"{escaped}"'
         # In a file, since a value may be secret and other users can read arguments.
-        overrides = self._folder / f"{command}.parameters.yaml"
-        overrides.touch(0o600)
-        overrides.write_text(json.dumps(quoted))  # JSON is YAML, too
+        if quoted:
+            overrides = self._folder / f"{command}.parameters.yaml"
+            overrides.touch(0o600)
+            overrides.write_text(json.dumps(quoted))  # JSON is YAML, too
+            arguments += ("--parameter-overrides", f"file://{overrides}")
         log = self._folder / f"{command}.log"
         process = child.start(
             "samcli",
             *(command, "--config-file", str(self._config), *arguments),
-            *("--parameter-overrides", f"file://{overrides}"),
             env=self._environment,
             log=log,
         )

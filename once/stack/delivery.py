@@ -1,0 +1,219 @@
+"""Sends lines into a stack and follows each one until it is settled, by the outcome log: the only
+place that says it."""
+
+import math
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from once.lines import Line
+from once.model.outcomes import Outcome
+from once.model.records import Record
+from once.stack.sending import Client, Sent, Via, chain_by_claim, send_to_bus, send_to_queue
+
+# Executions end in another order than they stamp their records, by less than this.
+_OVERLAP_MS = 6_000
+_QUEUE_SECONDS = 1.0
+# A message leaves the queue before its outcome can be read in the log.
+_QUIET_SECONDS = 10.0
+_DEPTHS = (
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesNotVisible",
+    "ApproximateNumberOfMessagesDelayed",
+)
+# The outcome of a line that went as several messages is the one that says most of its event.
+_ORDER = (
+    Outcome.PROCESSED,
+    Outcome.PARKED,
+    Outcome.STALE,
+    Outcome.IGNORED,
+    Outcome.DUPLICATE,
+    Outcome.RETRY,
+)
+
+
+class OutcomeLog:
+    """Reads the log as it grows: each call of `new` yields the records that no call before did."""
+
+    def __init__(self, logs: Any, group: str, since_ms: int = 0, pattern: str = "") -> None:
+        """A filter `pattern` spares reading what the caller does not need."""
+        self._logs = logs
+        self._request = {"logGroupName": group} | ({"filterPattern": pattern} if pattern else {})
+        self._newest_ms = since_ms
+        self._seen: dict[str, int] = {}
+
+    def new(self) -> Iterator[Record]:
+        start = max(0, self._newest_ms - _OVERLAP_MS)
+        self._seen = {event: ms for event, ms in self._seen.items() if ms >= start}
+        pages = self._logs.get_paginator("filter_log_events").paginate(
+            **self._request, startTime=start
+        )
+        for page in pages:
+            for event in page["events"]:
+                if event["eventId"] in self._seen:
+                    continue
+                self._seen[event["eventId"]] = event["timestamp"]
+                self._newest_ms = max(self._newest_ms, event["timestamp"])
+                if record := Record.parse(event["message"], event["timestamp"]):
+                    yield record
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The progress of a delivery."""
+
+    sent: int
+    settled: int
+    waiting: int
+    """Lines whose event was put back."""
+    seconds: float
+    still_seconds: float
+    """Since the last line was settled."""
+
+
+class Delivery:
+    """Sends lines and knows what became of each.
+
+    `is_over` hears the standing after each look at the log, and ends the wait by returning true.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        outputs: Mapping[str, str],
+        is_over: Callable[[Standing], bool],
+        *,
+        since_ms: int = 0,
+        poll_seconds: float = 0.1,
+        source_prefix: str | None = None,
+        ends_when_quiet: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Sends through the bus if it is told which `source_prefix` the rule has.
+
+        `ends_when_quiet` takes an empty queue for the end, as only an emulator counts exactly.
+        """
+        self._client, self._outputs, self._is_over = client, outputs, is_over
+        self._log = OutcomeLog(client("logs"), outputs["OutcomeLogGroupName"], since_ms)
+        self._poll_seconds, self._clock, self._sleep = poll_seconds, clock, sleep
+        self._source_prefix = source_prefix
+        self._ends_when_quiet = ends_when_quiet
+        self._records: dict[str, list[Record]] = defaultdict(list)
+        """By the id of the message, and by that of the envelope that went through a bus."""
+        self._sent: dict[int, list[Sent]] = defaultdict(list)
+        self._lines: dict[str, int] = {}
+        self._unsettled: set[int] = set()
+        self._began = self._moved = clock()
+        self._looked = -math.inf
+        self._quiet_since: float | None = None
+
+    def send(self, lines: Iterable[Line]) -> None:
+        """Sends all lines together, and does not wait."""
+        if self._source_prefix is None:
+            sent = send_to_queue(self._client, self._outputs, lines)
+        else:
+            sent = send_to_bus(self._client, self._outputs, lines, self._source_prefix)
+        for one in sent:
+            self._sent[one.line.number].append(one)
+            self._lines[one.id] = one.line.number
+            self._unsettled.add(one.line.number)
+
+    def send_in_steps(self, lines: Iterable[Line]) -> bool:
+        """Sends a copy or newer state when the one before it is settled; returns true if all are."""
+        chains = [deque(line for (line,) in chain) for chain in chain_by_claim(lines)]
+        while chains:
+            self.send(chain[0] for chain in chains if chain[0].number not in self._sent)
+            if not self._wait(lambda: any(self._has_ended(chain[0]) for chain in chains)):
+                return False
+            for chain in chains:
+                while chain and self._has_ended(chain[0]):
+                    chain.popleft()
+            chains = [chain for chain in chains if chain]
+        return True
+
+    def wait_for(self, lines: Sequence[Line]) -> bool:
+        """Waits until these lines are settled or lost; returns false if it was over before."""
+        return self._wait(lambda: all(self._has_ended(line) for line in lines))
+
+    def records_of(self, line: Line) -> list[Record]:
+        """Returns what was recorded of each message of the line."""
+        return [record for sent in self._sent[line.number] for record in self._records[sent.id]]
+
+    def end_of(self, line: Line) -> Record | None:
+        """Returns the record that says most of the line's event: RETRY if it waits."""
+        return min(
+            # The latest of those with the same outcome. SETTLED_BEFORE repeats an outcome without
+            # its reason.
+            reversed(self.records_of(line)),
+            key=lambda record: (_ORDER.index(record.outcome), record.reason == "SETTLED_BEFORE"),
+            default=None,
+        )
+
+    def via_of(self, line: Line) -> Via | None:
+        """Returns the way that a line went; None if it was not sent."""
+        sent = self._sent[line.number]
+        return sent[0].via if sent else None
+
+    def line_of(self, message_id: str) -> int | None:
+        """Returns the number of the line that went as this message."""
+        if message_id in self._lines:
+            return self._lines[message_id]
+        records = self._records.get(message_id, ())
+        return next((self._lines.get(str(record.envelope_id)) for record in records), None)
+
+    def _wait(self, is_enough: Callable[[], bool]) -> bool:
+        while True:
+            for record in self._log.new():
+                for name in {record.message_id, record.envelope_id} - {None}:
+                    self._records[str(name)].append(record)
+            standing = self._look()
+            # Also at the end, so that the progress that a person sees is complete.
+            is_over = self._is_over(standing)
+            if is_enough():
+                return True
+            if is_over:
+                return False
+            self._sleep(self._poll_seconds)
+
+    def _look(self) -> Standing:
+        before = len(self._unsettled)
+        self._unsettled = {
+            number
+            for number in self._unsettled
+            if not all(
+                any(record.is_settled for record in self._records[sent.id])
+                for sent in self._sent[number]
+            )
+        }
+        now = self._clock()
+        if len(self._unsettled) != before:
+            self._moved = now
+        if self._ends_when_quiet and now - self._looked >= _QUEUE_SECONDS:
+            self._looked = now
+            attributes = self._client("sqs").get_queue_attributes(
+                QueueUrl=self._outputs["EventQueueUrl"], AttributeNames=list(_DEPTHS)
+            )["Attributes"]
+            is_empty = not any(int(attributes[name]) for name in _DEPTHS)
+            self._quiet_since = (self._quiet_since or now) if is_empty else None
+        waiting = sum(
+            any(self._records[sent.id] for sent in self._sent[number])
+            for number in self._unsettled
+        )
+        number_sent = sum(map(bool, self._sent.values()))
+        return Standing(
+            sent=number_sent,
+            settled=number_sent - len(self._unsettled),
+            waiting=waiting,
+            seconds=now - self._began,
+            still_seconds=now - self._moved,
+        )
+
+    def _has_ended(self, line: Line) -> bool:
+        """A line of which nothing is left that could settle it has ended, too."""
+        is_quiet = (
+            self._quiet_since is not None and self._clock() - self._quiet_since >= _QUIET_SECONDS
+        )
+        return bool(self._sent[line.number]) and (line.number not in self._unsettled or is_quiet)
