@@ -122,11 +122,12 @@ class Delivery:
             self._unsettled.add(one.line.number)
 
     def send_in_steps(self, lines: Iterable[Line]) -> bool:
-        """Sends a copy or newer state when the one before it is settled; returns true if all are."""
+        """Sends a copy or newer state when the one before it is settled. Returns false if it was
+        over before all are."""
         chains = [deque(line for (line,) in chain) for chain in chain_by_claim(lines)]
         while chains:
             self.send(chain[0] for chain in chains if chain[0].number not in self._sent)
-            if not self._wait(lambda: any(self._has_ended(chain[0]) for chain in chains)):
+            if not self._wait([chain[0] for chain in chains], any):
                 return False
             for chain in chains:
                 while chain and self._has_ended(chain[0]):
@@ -136,7 +137,7 @@ class Delivery:
 
     def wait_for(self, lines: Sequence[Line]) -> bool:
         """Waits until these lines are settled or lost; returns false if it was over before."""
-        return self._wait(lambda: all(self._has_ended(line) for line in lines))
+        return self._wait(lines, all)
 
     def records_of(self, line: Line) -> list[Record]:
         """Returns what was recorded of each message of the line."""
@@ -164,7 +165,7 @@ class Delivery:
         records = self._records.get(message_id, ())
         return next((self._lines.get(str(record.envelope_id)) for record in records), None)
 
-    def _wait(self, is_enough: Callable[[], bool]) -> bool:
+    def _wait(self, lines: Sequence[Line], is_enough: Callable[[Iterable[bool]], bool]) -> bool:
         while True:
             for record in self._log.new():
                 for name in {record.message_id, record.envelope_id} - {None}:
@@ -172,7 +173,7 @@ class Delivery:
             standing = self._look()
             # Also at the end, so that the progress that a person sees is complete.
             is_over = self._is_over(standing)
-            if is_enough():
+            if is_enough(self._has_ended(line) for line in lines):
                 return True
             if is_over:
                 return False
@@ -199,8 +200,7 @@ class Delivery:
             is_empty = not any(int(attributes[name]) for name in _DEPTHS)
             self._quiet_since = (self._quiet_since or now) if is_empty else None
         waiting = sum(
-            any(self._records[sent.id] for sent in self._sent[number])
-            for number in self._unsettled
+            any(self._records[sent.id] for sent in self._sent[number]) for number in self._unsettled
         )
         number_sent = sum(map(bool, self._sent.values()))
         return Standing(

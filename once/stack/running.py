@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from once.local.aws import Emulator
 
 FOLDER = Path(".once")
+LOG = FOLDER / "up.log"
 _NOTE = "stack.json"
 
 
