@@ -1,21 +1,44 @@
-"""The stack that a command works on: the local one that is up, or a deployed one."""
+"""The stack that a command works on, the local one or a deployed one, and what AWS knows of it."""
 
 import os
+import time
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 import boto3
 from botocore.config import Config
+from once_data_action import breaker_row
+from pydantic import Field
 
 from once.errors import OnceError
-from once.stack import running
-from once.stack.running import Running
+from once.model.base import Model
+from once.model.claims import Claim, Latest, read_rows
+from once.model.keys import Subject
+from once.model.pace import Breaker
 from once.project import read_samconfig
 from once.session import open_anonymous_session
+from once.stack import running
+from once.stack.running import Running
 
 LOCAL = "local"
 _OURS = "EventQueueUrl"
+
+
+class Depth(Model):
+    """The number of messages in a queue, roughly, as SQS says."""
+
+    visible: int
+    in_flight: int = Field(description="In progress.")
+    delayed: int = Field(description="Put back, and not due yet.")
+
+    @property
+    def total(self) -> int:
+        return self.visible + self.in_flight + self.delayed
+
+
+def read_clock_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 class Stack:
@@ -65,17 +88,6 @@ class Stack:
             self._clients[service] = self._session.client(service, config=config, **here)
         return self._clients[service]
 
-    def reconnect(self) -> bool:
-        """Finds a local stack again that was started anew; returns true if it is another one."""
-        found = running.find() if self.up else None
-        if found is None or found == self.up:
-            return False
-        self.up = found
-        self._clients = {}
-        for name in ("outputs", "parameters", "_described"):
-            self.__dict__.pop(name, None)
-        return True
-
     @property
     def is_local(self) -> bool:
         return self.up is not None
@@ -98,9 +110,44 @@ class Stack:
 
     @property
     def only_observes(self) -> bool:
-        """Events are claimed and recorded, and nothing is sent."""
-        given = self.parameters
-        return given.get("ActionTarget") == "none" and not given.get("ActionFunctionArn")
+        """True if events are claimed and recorded, and nothing is sent."""
+        return self.parameters.get("ActionTarget") == "none"
+
+    def read_claims(self, subject: Subject) -> tuple[list[Claim], list[Latest]]:
+        """Reads every row of one subject, the claims in the order of their events."""
+        pages = self.client("dynamodb").get_paginator("query")
+        found = pages.paginate(
+            TableName=self.outputs["ClaimTableName"],
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues={":pk": {"S": str(subject)}},
+        )
+        return read_rows(item for page in found for item in page["Items"])
+
+    def read_breaker(self, now_ms: int) -> Breaker:
+        request = breaker_row.read(self.outputs["ClaimTableName"])
+        return Breaker.parse(self.client("dynamodb").get_item(**request).get("Item"), now_ms)
+
+    def read_depth(self, output: str) -> Depth:
+        """Reads the depth of the queue that this output names."""
+        names = {
+            "visible": "ApproximateNumberOfMessages",
+            "in_flight": "ApproximateNumberOfMessagesNotVisible",
+            "delayed": "ApproximateNumberOfMessagesDelayed",
+        }
+        found = self.client("sqs").get_queue_attributes(
+            QueueUrl=self.outputs[output], AttributeNames=list(names.values())
+        )["Attributes"]
+        return Depth.model_validate({name: found[key] for name, key in names.items()})
+
+    def read_pipe(self) -> tuple[str, str]:
+        """Reads the state of the pipe, and why AWS stopped it."""
+        pipe = self.client("pipes").describe_pipe(Name=self.outputs["PipeName"])
+        return pipe["CurrentState"], pipe.get("StateReason") or ""
+
+    def expire_at(self, now_ms: int) -> dict[str, str]:
+        """Says when a row expires that is written now, as DynamoDB wants it."""
+        days = int(self.parameters.get("ClaimDays", "30"))
+        return {"N": str(now_ms // 1000 + days * 86_400)}
 
     @property
     def region(self) -> str:
@@ -109,9 +156,6 @@ class Stack:
     @property
     def account(self) -> str:
         return self.outputs["StateMachineArn"].split(":")[4]
-
-    def queue_name(self, output: str) -> str:
-        return self.outputs[output].rpartition("/")[2]
 
     def __str__(self) -> str:
         if self.up is not None:
