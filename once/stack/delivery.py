@@ -4,17 +4,16 @@ place that says it."""
 import math
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from once.lines import Line
 from once.model.outcomes import Outcome
 from once.model.records import Record
+from once.stack.log import OutcomeLog
 from once.stack.sending import Client, Sent, Via, chain_by_claim, send_to_bus, send_to_queue
+from once.stack.waiter import Waiter
 
-# Executions end in another order than they stamp their records, by less than this.
-_OVERLAP_MS = 6_000
 _QUEUE_SECONDS = 1.0
 # A message leaves the queue before its outcome can be read in the log.
 _QUIET_SECONDS = 10.0
@@ -32,32 +31,6 @@ _ORDER = (
     Outcome.DUPLICATE,
     Outcome.RETRY,
 )
-
-
-class OutcomeLog:
-    """Reads the log as it grows: each call of `new` yields the records that no call before did."""
-
-    def __init__(self, logs: Any, group: str, since_ms: int = 0, pattern: str = "") -> None:
-        """A filter `pattern` spares reading what the caller does not need."""
-        self._logs = logs
-        self._request = {"logGroupName": group} | ({"filterPattern": pattern} if pattern else {})
-        self._newest_ms = since_ms
-        self._seen: dict[str, int] = {}
-
-    def new(self) -> Iterator[Record]:
-        start = max(0, self._newest_ms - _OVERLAP_MS)
-        self._seen = {event: ms for event, ms in self._seen.items() if ms >= start}
-        pages = self._logs.get_paginator("filter_log_events").paginate(
-            **self._request, startTime=start
-        )
-        for page in pages:
-            for event in page["events"]:
-                if event["eventId"] in self._seen:
-                    continue
-                self._seen[event["eventId"]] = event["timestamp"]
-                self._newest_ms = max(self._newest_ms, event["timestamp"])
-                if record := Record.parse(event["message"], event["timestamp"]):
-                    yield record
 
 
 @dataclass(frozen=True)
@@ -97,12 +70,11 @@ class Delivery:
         `ends_when_quiet` takes an empty queue for the end, as only an emulator counts exactly.
         """
         self._client, self._outputs, self._is_over = client, outputs, is_over
-        self._log = OutcomeLog(client("logs"), outputs["OutcomeLogGroupName"], since_ms)
-        self._poll_seconds, self._clock, self._sleep = poll_seconds, clock, sleep
+        log = OutcomeLog(client("logs"), outputs["OutcomeLogGroupName"], since_ms)
+        self._waiter = Waiter(log, poll_seconds, clock, sleep)
+        self._clock = clock
         self._source_prefix = source_prefix
         self._ends_when_quiet = ends_when_quiet
-        self._records: dict[str, list[Record]] = defaultdict(list)
-        """By the id of the message, and by that of the envelope that went through a bus."""
         self._sent: dict[int, list[Sent]] = defaultdict(list)
         self._lines: dict[str, int] = {}
         self._unsettled: set[int] = set()
@@ -141,7 +113,8 @@ class Delivery:
 
     def records_of(self, line: Line) -> list[Record]:
         """Returns what was recorded of each message of the line."""
-        return [record for sent in self._sent[line.number] for record in self._records[sent.id]]
+        sent = self._sent[line.number]
+        return [record for one in sent for record in self._waiter.records.get(one.id, ())]
 
     def end_of(self, line: Line) -> Record | None:
         """Returns the record that says most of the line's event: RETRY if it waits."""
@@ -162,32 +135,28 @@ class Delivery:
         """Returns the number of the line that went as this message."""
         if message_id in self._lines:
             return self._lines[message_id]
-        records = self._records.get(message_id, ())
+        records = self._waiter.records.get(message_id, ())
         return next((self._lines.get(str(record.envelope_id)) for record in records), None)
 
     def _wait(self, lines: Sequence[Line], is_enough: Callable[[Iterable[bool]], bool]) -> bool:
-        while True:
-            for record in self._log.new():
-                for name in {record.message_id, record.envelope_id} - {None}:
-                    self._records[str(name)].append(record)
-            standing = self._look()
+        ended = False
+
+        def stop() -> bool:
+            nonlocal ended
             # Also at the end, so that the progress that a person sees is complete.
-            is_over = self._is_over(standing)
-            if is_enough(self._has_ended(line) for line in lines):
-                return True
-            if is_over:
-                return False
-            self._sleep(self._poll_seconds)
+            is_over = self._is_over(self._look())
+            ended = is_enough(self._has_ended(line) for line in lines)
+            return ended or is_over
+
+        self._waiter.wait(stop, math.inf)
+        return ended
 
     def _look(self) -> Standing:
         before = len(self._unsettled)
         self._unsettled = {
             number
             for number in self._unsettled
-            if not all(
-                any(record.is_settled for record in self._records[sent.id])
-                for sent in self._sent[number]
-            )
+            if not all(self._waiter.find_end(sent.id) for sent in self._sent[number])
         }
         now = self._clock()
         if len(self._unsettled) != before:
