@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from once.lines import Line
 from once.model.outcomes import Outcome
 from once.model.records import Record
+from once.model.report import Via
 from once.stack.log import OutcomeLog
-from once.stack.sending import Client, Sent, Via, chain_by_claim, send_to_bus, send_to_queue
+from once.stack.sending import Client, Sent, chain_by_claim, send_to_bus, send_to_queue
 from once.stack.waiter import Waiter
 
 _QUEUE_SECONDS = 1.0

@@ -8,16 +8,16 @@ from contextlib import suppress
 from datetime import datetime
 from itertools import compress
 from os.path import commonprefix
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from botocore.exceptions import ClientError
 
 from once.errors import OnceError
 from once.lines import Line, parse, read_element
+from once.model.report import Via
 
 Client = Callable[[str], Any]
 """Gives the client of a service by its name."""
-Via = Literal["queue", "bus"]
 Chain = deque[Sequence[Line]]
 """Parts of which each is sent when the one before it is settled."""
 

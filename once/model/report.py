@@ -1,10 +1,14 @@
 """Models the file of `once run --report`: an entry per line sent and per act at the destination."""
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from once.outcomes import SETTLED, Outcome
-from once.sending import Via
+from once.model.outcomes import SETTLED, Outcome
+
+Via = Literal["queue", "bus"]
+"""The way that a line goes into a stack."""
 
 
 class _Model(BaseModel):
@@ -14,10 +18,10 @@ class _Model(BaseModel):
 
 
 class Key(_Model):
-    """The identity of a logical event: the primary key of its claim."""
+    """The identity of an event: the primary key of its claim."""
 
     pk: str = Field(examples=["3c6e7a80-0000-4000-8000-000000000001/conversation/9f0c…"])
-    sk: str = Field(examples=["v1/conversation.customer.start/…/1794996000000"])
+    sk: str = Field(examples=["v2/conversation.customer.start/…/1794996000000"])
 
 
 class LineReport(_Model):
@@ -31,7 +35,7 @@ class LineReport(_Model):
     )
     via: Via = Field(description="How it travelled; some lines cannot go by the bus.")
     because_of_line: int | None = Field(
-        default=None, description="For a skipped line, the line whose claim it met."
+        default=None, description="For a skipped line, the line whose claim or turn it met."
     )
 
 
