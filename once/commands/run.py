@@ -37,6 +37,13 @@ _LISTED_LINES = 100
 _STILL_SECONDS = 10  # usually the next line is settled sooner
 _BAR_WIDTH = 30
 _MOST_FAILURES = 3
+_SHORT = {
+    Outcome.PROCESSED: "acted on, each once",
+    Outcome.DUPLICATE: "skipped as copies",
+    Outcome.STALE: "skipped as stale",
+    Outcome.IGNORED: "ignored by the routes",
+    Outcome.PARKED: "parked for a person",
+}
 _BURST = (
     "Sent all together, newer states overtook older ones, which are then stale. Without --burst "
     "each waits for the one before, as they happened."
@@ -317,7 +324,7 @@ def _judge(report: Report) -> str:
             )
         return text
     numbers = [
-        f"{number} {MEANING[outcome].partition(':')[0]}"
+        f"{number} {_SHORT[outcome]}"
         for outcome in Outcome
         if (number := report.outcomes.get(outcome, 0))
     ]

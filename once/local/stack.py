@@ -55,7 +55,8 @@ def local_stack(
         aws = Emulator.start()
         pipe = None
         try:
-            chosen = {**_destination_parameters(aws, destination), **parameters}
+            target = parameters.get("ActionTarget", "genesys")
+            chosen = {**_destination_parameters(aws, destination, target), **parameters}
             outputs = deploy(aws, template, chosen, step)
             pipe = PipeRunner(aws.client, outputs["PipeName"], observer=observer).start()
             yield LocalStack(aws, pipe, destination, outputs, chosen)
@@ -73,7 +74,9 @@ def local_stack(
             aws.stop()
 
 
-def _destination_parameters(aws: Emulator, destination: GenesysServer) -> dict[str, str]:
+def _destination_parameters(
+    aws: Emulator, destination: GenesysServer, target: str
+) -> dict[str, str]:
     """Returns what makes a stack send to this destination, with a secret that it can read."""
     secret = {
         "clientId": destination.client_id,
@@ -83,14 +86,16 @@ def _destination_parameters(aws: Emulator, destination: GenesysServer) -> dict[s
     created = aws.client("secretsmanager").create_secret(
         Name="once/destination", SecretString=json.dumps(secret)
     )
-    return {
-        "ActionTarget": "genesys",
+    chosen = {
+        "ActionTarget": target,
         "GenesysHost": destination.url,
         "WebhookUrl": destination.webhook_url,
         "DestinationSecretArn": created["ARN"],
-        "TargetArn": _create_target_bus(aws, destination),
         "MaxActionsPerMinute": "0",  # this destination has no limit
     }
+    if target == "eventbridge":
+        chosen["TargetArn"] = _create_target_bus(aws, destination)
+    return chosen
 
 
 def _create_target_bus(aws: Emulator, destination: GenesysServer) -> str:

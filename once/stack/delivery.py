@@ -3,7 +3,7 @@ place that says it."""
 
 import math
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -97,9 +97,9 @@ class Delivery:
     def send_in_steps(self, lines: Iterable[Line]) -> bool:
         """Sends a copy or newer state when the one before it is settled. Returns false if it was
         over before all are."""
-        chains = [deque(line for (line,) in chain) for chain in chain_by_claim(lines)]
+        chains = chain_by_claim(lines)
         while chains:
-            self.send(chain[0] for chain in chains if chain[0].number not in self._sent)
+            self.send(chain[0] for chain in chains if not self._sent[chain[0].number])
             if not self._wait([chain[0] for chain in chains], any):
                 return False
             for chain in chains:
@@ -170,7 +170,8 @@ class Delivery:
             is_empty = not any(int(attributes[name]) for name in _DEPTHS)
             self._quiet_since = (self._quiet_since or now) if is_empty else None
         waiting = sum(
-            any(self._records[sent.id] for sent in self._sent[number]) for number in self._unsettled
+            any(self._waiter.find_last(sent.id) for sent in self._sent[number])
+            for number in self._unsettled
         )
         number_sent = sum(map(bool, self._sent.values()))
         return Standing(
