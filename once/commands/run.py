@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import Self, cast
+from typing import Self
 
 import click
 from botocore.exceptions import BotoCoreError
@@ -26,7 +26,7 @@ from once.local.stack import local_stack
 from once.model import words
 from once.model.outcomes import MEANING, Outcome
 from once.model.reasons import describe
-from once.model.report import ActionReport, Key, LineReport, Report, Via
+from once.model.report import ActionReport, Key, LineReport, Report
 from once.project import EXAMPLE, say_how_to_type_once
 from once.stack.delivery import Delivery, Standing
 from once.stack.sending import bus_entry, source_prefix
@@ -248,7 +248,7 @@ def _report_line(line: Line, delivery: Delivery) -> LineReport:
         outcome=record.outcome if record else Outcome.RETRY,
         key=Key(pk=record.pk, sk=record.sk) if record and record.pk and record.sk else None,
         reason=reason,
-        via=via or cast(Via, "queue"),
+        via=via or "queue",
         because_of_line=earlier if earlier != line.number else None,
     )
 
