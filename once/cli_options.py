@@ -24,7 +24,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec
 
 import click
@@ -98,9 +98,24 @@ class Output:
 class Operation(Output):
     """Adds the stack that a command works on. View and question name the stack first."""
 
-    stack: Stack = field(kw_only=True)
-    options: str = ""
-    """The options that named the stack, for commands that an answer suggests: ` --stack X`."""
+    name: str | None = None
+    region: str | None = None
+    profile: str | None = None
+
+    @cached_property
+    def stack(self) -> Stack:
+        """The stack, found when a command first needs it."""
+        return Stack.find(self.name, self.region, self.profile)
+
+    @property
+    def is_local(self) -> bool:
+        return self.name == LOCAL or ("stack" in vars(self) and self.stack.is_local)
+
+    @property
+    def options(self) -> str:
+        """The options that named the stack, for commands that an answer suggests: ` --stack X`."""
+        named = {"--stack": self.name, "--region": self.region, "--profile": self.profile}
+        return "".join(f" {name} {shlex.quote(text)}" for name, text in named.items() if text)
 
     def answer(self, model: "BaseModel", view: Iterable[RenderableType]) -> None:
         if self.as_json:
@@ -154,21 +169,14 @@ def on_stack(
             as_json: bool = False,
             **given: Any,
         ) -> None:
-            named = {"--stack": stack, "--region": region, "--profile": profile}
-            options = "".join(
-                f" {name} {shlex.quote(text)}" for name, text in named.items() if text
-            )
-            is_local = stack == LOCAL
+            operation = Operation(as_json, name=stack, region=region, profile=profile)
             try:
-                chosen = Stack.find(stack, region, profile)
-                is_local = chosen.is_local
-                operation = Operation(as_json, stack=chosen, options=options)
                 function(operation, **given)  # type: ignore[call-arg]
             except OnceError as error:
                 _fail(error, as_json)
             except (BotoCoreError, ClientError) as error:
-                refusal = explain_refusal(error, is_local)
-                if not is_local and stack is None:
+                refusal = explain_refusal(error, operation.is_local)
+                if not operation.is_local and stack is None:
                     # After `once down` the same command would reach for AWS.
                     refusal = OnceError(
                         f"No local stack is up in this folder, and on AWS: {refusal}"

@@ -36,7 +36,7 @@ def command(operation: Operation, key_text: str, yes: bool) -> None:
     key = Key.parse(key_text)
     if key is None:
         raise OnceError(
-            f"{key_text} is not a key: it has organisation, subject type, subject and what follows, "
+            f"{key_text} is not a key: organisation, subject type, subject and what follows, "
             "separated by /.\nCopy it from: once explain ID --verbose"
         )
     claims, latest = stack.read_claims(key.subject)

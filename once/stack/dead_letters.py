@@ -13,6 +13,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 from once_enrichment.contract import CANARY
+from once_enrichment.handler import LARGEST_BYTES
 from once_enrichment.keys import opaque
 from once_enrichment.normalise import normalise
 from pydantic import Field
@@ -92,7 +93,7 @@ def read_letter(message: dict[str, Any]) -> DeadLetter:
         reason = "NOT_DELIVERED"
         why = ": ".join(filter(None, map(attributes.get, ("ERROR_CODE", "ERROR_MESSAGE"))))
     elif reason is None and problem:
-        reason, why = "NOT_READ", f"{describe_end('NOT_READ', problem)}"
+        reason, why = "NOT_READ", describe_end("NOT_READ", problem)
     elif reason is None and element.get("broken"):
         reason, why = element["broken"], describe_end(element["broken"], element.get("detail"))
     policy = element.get("policy") or {}
@@ -242,9 +243,12 @@ def _read_element(message: dict[str, Any]) -> tuple[dict[str, Any], str]:
         "messageAttributes": {},
     }
     try:
-        return normalise(record), ""
+        element = normalise(record)
     except Exception as error:  # the pipe left this message because of it
         return {}, f"{type(error).__name__}: {error}"
+    if len(json.dumps(element, ensure_ascii=False).encode()) > LARGEST_BYTES:
+        return element, "it is too large for the state machine: its publisher must send less text"
+    return element, ""
 
 
 def _add_records(stack: Stack, letters: Sequence[DeadLetter]) -> None:
