@@ -23,6 +23,9 @@ EXAMPLE = _PACKAGE / "examples" / "story.jsonl"
 HOW_TO_GET_EVENTS = "Give a file of events, e.g. what this writes: once example > events.jsonl"
 _PYTHON = "3.13"  # of the functions, as samconfig.toml has it
 
+# What `sam deploy` reads, and the pages that the alarms of the template point to.
+DEPLOYED = ("template.yaml", "samconfig.toml", "statemachine", "functions", "docs")
+
 
 def read_samconfig() -> dict[str, Any]:
     """Reads the parameters that `sam deploy` would use, from this folder or the clone."""

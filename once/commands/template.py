@@ -8,10 +8,8 @@ import click
 
 from once.cli_options import Output, standalone
 from once.errors import OnceError
-from once.project import ROOT
+from once.project import DEPLOYED, ROOT
 
-# What `sam deploy` reads, and the pages that the alarms of the template point to.
-_DEPLOYED = ("template.yaml", "samconfig.toml", "statemachine", "functions", "docs")
 _EVENT_SOURCE = "EventSourceName=aws.partner/genesys.com/cloud/ORGANISATION/SUFFIX"
 
 
@@ -24,7 +22,7 @@ def command(_: Output, folder: Path) -> None:
             raise OnceError(
                 f"{folder} has files in it, which would be mixed with these. Name a new folder."
             )
-        for name in _DEPLOYED:
+        for name in DEPLOYED:
             source, target = ROOT / name, folder / name
             if source.is_dir():
                 shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
