@@ -41,6 +41,9 @@ CLAIM_TABLE = {
 }
 
 
+EVERY_OPTION = frozenset(TEMPLATE["Conditions"])
+
+
 def of_type(kind: str) -> dict[str, dict[str, Any]]:
     return {name: body for name, body in RESOURCES.items() if body["Type"] == kind}
 
@@ -66,7 +69,5 @@ def statements_of(role: str, *, true: Collection[str] = ()) -> list[dict[str, An
 def statements() -> Iterator[tuple[str, dict[str, Any]]]:
     """Each statement of each role, with everything that an option may add."""
     for name in of_type("AWS::IAM::Role"):
-        for statement in statements_of(
-            name, true={"CreatesTable", "HasKey", "HasFormerKey", "HasSecret"}
-        ):
+        for statement in statements_of(name, true=EVERY_OPTION):
             yield name, statement
