@@ -23,6 +23,7 @@ from typing import Any
 from unittest.mock import patch
 
 import urllib3
+from botocore.config import Config
 from click.testing import CliRunner
 
 from once.cli import app
@@ -33,7 +34,7 @@ from once.model.records import Record
 from once.session import open_anonymous_session
 from once.stack import running
 from once.stack.delivery import Delivery
-from once.stack.facade import Stack
+from once.stack.facade import LOCAL, Stack
 from once.stack.running import Running
 
 FOLDER, RUN = "ONCE_TEST_STACK", "ONCE_TEST_RUN"
@@ -303,7 +304,18 @@ class Variant(Tried):
         return str(made["stateMachineArn"])
 
     def _client_of_pipe(self, service: str) -> Any:
-        return self if service == "pipes" else self.client(service)
+        if service == "pipes":
+            return self
+        up = self._shared.up
+        return open_anonymous_session().client(
+            service,
+            endpoint_url=up.endpoint,
+            region_name=up.region,
+            aws_access_key_id=up.account,
+            aws_secret_access_key=LOCAL,
+            aws_session_token=up.key,
+            config=Config(inject_host_prefix=False, max_pool_connections=32),
+        )
 
     def describe_pipe(self, Name: str) -> dict[str, Any]:  # noqa: N803 - as boto3 has it
         """Stands for the pipe, which the emulator need not know."""

@@ -11,7 +11,6 @@ from hypothesis import settings
 from playwright.sync_api import Browser
 
 from proof import shared_stack
-from proof.console import browsing, chromium
 from proof.shared_stack import DiedError, SeenDeadError, SharedStack
 
 # The speed of an example depends on the machine and on what else it does.
@@ -84,6 +83,8 @@ def local(_shared: SharedStack | Exception) -> SharedStack:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    from proof.console import browsing, chromium
+
     program = chromium()
     if program is None:
         pytest.skip("There is no Chromium. Install one with: make browser")
