@@ -125,7 +125,7 @@ def test_lists_and_types_match_as_in_event_ruler(
         ({"a": [{"prefix": ["x"]}]}, ("a",), "a text"),
         ({"a": [{"suffix": {"prefix": "x"}}]}, ("a",), "a text"),
         ({"a": [{"wildcard": "x"}]}, ("a",), "no operator"),
-        ({"$or": [{"a": [1]}, {"b": [2]}]}, ("$or",), "a value is"),
+        ({"$or": [{"a": [1]}, {"b": [2]}]}, ("$or",), "a route for each"),
         ({"a": [{"exists": "true"}]}, ("a",), "true or false"),
         ({"a": [{"numeric": 5}]}, ("a",), "a range"),
         ({"a": [{"numeric": [">"]}]}, ("a",), "a range"),
