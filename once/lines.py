@@ -19,7 +19,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from once_enrichment.batch import enrich
+from once_enrichment.normalise import normalise
 from once_enrichment.times import maybe_ms
 
 from once.errors import OnceError
@@ -37,7 +37,7 @@ _MISTAKEN = {
     ("received", "outcomes", "events"): "a report of once run",
     ("messageId", "outcome"): "a record of the outcome log",
     ("execution_arn", "type"): "a line of the log of executions",
-    ("kind", "idempotencyKey"): "an element that once normalise printed",
+    ("kind", "idempotencyKey"): "an element of the enrichment",
     ("pk", "sk", "status"): "a row of the claim table",
 }
 
@@ -129,19 +129,14 @@ def read_lines(path: Path) -> list[Line]:
         raise OnceError(
             f"{path} holds no event, but\n{said}\n"
             "Give events as EventBridge, SQS, SNS or a log has them. Why a text is none is said "
-            "by: once normalise FILE"
+            "by: once explain --event FILE"
         )
     return lines
 
 
 def read_element(record: dict[str, Any]) -> dict[str, Any]:
     """Returns what the enrichment makes of a record."""
-    (element,) = enrich([record], would_write)
-    return element
-
-
-def would_write(key: str, _content: bytes) -> dict[str, str]:
-    return {"bucket": "OVERFLOW_BUCKET", "key": key}
+    return normalise(record)
 
 
 def parse(text: str) -> Any:
@@ -157,7 +152,7 @@ def _problem_of(found: Found) -> str | None:
         return "NOT_AN_EVENT"
     sent = {"SentTimestamp": str(time.time_ns() // 1_000_000)}  # as the queue will note it
     element = read_element({**found.record, "attributes": sent})
-    return None if element["kind"] == "event" else str(element["reason"])
+    return element.get("broken")
 
 
 def _mistaken(value: Any) -> str | None:
