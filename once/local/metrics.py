@@ -43,7 +43,8 @@ def count(
     for value in values:
         if not points or points[-1]["Timestamp"] != minute:
             statistics = {"SampleCount": 0, "Sum": 0, "Minimum": value, "Maximum": value}
-            points.append({"Timestamp": minute, "Dimensions": dimensions, "_stat": statistics})
+            point = {"Timestamp": minute, "Dimensions": dimensions, "Unit": "None"}
+            points.append({**point, "_stat": statistics})
         known = points[-1]["_stat"]
         known["SampleCount"] += 1
         known["Sum"] += value
