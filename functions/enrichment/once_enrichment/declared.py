@@ -6,7 +6,7 @@ from once_enrichment import topics
 from once_enrichment.contract import KEY_VERSION
 from once_enrichment.envelope import Opened
 from once_enrichment.family import Family, is_text, read
-from once_enrichment.identity import Identity, latest_key, subject_of, whole
+from once_enrichment.identity import Identity, hash_whole, latest_key, subject_of
 from once_enrichment.keys import canonical, digest, opaque, shown, sort_key
 from once_enrichment.times import maybe_ms
 
@@ -40,16 +40,15 @@ def identify(opened: Opened, template: str, family: Family) -> Identity:
         subject_type, subject_id = subject_of(in_topic, body)
 
     parts = [opaque(str(value)) for value in readers.values() if is_text(value)]
-    content: str | None = digest(whole(opened, name))
+    content: str | None = hash_whole(opened, name) if wrong or family.is_whole else None
     latest = ""
     if not wrong:
         parts += [_part(read(given, one)) for one in (*each, *family.selection.split())]
         latest = latest_key(name, parts) if family.order != "none" else ""
         parts += [opaque(read(given, one)) for one in ids]
         parts += [] if time is None else [str(time)]
-        if not family.is_whole:
-            states = {one: read(given, one) for one in family.state.split()}
-            content = digest(states) if states else None
+        if not family.is_whole and family.state:
+            content = digest({one: read(given, one) for one in family.state.split()})
     return Identity(
         family=name,
         subject_type=subject_type,
@@ -58,6 +57,7 @@ def identify(opened: Opened, template: str, family: Family) -> Identity:
         is_exact=time is not None and not wrong,
         order="none" if wrong else family.order,
         latest=latest,
+        whole=(content or "") if family.is_whole else "",
         time_ms=time,
         state=_state(body, family, name),
         ids=in_topic,
