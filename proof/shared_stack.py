@@ -5,6 +5,7 @@ Tests use conversations of their own. A test that breaks a destination, a functi
 does so in a `Variant`: queues, table, machine and functions of its own in the same emulator.
 """
 
+import io
 import json
 import os
 import signal
@@ -13,13 +14,14 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fcntl import LOCK_EX, flock
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unittest.mock import patch
 
 import urllib3
@@ -35,11 +37,13 @@ from once.session import open_anonymous_session
 from once.stack import running
 from once.stack.delivery import Delivery
 from once.stack.facade import LOCAL, Stack
+from once.stack.log import OutcomeLog
 from once.stack.running import Running
 
 FOLDER, RUN = "ONCE_TEST_STACK", "ONCE_TEST_RUN"
 """The variables with the folder of the stack, and with the process whose end ends it."""
-_SECONDS = 60.0
+_SECONDS, _POLL_SECONDS = 60.0, 0.1
+T = TypeVar("T")
 _LAST_LINES = 20
 
 
@@ -118,6 +122,25 @@ class Tried:
         assert None not in ends, f"of {len(lines)} lines {ends.count(None)} have no record"
         return [end for end in ends if end is not None]
 
+    def wait(self, read: Callable[[], T], seconds: float = _SECONDS) -> T:
+        """Reads again and again until there is something, and returns it."""
+        until = time.monotonic() + seconds
+        while not (found := read()):
+            assert time.monotonic() < until, "it did not come in time"
+            time.sleep(_POLL_SECONDS)
+        return found
+
+    def records(self) -> list[Record]:
+        """Returns every record of the outcome log, oldest first."""
+        log = OutcomeLog(self.client("logs"), self.outputs["OutcomeLogGroupName"])
+        return list(log.read_new())
+
+    def depth(self, attribute: str, queue: str = "EventQueueUrl") -> int:
+        found = self.client("sqs").get_queue_attributes(
+            QueueUrl=self.outputs[queue], AttributeNames=[attribute]
+        )
+        return int(found["Attributes"][attribute])
+
     def rows(self, subject: str) -> dict[str, dict[str, Any]]:
         """Returns every row whose partition key holds this text, by sort key."""
         pages = self.client("dynamodb").get_paginator("scan")
@@ -131,13 +154,13 @@ class Tried:
     def requests(self, text: str) -> list[dict[str, Any]]:
         """Returns the requests that the destination received with this text, oldest first."""
         entries = json.loads(self._ask_destination("GET", RECEIVED))
-        return [
-            entry for entry in entries if entry["facts"] and text in json.dumps(entry["body"])
-        ]
+        return [entry for entry in entries if entry["facts"] and text in json.dumps(entry["body"])]
 
-    def script(self, conversation: str, *replies: Any, then: Any = None, **more: Any) -> None:
-        """Gives the requests of one conversation these replies."""
-        rule = {"match": {"conversationId": conversation}, "replies": replies, "then": then, **more}
+    def script(
+        self, value: str, *replies: Any, then: Any = None, fact: str = "conversationId"
+    ) -> None:
+        """Gives the requests of one conversation these replies, or of another fact of them."""
+        rule = {"match": {fact: value}, "replies": replies, "then": then}
         self._ask_destination("PUT", RULES, rule)
 
     def once(self, *arguments: str, says: str = "") -> Answer:
@@ -167,25 +190,66 @@ class SharedStack(Tried):
     def __init__(self, folder: Path, up: Running) -> None:
         super().__init__(Stack(open_anonymous_session(), up.stack, up))
         self.folder, self.up = folder, up
+        self._pipe_clients: dict[str, Any] = {}
 
     @contextmanager
     def variant(
         self,
         enrichment: Mapping[str, str] | None = None,
         action: Mapping[str, str] | None = None,
+        files: Mapping[str, str] | None = None,
         **configuration: Any,
     ) -> Iterator["Variant"]:
         """Makes a stack of its own in the same emulator, and runs its pipe.
 
-        `enrichment` and `action` change the environment of the functions, `configuration` the
-        function that acts.
+        `enrichment` and `action` change the environment of the functions, `files` the package of
+        the enrichment, `configuration` the function that acts.
         """
-        made = Variant(self, enrichment or {}, action or {}, configuration)
+        made = Variant(self, enrichment or {}, action or {}, files or {}, configuration)
         try:
             with made.pipe:
                 yield made
         finally:
             made.remove()
+
+    def create_function(self, name: str, code: str) -> str:
+        """Creates a function of the user's own."""
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as package:
+            package.writestr("function.py", code)
+        created = self.client("lambda").create_function(
+            FunctionName=name,
+            Runtime=f"python{sys.version_info.major}.{sys.version_info.minor}",
+            Role=f"arn:aws:iam::{self.up.account}:role/any",
+            Handler="function.handler",
+            Code={"ZipFile": archive.getvalue()},
+        )
+        return str(created["FunctionArn"])
+
+    def read_code(self, logical_id: str) -> bytes:
+        """Returns the package of a deployed function."""
+        properties = self.template["Resources"][logical_id]["Properties"]
+        code = properties.get("Code") or properties["CodeUri"]
+        bucket, key = (
+            (code["S3Bucket"], code["S3Key"])
+            if isinstance(code, dict)
+            else code.removeprefix("s3://").split("/", 1)
+        )
+        return bytes(self.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read())
+
+    def client_of_pipe(self, service: str) -> Any:
+        """Returns a client that waits for an execution as long as the pipe does."""
+        if service not in self._pipe_clients:
+            self._pipe_clients[service] = open_anonymous_session().client(
+                service,
+                endpoint_url=self.up.endpoint,
+                region_name=self.up.region,
+                aws_access_key_id=self.up.account,
+                aws_secret_access_key=LOCAL,
+                aws_session_token=self.up.key,
+                config=Config(inject_host_prefix=False, max_pool_connections=32),
+            )
+        return self._pipe_clients[service]
 
     @cached_property
     def template(self) -> dict[str, Any]:
@@ -209,6 +273,7 @@ class Variant(Tried):
         shared: SharedStack,
         enrichment: Mapping[str, str],
         action: Mapping[str, str],
+        files: Mapping[str, str],
         configuration: Mapping[str, Any],
     ) -> None:
         self.name = f"variant-{uuid.uuid4().hex[:8]}"
@@ -230,9 +295,9 @@ class Variant(Tried):
             BillingMode="PAY_PER_REQUEST",
         )
         logs.create_log_group(logGroupName=self.name)
-        new["EnrichmentFunctionName"] = self._copy("EnrichmentFunction", enrichment, {})
+        new["EnrichmentFunctionName"] = self._copy("EnrichmentFunction", enrichment, files)
         new["DataActionFunctionName"] = self._copy(
-            "DataActionFunction", {"CLAIM_TABLE": self.name, **action}, configuration
+            "DataActionFunction", {"CLAIM_TABLE": self.name, **action}, {}, **configuration
         )
         new["StateMachineArn"] = self._copy_machine(old, new)
         self.stack.__dict__["outputs"] = new
@@ -245,32 +310,35 @@ class Variant(Tried):
             self.client("sqs").delete_queue(QueueUrl=self.outputs[queue])
 
     def _copy(
-        self, logical_id: str, variables: Mapping[str, str], configuration: Mapping[str, Any]
+        self,
+        logical_id: str,
+        variables: Mapping[str, str],
+        files: Mapping[str, str],
+        **configuration: Any,
     ) -> str:
         functions = self.client("lambda")
         deployed = functions.get_function_configuration(
             FunctionName=self._shared.physical(logical_id)
         )
-        code = self._shared.template["Resources"][logical_id]["Properties"]
-        code = code.get("Code") or code["CodeUri"]
-        bucket, key = (
-            (code["S3Bucket"], code["S3Key"])
-            if isinstance(code, dict)
-            else code.removeprefix("s3://").split("/", 1)
-        )
-        chosen = {
-            "Handler": deployed["Handler"],
-            "Timeout": deployed["Timeout"],
-            **configuration,
-        }
+        code = self._shared.read_code(logical_id)
+        if files:
+            package = io.BytesIO()
+            with zipfile.ZipFile(io.BytesIO(code)) as old, zipfile.ZipFile(package, "w") as new:
+                for name in old.namelist():
+                    new.writestr(name, files.get(name) or old.read(name))
+            code = package.getvalue()
         name = f"{self.name}-{logical_id}"
         functions.create_function(
             FunctionName=name,
             Runtime=deployed["Runtime"],
             Role=deployed["Role"],
-            Code={"S3Bucket": bucket, "S3Key": key},
+            Code={"ZipFile": code},
             Environment={"Variables": {**deployed["Environment"]["Variables"], **variables}},
-            **chosen,
+            **{
+                "Handler": deployed["Handler"],
+                "Timeout": deployed["Timeout"],
+                **configuration,
+            },
         )
         return name
 
@@ -304,18 +372,7 @@ class Variant(Tried):
         return str(made["stateMachineArn"])
 
     def _client_of_pipe(self, service: str) -> Any:
-        if service == "pipes":
-            return self
-        up = self._shared.up
-        return open_anonymous_session().client(
-            service,
-            endpoint_url=up.endpoint,
-            region_name=up.region,
-            aws_access_key_id=up.account,
-            aws_secret_access_key=LOCAL,
-            aws_session_token=up.key,
-            config=Config(inject_host_prefix=False, max_pool_connections=32),
-        )
+        return self if service == "pipes" else self._shared.client_of_pipe(service)
 
     def describe_pipe(self, Name: str) -> dict[str, Any]:  # noqa: N803 - as boto3 has it
         """Stands for the pipe, which the emulator need not know."""
