@@ -42,7 +42,9 @@ from once.stack.running import Running
 
 FOLDER, RUN = "ONCE_TEST_STACK", "ONCE_TEST_RUN"
 """The variables with the folder of the stack, and with the process whose end ends it."""
-_SECONDS, _POLL_SECONDS = 60.0, 0.1
+_SECONDS, _POLL_SECONDS = 120.0, 0.2
+# A function that was not called before also has to start, which takes long on a busy machine.
+_FUNCTION_SECONDS = 14
 T = TypeVar("T")
 _LAST_LINES = 20
 
@@ -284,7 +286,7 @@ class Variant(Tried):
         new = dict(old)
         for output, name in (("DeadLetterQueueUrl", "dead"), ("EventQueueUrl", "events")):
             new[output] = sqs.create_queue(
-                QueueName=f"{self.name}-{name}", Attributes={"VisibilityTimeout": "22"}
+                QueueName=f"{self.name}-{name}", Attributes={"VisibilityTimeout": "60"}
             )["QueueUrl"]
         new["ClaimTableName"] = new["OutcomeLogGroupName"] = self.name
         table = self.client("dynamodb").describe_table(TableName=old["ClaimTableName"])["Table"]
@@ -336,7 +338,7 @@ class Variant(Tried):
             Environment={"Variables": {**deployed["Environment"]["Variables"], **variables}},
             **{
                 "Handler": deployed["Handler"],
-                "Timeout": deployed["Timeout"],
+                "Timeout": _FUNCTION_SECONDS,
                 **configuration,
             },
         )

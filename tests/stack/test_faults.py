@@ -28,7 +28,7 @@ def test_function_that_cannot_be_loaded_keeps_the_event_until_it_is_repaired(
             FunctionName=local.outputs["DataActionFunctionName"]
         )["Handler"]
         configure(variant, "DataActionFunctionName", Handler=handler)
-        variant.wait(lambda: variant.requests(conversation), seconds=90)
+        variant.wait(lambda: variant.requests(conversation))
 
 
 def test_throttled_function_makes_the_event_wait(local: SharedStack) -> None:
@@ -39,7 +39,7 @@ def test_throttled_function_makes_the_event_wait(local: SharedStack) -> None:
         variant.send(customer_start(conversation))
         assert variant.wait(variant.records)[0].reason == "THROTTLED"
         functions.delete_function_concurrency(FunctionName=name)
-        variant.wait(lambda: variant.requests(conversation), seconds=90)
+        variant.wait(lambda: variant.requests(conversation))
 
 
 def test_enrichment_that_fails_leaves_the_message_until_it_is_repaired(local: SharedStack) -> None:
@@ -64,11 +64,10 @@ def test_credentials_that_are_refused_are_a_fault_of_the_setup(local: SharedStac
     local.script(conversation, then=404)
     local.send(customer_start(conversation))
     record = local.wait(
-        lambda: [r for r in local.records() if conversation in (r.pk or "")], seconds=90
-    )[0]
+        lambda: [r for r in local.records() if conversation in (r.pk or "")],     )[0]
     assert (record.outcome, record.reason) == ("RETRY", "SETUP_FAULT")
     local.script(conversation, then=200)
-    local.wait(lambda: any(r["acted"] for r in local.requests(conversation)), seconds=90)
+    local.wait(lambda: any(r["acted"] for r in local.requests(conversation)))
 
 
 def test_event_that_alone_fails_is_given_up(local: SharedStack) -> None:
@@ -81,7 +80,7 @@ def test_event_that_alone_fails_is_given_up(local: SharedStack) -> None:
             variant.settle(customer_start())  # others succeed meanwhile
             return any(record.reason == "GAVE_UP" for record in variant.records())
 
-        variant.wait(given_up, seconds=120)
+        variant.wait(given_up)
         listed = variant.once("parked", "list", "--json").json
         assert "GAVE_UP" in str(listed)
         variant.script(failing, then=200)

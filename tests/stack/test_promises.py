@@ -77,7 +77,6 @@ def test_outage_settles_each_event_once_and_keeps_one_message_of_each(local: Sha
                 and len(ends) >= len(conversations)
                 and ends
             ),
-            seconds=90,  # fifteen minutes, on the local stack's scale
         )
         assert {record.outcome for record in settled} == {"PROCESSED"}
         for conversation in conversations:
@@ -99,7 +98,7 @@ def test_requests_of_one_agent_keep_their_order_and_never_overlap(local: SharedS
         for agent in agents:
             replies = [{"delayMs": drawn.randrange(600)} for _ in states]
             variant.script(agent, *replies, fact="subjectId")
-        records = variant.settle(*events, seconds=120)
+        records = variant.settle(*events)
         assert {record.outcome for record in records} <= {"PROCESSED", "STALE"}, seed
         for agent in agents:
             requests = variant.requests(agent)
@@ -130,15 +129,16 @@ def test_states_of_an_outage_act_each_or_the_newest(
     with local.variant(files=files) as variant:
         variant.script(conversation, then="reset")
         muted = [call(user, conversation, NOON_MS + 5_000 * n, muted=n % 2 == 0) for n in range(7)]
-        ids = variant.send(*muted)
-        variant.wait(lambda: {record.message_id for record in variant.records()} >= {*ids})
+        ids = []
+        for state in muted:
+            ids += variant.send(state)
+            variant.wait(lambda: {record.message_id for record in variant.records()} >= {*ids})
         variant.script(conversation, then=200)
         ends = variant.wait(
             lambda: (
                 {r.message_id: r for r in variant.records() if r.is_settled}.keys() >= {*ids}
                 and [r for r in variant.records() if r.is_settled]
             ),
-            seconds=120,
         )
         processed = [record for record in ends if record.outcome == "PROCESSED"]
         assert len(processed) == acts
@@ -176,14 +176,14 @@ def test_pause_stops_requests_and_settles_copies(local: SharedStack) -> None:
         assert not variant.requests(waiting)
         assert variant.once("status").code == 3
         assert variant.once("resume", "--yes").code == 0
-        variant.wait(lambda: variant.requests(waiting), seconds=120)
+        variant.wait(lambda: variant.requests(waiting))
 
 
 def test_limit_stretches_a_peak_and_loses_nothing(local: SharedStack) -> None:
     limit = {"MAX_ACTIONS_PER_MINUTE": "60"}
     with local.variant(action=limit) as variant:
         events = [customer_start() for _ in range(12)]
-        records = variant.settle(*events, seconds=120)
+        records = variant.settle(*events)
         assert [record.outcome for record in records] == ["PROCESSED"] * 12
 
 
@@ -191,7 +191,7 @@ def test_429_holds_requests_for_as_long_as_it_says(local: SharedStack) -> None:
     conversation = new_id()
     with local.variant() as variant:
         variant.script(conversation, {"status": 429, "retryAfter": 3}, then=200)
-        (record,) = variant.settle(customer_start(conversation), seconds=90)
+        (record,) = variant.settle(customer_start(conversation))
         assert record.outcome == "PROCESSED"
         limited, acted = variant.requests(conversation)
         assert acted["atMs"] - limited["atMs"] >= 3_000
