@@ -7,7 +7,7 @@ data": the newest periods, of which so many must be breaching.
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from random import Random
 from typing import Any
@@ -66,6 +66,9 @@ def breaches(alarm: str, value: float) -> bool:
     return value < threshold if less else value > threshold
 
 
+COMBINE: Mapping[str, Callable[[list[float]], float]] = {"Sum": sum, "Maximum": max, "Minimum": min}
+
+
 def fires(alarm: str, values: Mapping[int, float], at: int) -> bool:
     """Returns true if the alarm is in ALARM at a second, for values by the second of each."""
     body, period = ALARMS[alarm], seconds_of(alarm)
@@ -74,11 +77,10 @@ def fires(alarm: str, values: Mapping[int, float], at: int) -> bool:
     seen: dict[int, list[float]] = {}
     for second, value in values.items():
         seen.setdefault(second // period, []).append(value)
-    combine = {"Sum": sum, "Maximum": max, "Minimum": min}[body["Statistic"]]
     breaching = 0
     for number in range(first, first + periods):
         if number in seen:
-            breaching += breaches(alarm, combine(seen[number]))
+            breaching += breaches(alarm, COMBINE[body["Statistic"]](seen[number]))
         else:
             breaching += body["TreatMissingData"] == "breaching"
     return breaching >= int(body.get("DatapointsToAlarm", periods))
