@@ -78,6 +78,8 @@ def read(pattern: Any, path: Path = ()) -> Pattern:
     fields, inner = [], []
     for name, value in pattern.items():
         here = (*path, name)
+        if name == "$or":
+            raise PatternError(here, '"$or" is not read here: write a route for each alternative')
         if isinstance(value, dict):
             inner.append((name, read(value, here)))
         elif isinstance(value, list) and value:
