@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from once.model.reasons import REASONS
 from proof.definition.asl import ROOT, SUBSTITUTIONS, states
 from proof.template import RESOURCES, TEMPLATE, of_type
 from proof.template.metrics import (
@@ -148,6 +149,15 @@ def test_an_event_with_a_note_raises_genesys_changed() -> None:
     assert value == 1
     assert fires("GenesysChangedAlarm", {100: value}, at=3_600)
     assert recorded("NOTED", {"outcome": "PROCESSED", "reason": "ACTED"}) is None
+
+
+@pytest.mark.parametrize("code", REASONS)
+def test_a_reason_counts_towards_the_alarms_that_its_declaration_names(code: str) -> None:
+    reason = REASONS[code]
+    verdict = {"outcome": str(reason.outcome or "PROCESSED"), "reason": code}
+    assert (recorded("NEEDS_REPAIR", verdict) == 1) == ("needs-repair" in reason.alarms)
+    assert (recorded("SECONDS_WAITING", verdict) is not None) == ("waiting-long" in reason.alarms)
+    assert set(reason.alarms) <= PAGES | TICKETS
 
 
 @pytest.mark.parametrize("reason", ["SETUP_FAULT", "FUNCTION_FAILED"])
