@@ -133,19 +133,6 @@ def test_without_a_status_and_an_event_id_all_fields_identify_an_event() -> None
     assert again["idempotencyKey"] == one["idempotencyKey"]
 
 
-def test_event_id_without_a_status_is_the_identity_alone() -> None:
-    def typed(**fields: Any) -> Any:
-        return {"detail-type": "Typing", "detail": {"conversationId": "c", "eventId": "e"} | fields}
-
-    one = element(typed(text="a"))
-    assert one["policy"] == {"windowMs": 0, "order": "none"}
-    assert one["trace"]["eventId"] == opaque("e")
-    for more in ({"text": "b"}, {"timestamp": 1741770000123}, {"attempt": 2}):
-        assert element(typed(**more))["key"] == one["key"]
-    assert element(typed(eventId="f"))["key"] != one["key"]
-    assert element(typed(conversationId="d"))["key"] != one["key"]
-
-
 def test_with_neither_status_nor_id_nor_time_it_is_windowed() -> None:
     one = element({"detail-type": "Typing", "detail": {"conversationId": "c"}})
     assert one["policy"] == {"windowMs": 60_000, "order": "none"}

@@ -31,7 +31,7 @@ def identify(opened: Opened, template: str, family: Family) -> Identity:
     }
     subject_id = read(given, path)
     each, ids = family.each.split(), family.ids.split()
-    wrong = [one for one in (path, *each, *ids) if not is_text(read(given, one))]
+    wrong = [place for place in (path, *each, *ids) if not is_text(read(given, place))]
     wrong += [slot for slot, value in readers.items() if not is_text(value)]
     time = maybe_ms(read(given, family.time)) if family.time else None
     if family.time and time is None:
@@ -43,12 +43,12 @@ def identify(opened: Opened, template: str, family: Family) -> Identity:
     content: str | None = hash_whole(opened, name) if wrong or family.is_whole else None
     latest = ""
     if not wrong:
-        parts += [_part(read(given, one)) for one in (*each, *family.selection.split())]
+        parts += [_part(read(given, place)) for place in (*each, *family.selection.split())]
         latest = latest_key(name, parts) if family.order != "none" else ""
-        parts += [opaque(read(given, one)) for one in ids]
+        parts += [opaque(read(given, place)) for place in ids]
         parts += [] if time is None else [str(time)]
         if not family.is_whole and family.state:
-            content = digest({one: read(given, one) for one in family.state.split()})
+            content = digest({place: read(given, place) for place in family.state.split()})
     return Identity(
         family=name,
         subject_type=subject_type,
