@@ -64,7 +64,8 @@ def test_credentials_that_are_refused_are_a_fault_of_the_setup(local: SharedStac
     local.script(conversation, then=404)
     local.send(customer_start(conversation))
     record = local.wait(
-        lambda: [r for r in local.records() if conversation in (r.pk or "")],     )[0]
+        lambda: [r for r in local.records() if conversation in (r.pk or "")],
+    )[0]
     assert (record.outcome, record.reason) == ("RETRY", "SETUP_FAULT")
     local.script(conversation, then=200)
     local.wait(lambda: any(r["acted"] for r in local.requests(conversation)))
