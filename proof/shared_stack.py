@@ -155,7 +155,7 @@ class Tried:
 
     def requests(self, text: str) -> list[dict[str, Any]]:
         """Returns the requests that the destination received with this text, oldest first."""
-        entries = json.loads(self._ask_destination("GET", RECEIVED))
+        entries = json.loads(self.ask_destination("GET", RECEIVED))
         return [entry for entry in entries if entry["facts"] and text in json.dumps(entry["body"])]
 
     def script(
@@ -163,7 +163,7 @@ class Tried:
     ) -> None:
         """Gives the requests of one conversation these replies, or of another fact of them."""
         rule = {"match": {fact: value}, "replies": replies, "then": then}
-        self._ask_destination("PUT", RULES, rule)
+        self.ask_destination("PUT", RULES, rule)
 
     def once(self, *arguments: str, says: str = "") -> Answer:
         """Runs a command on this stack; `says` is what the person types when asked."""
@@ -173,7 +173,7 @@ class Tried:
             raise result.exception
         return Answer(result.exit_code, result.stdout, result.stderr)
 
-    def _ask_destination(self, method: str, path: str, content: Any = None) -> bytes:
+    def ask_destination(self, method: str, path: str, content: Any = None) -> bytes:
         up = self.stack.up
         assert up is not None
         response = urllib3.request(

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from proof.shared_stack import SharedStack
 from tests.stack.sample_events import new_id
@@ -133,8 +132,7 @@ def test_of_writes_at_the_same_time_one_condition_holds(local: SharedStack) -> N
                 Item={"pk": {"S": row}, "sk": {"S": "any"}},
                 ConditionExpression="attribute_not_exists(pk)",
             )
-        except ClientError as error:
-            assert error.response["Error"]["Code"] == "ConditionalCheckFailedException"
+        except local.client("dynamodb").exceptions.ConditionalCheckFailedException:
             return False
         return True
 

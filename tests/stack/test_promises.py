@@ -130,10 +130,14 @@ def test_states_of_an_outage_act_each_or_the_newest(
     with local.variant(files=files) as variant:
         variant.script(conversation, then="reset")
         muted = [call(user, conversation, NOON_MS + 5_000 * n, muted=n % 2 == 0) for n in range(7)]
-        ids = []
+        ids: list[str] = []
+
+        def are_recorded() -> bool:
+            return {record.message_id for record in variant.records()} >= {*ids}
+
         for state in muted:
             ids += variant.send(state)
-            variant.wait(lambda: {record.message_id for record in variant.records()} >= {*ids})
+            variant.wait(are_recorded)
         variant.script(conversation, then=200)
         ends = variant.wait(
             lambda: (
