@@ -84,8 +84,8 @@ def paths() -> dict[str, Counts]:
     quiet = replace(OFF, at_ms=START_MS + 300_000)
     again = replace(ON, name="again", at_ms=START_MS + 300_000, noise="3")
     paused = [
-        counted(lambda s, d=d: s.pauses(0, 9_000).arrives(A, 1), hours=d / 3_600)  # type: ignore[misc]
-        for d in (600, 1_000)
+        counted(lambda s: s.pauses(0, 9_000).arrives(A, 1), hours=seconds / 3_600)
+        for seconds in (600, 1_000)
     ]
     waiting = [
         counted(lambda s: s.weather("500", 0, 9_000).arrives(A), hours=d / 3_600) for d in (20, 60)
@@ -213,8 +213,8 @@ def mixed(of: Mapping[str, Mapping[str, float]], price: Mapping[str, Any]) -> di
     return {item: sum(n * of[path][item] for path, n in shares.items()) for item in items}
 
 
-def outages(price: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Returns what one event that waits costs, by the hours of an outage."""
+def outages() -> dict[str, dict[str, float]]:
+    """Returns how often an event that waits is looked at, by the hours of an outage."""
     costs = {}
     for hours, events in ((1, 120), (6, 60), (24, 30)):
         load = Load(events, 1, outage_hours=hours, ordered=0, copies=0)
@@ -252,7 +252,7 @@ def main() -> int:
                 **{level: round(sum(by_level[level][name].values()), 2) for level in LEVELS},
             }
             for name, counts in count.items()
-        },  # fmt: skip
+        },
         "items": {
             level: {item: round(d, 3) for item, d in mixed(by_level[level], price).items()}
             for level in LEVELS
@@ -261,7 +261,7 @@ def main() -> int:
             level: round(sum(mixed(by_level[level], price).values()), 2) for level in LEVELS
         },
         "fixed": {item: round(d, 2) for item, d in fixed(price).items()},
-        "outages": outages(price),
+        "outages": outages(),
         "assumed": price["assumed"],
     }
     records.write("cost", result)

@@ -129,9 +129,8 @@ class Queue:
 
     def _receive(self, message: Message, receives: int) -> None:
         """A standard queue keeps no order; a FIFO queue does, and one at a time for each group."""
-        place = len(self._waiting) if self.rival.is_fifo else self.random.randint(0, 3)
-        self._waiting.insert(max(0, len(self._waiting) - place) if not self.rival.is_fifo else place,
-                             (message, receives))  # fmt: skip
+        back = 0 if self.rival.is_fifo else self.random.randint(0, 3)
+        self._waiting.insert(max(0, len(self._waiting) - back), (message, receives))
         self._at(self.now_ms + 1, self._poll)
 
     def _poll(self) -> None:

@@ -87,9 +87,8 @@ def a_successor_keeps_the_newest_time_of_all_copies(new: New) -> None:
     older = replace(first, name="w0", at_ms=START_MS)
     newer = replace(first, name="w2", at_ms=START_MS + 800)
     script = new().arrives(first).arrives(older, 1).arrives(newer, 600)
-    script.fails("RunAction", "dies", "w1").fails("receive", "enrichment dies", "w1")
-    script.plays()
-    assert len(script.acts) == 1
+    script.fails("RunAction", "dies", "w1").plays()
+    assert script.acts == ["w0"]
     assert script.outcomes["w2"] == ["DUPLICATE SAME_KEY"]
 
 
@@ -289,8 +288,9 @@ def a_pause_holds_all_requests(new: New) -> None:
 
 @situation
 def a_copy_in_a_long_pause_finds_that_the_event_waits(new: New) -> None:
-    script = new().pauses(0, 9_000).arrives(A, 1).arrives(A, 5_000).plays(hours=2)
-    assert script.outcomes["a"][-1] == "DUPLICATE WAITS_ALREADY"
+    copy = replace(A, name="copy", name_of_copy="a")
+    script = new().pauses(0, 9_000).arrives(A, 1).arrives(copy, 5_000).plays(hours=2)
+    assert script.outcomes["copy"] == ["DUPLICATE WAITS_ALREADY"]
 
 
 @situation
@@ -299,6 +299,12 @@ def a_short_look_whose_deletion_is_lost_leaves_no_second_message(new: New) -> No
     script.does(890, lambda _: script.fails("delete", "not deleted"))
     script.plays(hours=2)
     assert len(script.world.queue) == 1
+
+
+@situation
+def a_short_look_with_another_reason_has_a_record(new: New) -> None:
+    script = new().weather("429 forever", 0, 600).arrives(A).pauses(100, 6_000).plays(hours=0.15)
+    assert script.outcomes["a"] == ["RETRY RATE_LIMITED", "RETRY PAUSED"]
 
 
 @situation

@@ -4,9 +4,6 @@ import re
 from dataclasses import replace
 
 import pytest
-from typer.testing import CliRunner
-
-from once.cli import app
 from once.plan.cost import MILLION, monthly, per_million
 from once.plan.traffic import (
     Flow,
@@ -18,6 +15,9 @@ from once.plan.traffic import (
     Volume,
     prices,
 )
+from typer.testing import CliRunner
+
+from once.cli import app
 from proof.template import TEMPLATE
 
 TRAFFIC = Traffic(MILLION, per_second=10, log_level=LogLevel.ERROR)
