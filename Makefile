@@ -49,20 +49,17 @@ browser: ## Install the Chromium that the console's tests drive, if apt-get can
 		echo "Chromium was not installed: the console's tests in a browser will be skipped."
 
 # Without bytecode on disk each process would compile all it imports again.
-test test-fast test-stack explore-bounded: export PYTHONDONTWRITEBYTECODE :=
+test test-fast test-stack: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(READY) ## Run every test, for about ten minutes (they mostly wait, so six at once)
 	@echo "Every test: about ten minutes on two cores. The quick ones, in little over one: make test-fast"
 	$(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder
 
-test-fast: $(READY) ## Run the quick tests: no local stack, exploring or simulating (little over a minute)
+test-fast: $(READY) ## Run the quick tests: no local stack, no long simulation (a minute)
 	$(BIN)/pytest -n 3 --dist worksteal -m "not local and not thorough"
 
 test-stack: $(READY) ## Run the tests that share one local stack
 	$(BIN)/pytest -m shared
-
-explore-bounded: $(READY) ## Walk through the interleavings that are small enough for a pull request
-	$(BIN)/pytest -n 4 tests/explorer/test_explorer.py
 
 first-hour: $(READY) ## Type each command that README and program print, in a new clone (ten minutes)
 	$(BIN)/python -m tests.first_hour
@@ -91,14 +88,14 @@ check-schemas: $(READY)
 
 check-documents: $(READY)
 	$(BIN)/python -m bench.numbers --check
-	$(BIN)/python -m bench.sources
+	$(BIN)/python -m bench.records
 
 check-release: check-records ## Fail if a release would name a repository that nobody has
 	@! grep -n 'github.com/OWNER/' pyproject.toml || { \
 		echo "Name the repository in pyproject.toml, README.md and docs, so that people can install from it."; exit 1; }
 
 check-records: $(READY) ## Fail if a record in bench/results was made from what has changed since
-	$(BIN)/python -m bench.sources --strict
+	$(BIN)/python -m bench.records --strict
 
 scan: $(SCANNER) ## Look for what checkov, a scanner of templates, finds unsafe
 	$(SCANNER)/bin/checkov --config-file .checkov.yaml
@@ -126,18 +123,12 @@ lock: ## Pin what pyproject.toml names, with hashes (needs uv); UPGRADE=1 takes 
 bench: $(READY) ## Measure speed, cost and scale
 	$(BIN)/python -m bench
 
-compare: $(READY) ## Compare with a Redis key, an if-exists, FIFO, Powertools and others
+compare: $(READY) ## Compare with ten other ways to act once, in the simulator
 	$(BIN)/python -m bench.compare
 
-waiting: $(READY) ## Simulate every scenario of waiting, hours in seconds (some minutes)
-	$(BIN)/python -m bench.waiting
+simulate: $(READY) ## Play 2,000 walks, the search, the mutants and hours of an outage (some hours)
+	$(BIN)/python -m bench.simulator
 	$(BIN)/python -m bench.numbers
-
-chaos: $(READY) ## Five thousand events with every fault on
-	$(BIN)/python -m bench.chaos
-
-explore: $(READY) ## Walk through the interleavings of the claims, for half an hour
-	$(BIN)/python -m bench.explore
 
 fuzz: $(READY) ## Break 200,000 messages in every way, and hold the enrichment to its promises
 	$(BIN)/python -m tests.enrichment.fuzz
@@ -154,8 +145,8 @@ drift: $(READY) ## Compare the topics of the newest Genesys SDK with those of th
 differential: $(READY) $(JSONATA) ## Compare both JSONata engines over more than 100,000 evaluations
 	$(BIN)/python -m bench.jsonata
 
-mutate: $(READY) ## Do the tests notice wrong code? A sample of changes in 15 minutes; ALL=1 takes a night
-	$(BIN)/python -m proof.mutation $(if $(ALL),--all) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
+mutate: $(READY) ## Do the tests notice wrong code? A sample of changes (an hour)
+	$(BIN)/python -m proof.mutation $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
 ##@ Put it on AWS
 

@@ -2,8 +2,6 @@
 
 from collections import Counter
 
-from bench.compare.destination import Destination
-
 from bench.compare.reading import fingerprint
 from bench.compare.streams import streams
 
@@ -14,18 +12,6 @@ def test_a_seed_gives_the_same_streams_again_and_another_seed_others():
 
     assert bodies(1) == bodies(1)
     assert bodies(1) != bodies(2)
-
-
-def test_a_destination_recognises_every_message_by_its_content_and_time():
-    sent = streams(1)
-    with Destination(sent, 0) as destination:
-        for message in (message for stream in sent for message in stream.messages):
-            detail = message.event["detail"]
-            found = destination.happening(
-                detail["topicName"], detail["eventBody"], message.happening.at_ms
-            )
-            assert found is not None
-            assert found.name == message.happening.name
 
 
 def test_a_fault_strikes_happenings_that_one_message_tells_of():

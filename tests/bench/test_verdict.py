@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from bench.compare.destination import Act
-
 from bench.compare.streams import Happening, Stream
-from bench.compare.verdict import Verdict, judge
+from bench.compare.verdict import Act, Verdict, judge
 
 
 def stream_of(*at_ms: int, **about: Any) -> tuple[Stream, list[Happening]]:
