@@ -37,7 +37,7 @@ _MISTAKEN = {
     ("received", "outcomes", "events"): "a report of once run",
     ("messageId", "outcome"): "a record of the outcome log",
     ("execution_arn", "type"): "a line of the log of executions",
-    ("kind", "idempotencyKey"): "an element of the enrichment",
+    ("kind", "idempotencyKey"): "an element that once normalise printed",
     ("pk", "sk", "status"): "a row of the claim table",
 }
 
@@ -129,13 +129,13 @@ def read_lines(path: Path) -> list[Line]:
         raise OnceError(
             f"{path} holds no event, but\n{said}\n"
             "Give events as EventBridge, SQS, SNS or a log has them. Why a text is none is said "
-            "by: once explain --event FILE"
+            "by: once normalise FILE"
         )
     return lines
 
 
 def read_element(record: dict[str, Any]) -> dict[str, Any]:
-    """Returns what the enrichment makes of a record."""
+    """Returns the element that the enrichment makes of a record."""
     return normalise(record)
 
 
@@ -152,7 +152,7 @@ def _problem_of(found: Found) -> str | None:
         return "NOT_AN_EVENT"
     sent = {"SentTimestamp": str(time.time_ns() // 1_000_000)}  # as the queue will note it
     element = read_element({**found.record, "attributes": sent})
-    return element.get("broken")
+    return str(element["detail"]).partition(":")[0] if "broken" in element else None
 
 
 def _mistaken(value: Any) -> str | None:

@@ -1,18 +1,14 @@
-"""Prices a million events, here and with the rivals."""
+"""Prices a million events."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bench import charts
 from bench.numbers.tables import table
-from bench.rival_costs import GROUPS, RIVALS, as_standard, grouped, rival
 from once.plan import cost
 from once.plan.traffic import LogClass, LogLevel, Measured, Traffic, flow_of, prices
 
 MILLION = 1_000_000
 USUAL_RATE = 10
-RATES = (1, 10, 100)
 
 
 class Costs:
@@ -83,89 +79,3 @@ class Costs:
         rows.append(["**total**", *(f"**{cost.per_million(c, MILLION):.2f}**" for c in columns)])
         shown = [row for row in rows if any(cell != "0.00" for cell in row[1:])]
         return table(["US dollars per million events", *settings], shown)
-
-    def windows(self) -> str:
-        """Says what a window of one second makes of batches at each rate."""
-        flows = [
-            flow_of(replace(self.traffic, per_second=rate, window_s=1), self.price)
-            for rate in RATES
-        ]
-
-        def each(form: str, name: str) -> str:
-            *first, last = (form.format(getattr(flow, name)) for flow in flows)
-            return f"{', '.join(first)} and {last}"
-
-        rates = ", ".join(map(str, RATES[:-1]))
-        return (
-            f"With a window of 1 s, at {rates} and {RATES[-1]} events per second, a batch has "
-            f"{each('{:.1f}', 'batch')} events, and an event waits "
-            f"{each('{:.1f}', 'queued_s')} s for it.\n"
-        )
-
-    def rivals(self) -> str:
-        """Prices this project and the rivals, each at every rate."""
-        cases: dict[str, dict[str, Any]] = {
-            **{f"{rate} per second": {"per_second": rate} for rate in RATES},
-            "a backlog": {"backlog": True},
-        }
-
-        def row(title: str, priced: Callable[[Traffic], Mapping[str, float]]) -> list[str]:
-            cells = []
-            for change in cases.values():
-                traffic = replace(self.traffic, **change)
-                cells.append(f"{cost.per_million(priced(traffic), MILLION):.2f}")
-            return [title, *cells]
-
-        def ours(**change: Any) -> Callable[[Traffic], Mapping[str, float]]:
-            return lambda t: cost.monthly(replace(t, **change), self.measured, self.price)
-
-        rows = [
-            row(f"genesys-once, `{level}`{window}", ours(log_level=level, window_s=window_s))
-            for window_s, window in ((0, ""), (1, ", window 1 s"))
-            for level in (LogLevel.ALL, LogLevel.ERROR)
-        ]
-        rows += [
-            row(
-                f"{asked.title}{f' ({asked.beside})' if asked.beside else ''}",
-                lambda t, asked=asked: rival(asked, t, self.measured, self.price),  # type: ignore[misc]
-            )
-            for asked in RIVALS
-        ]
-        rows.append(
-            row(
-                "this state machine as a Standard workflow, one event at a time",
-                lambda t: as_standard(t, self.measured, self.price),
-            )
-        )
-        return table(["US dollars per million events", *cases], rows)
-
-    def chart(self) -> str:
-        def rows(**change: Any) -> dict[str, dict[str, float]]:
-            traffic = replace(self.traffic, **change)
-            ours = {
-                f"genesys-once, {level}": cost.monthly(
-                    replace(traffic, log_level=level), self.measured, self.price
-                )
-                for level in (LogLevel.ERROR, LogLevel.ALL)
-            }
-            theirs = {
-                asked.title: rival(asked, traffic, self.measured, self.price) for asked in RIVALS
-            }
-            return {title: grouped(costs, MILLION) for title, costs in (ours | theirs).items()}
-
-        return charts.bars(
-            "US dollars per million events: 20 % copies within 50 ms, 200 ms per request",
-            {
-                f"{USUAL_RATE} per second, batches of one": rows(),
-                "in a backlog, batches of ten": rows(backlog=True),
-            },
-            dict(
-                zip(
-                    GROUPS,
-                    (charts.GREY, charts.BLUE, charts.GREEN, charts.PURPLE, charts.ORANGE),
-                    strict=True,
-                )
-            ),
-            panel_width=380,
-            form="{:,.2f}",
-        )
