@@ -5,7 +5,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-
 from once.stack.log import read_path
 from proof.shared_stack import SharedStack
 from tests.stack.sample_events import new_id
@@ -189,4 +188,4 @@ def test_states_of_an_execution_are_logged(local: SharedStack) -> None:
     (record,) = local.settle(f"no event {new_id()}")
     path = [state for state, _ in read_path(local.stack, record)]
     assert path[0] == "OpenEvent"
-    assert {"ClaimKey", "ParkEvent", "RecordOutcome"} <= {*path}
+    assert {"ClaimKey", "RecordOutcome"} <= {*path}
