@@ -12,7 +12,7 @@ from pathlib import Path
 from subprocess import Popen
 from typing import Any, Self
 from unittest.mock import patch
-from urllib.request import HTTPSHandler
+from urllib.request import HTTPSHandler, build_opener
 
 import boto3
 import pytest
@@ -40,11 +40,11 @@ class SecuredAws(Emulator):
         self.certificate = str(root / "tmp" / "ministack-tls" / "server.crt")
 
     @classmethod
-    def start(cls) -> Self:
+    def start_secured(cls) -> Self:
         # Only to ask whether it is up: the certificate is made while it starts.
         anyone = ssl.create_default_context()
         anyone.check_hostname, anyone.verify_mode = False, ssl.CERT_NONE
-        build, begin = emulator.build_opener, child.start
+        build, begin = build_opener, child.start
 
         def secure(program: str, *args: str, env: Mapping[str, str], **rest: Any) -> Popen[bytes]:
             assert Path(program).name == "server.py"
@@ -61,7 +61,7 @@ class SecuredAws(Emulator):
                 lambda proxy: build(proxy, HTTPSHandler(context=anyone)),
             ),
         ):
-            started = super().start()
+            started = cls.start()
         assert isinstance(started, cls)
         return started
 
@@ -180,7 +180,7 @@ def secured(_shared: SharedStack | Exception) -> Iterator[Secured]:
     """Creates the stack from what `sam deploy` uploaded for the shared one."""
     if not isinstance(_shared, SharedStack):
         pytest.skip("the shared stack is dead; another test says why")
-    aws = SecuredAws.start()
+    aws = SecuredAws.start_secured()
     try:
         with GenesysServer() as destination:
             s3, cloudformation = aws.client("s3"), aws.client("cloudformation")
