@@ -131,37 +131,6 @@ def bars(
     return page(left + 10, bottom + 26, title, parts)
 
 
-def ranges(title: str, values: Mapping[str, float], wanted: float) -> str:
-    """Bars on a logarithmic scale, by whether they reach what is wanted."""
-    left = widest(values)
-    width = left + 520
-    top = TOP + 12
-    bottom = top + ROW * len(values)
-    decades = range(math.ceil(math.log10(max(values.values()))) + 1)
-    across = (width - left - 70) / decades[-1]
-    parts = legend({f"enough for {wanted:,.0f}": GREEN, "less": ORANGE}, 16, TOP - 10)
-    for decade in decades:
-        x = left + decade * across
-        parts += [
-            line(x, top - 8, x, bottom),
-            text(x, bottom + 16, f"{10**decade:,}", 10, FAINT, "middle"),
-        ]
-    for at, (name, value) in enumerate(values.items()):
-        y = top + ROW * at
-        parts += [
-            text(left - 8, y + 12, name, 12, INK, "end"),
-            box(
-                left,
-                y,
-                max(1.0, math.log10(value) * across),
-                BAR,
-                GREEN if value >= wanted else ORANGE,
-            ),
-            text(left + math.log10(value) * across + 5, y + 12, f"{value:,.0f}", 11),
-        ]
-    return page(width, bottom + 30, title, parts)
-
-
 def timeline(
     title: str,
     panels: Mapping[str, Sequence[tuple[float, float]]],

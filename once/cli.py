@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from once.errors import OnceError
 
 _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
-TRY, OPERATE, PLAN = "Try it on this machine", "Operate a stack", "Plan"
+TRY, OPERATE = "Try it on this machine", "Operate a stack"
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,6 @@ ENTRIES = {
     "permissions": Entry(
         OPERATE, "once.operate.permissions", "Print the IAM policy that the commands need"
     ),
-    "cost": Entry(PLAN, "once.plan.cost", "Show what a month costs, and what each setting saves"),
-    "capacity": Entry(PLAN, "once.plan.capacity", "Show which AWS quota you reach first"),
 }
 
 

@@ -29,12 +29,11 @@ WITHIN_ONCE: dict[str, tuple[str, ...]] = {
     "examples": (),
     "local": (),
     "genesys": (),
-    "plan": (),
     "routes": (),
-    "operate": ("local", "genesys", "plan", "routes"),
+    "operate": ("local", "genesys", "routes"),
     "console": ("operate",),
     "run": ("local", "genesys", "operate", "console"),
-    "audit": ("operate", "plan"),
+    "audit": ("operate",),
 }
 
 

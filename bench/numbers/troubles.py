@@ -6,8 +6,6 @@ from typing import Any
 from bench import recorded
 from bench.numbers.tables import table
 from bench.overload import SCENARIOS
-from once.plan.capacity import Load, fitting_concurrency
-from once.plan.traffic import Measured, Traffic, prices
 from proof.asl import differential
 
 
@@ -110,26 +108,19 @@ def _simulated(group: str) -> dict[str, Mapping[str, Any]]:
 
 
 def hanging() -> str:
-    """Shows what a hanging destination costs, and the concurrency that bounds it."""
-    measured, price = Measured.read(), prices()
-
-    def fitting(name: str) -> str:
-        rate = float(name.partition("/")[0])
-        return f"{fitting_concurrency(rate, Load.of(Traffic(0, rate), measured, price))}"
-
+    """Shows what a hanging destination costs."""
     rows = [
         [
             name,
             f"{one['functions at once']}",
             f"{one['open after s']:.0f} s",
             f"{one['acting again after s']:.0f} s",
-            "its own setting" if "own Lambda" in name else fitting(name),
         ]
         for name, one in _simulated("hanging").items()
         if "up to 10" in name  # the default
     ]
     head = ["hanging for 5 minutes", "most concurrent functions", "breaker open after"]
-    return table([*head, "first success after", "`MaxConcurrentActions` to set"], rows)
+    return table([*head, "first success after"], rows)
 
 
 def to_the_request() -> str:

@@ -425,12 +425,6 @@ def test_late_events_are_named_with_the_newer_one(tmp_path: Path) -> None:
     assert f"Late, for example: {report.late_examples[0]}." in said
 
 
-def test_the_terminal_says_what_the_traffic_costs_and_asks_for() -> None:
-    said = once(STORY).stdout
-    assert re.search(r"events per month at this rate, for \$[\d,]+ on AWS", said)
-    assert "The busiest minute has" in said
-
-
 def test_a_capture_with_custom_events_is_not_told_to_filter_them_out() -> None:
     said = json.loads(once(STORY, "--json").stdout)
     assert not {"DetailTypes", "SourcePrefix"} & set(said["plan"]["parameters"])
