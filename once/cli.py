@@ -58,7 +58,6 @@ ENTRIES = {
     ),
     "forget": Entry(OPERATE, "once.operate.forget", "Let an event be acted on again"),
     "console": Entry(OPERATE, "once.console.command", "Show a running stack in the browser"),
-    "replay": Entry(OPERATE, "once.operate.replay", "Replay part of the archive"),
     "check": Entry(OPERATE, "once.operate.check", "Check the path of events, with canaries"),
     "pause": Entry(OPERATE, "once.operate.pause", "Pause requests to the destination"),
     "resume": Entry(OPERATE, "once.operate.pause", "Send requests again, and start the pipe"),

@@ -41,12 +41,6 @@ OPERATE: dict[str, tuple[str, ...]] = {
     "overflow": ("s3:GetObject",),
     "enrichment": ("lambda:InvokeFunction",),
     "pipe": ("pipes:StartPipe",),
-    "archive": (
-        "events:DescribeArchive",
-        "events:StartReplay",
-        "events:DescribeReplay",
-        "events:CancelReplay",
-    ),
 }
 _PARTNER = "aws.partner/genesys.com"
 _KEY_USE = {"read": ("kms:Decrypt",), "operate": ("kms:Decrypt", "kms:GenerateDataKey")}
@@ -99,8 +93,6 @@ def _list_places(stack: Stack) -> dict[str, list[str]]:
         where = f"{stack.region}:{stack.account}" if where is None else where
         return f"arn:{partition}:{service}:{where}:{name}"
 
-    archive = stack.outputs.get("EventArchiveArn")
-
     def queue(output: str) -> str:
         return arn("sqs", stack.queue_name(output))
 
@@ -127,9 +119,5 @@ def _list_places(stack: Stack) -> dict[str, list[str]]:
         "rule": [arn("events", f"rule/{rule}" if bus == "default" else f"rule/{bus}/{rule}")],
         "source": [f"arn:{partition}:events:{stack.region}::event-source/{_PARTNER}*"],
         "any rule": [arn("events", f"rule/{_PARTNER}*")],
-        # A replay reads the archive, and writes to the bus under a name of its own.
-        "archive": [archive, arn("events", f"event-bus/{bus}"), arn("events", "replay/*")]
-        if archive
-        else [],
         "*": ["*"],
     }

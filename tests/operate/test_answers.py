@@ -12,7 +12,7 @@ from once_enrichment.normalise import normalise
 from once.answers import model_of
 from once.cli import commands
 from once.genesys.server import GenesysServer
-from once.operate import check, log, queues, replay
+from once.operate import check, log, queues
 from once.operate import phrases as words
 from once.operate.canaries import Canaries
 from once.operate.checks import Check
@@ -45,7 +45,6 @@ def stocked(stack: Still, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     now_ms = log.now_ms()
     monkeypatch.setattr(log, "now_ms", lambda: now_ms)
     monkeypatch.setattr(queues, "_POLL_SECONDS", 0)  # nobody else reads them
-    monkeypatch.setattr(replay, "_POLL_SECONDS", 0.01)
     with GenesysServer() as destination, stack.up(tmp_path, destination):
         webhook = {"family": "user.presence", "idempotencyKey": "k" * 64}
         urllib3.request("POST", destination.webhook_url, json=webhook)
@@ -174,10 +173,6 @@ def key_of(conversation: str) -> str:
     return f"{key['pk']}/{key['sk']}"
 
 
-def at(distance_ms: int) -> str:
-    return words.format_time(log.now_ms() + distance_ms)
-
-
 TYPED: dict[str, Callable[[], list[str]]] = {
     "send": lambda: [str(STORY), "--wait", "--timeout", "0", "--yes"],
     "received": list,
@@ -196,7 +191,6 @@ TYPED: dict[str, Callable[[], list[str]]] = {
     "dead-letters drop": lambda: ["dead", "--yes"],
     "logs": lambda: ["enrichment"],
     "forget": lambda: [key_of("acted"), "--yes"],
-    "replay": lambda: ["--from", at(-60_000), "--to", at(0), "--yes"],
     "check": lambda: ["--yes"],
     "pause": lambda: ["--for", "30m", "--reason", "repairs", "--yes"],
     "resume": lambda: ["--yes"],
@@ -261,7 +255,6 @@ FIGURES: dict[str, Callable[[Any], list[str]]] = {
     "logs": lambda _: ["Nothing was logged"],
     "dead-letters replay": lambda said: [f"{said['done']} replayed"],
     "forget": lambda _: ["Forgotten"],
-    "replay": lambda said: [words.format_time(said[name])[:16] for name in ("fromMs", "toMs")],
     "check": lambda said: [one[name] for one in said["checks"] for name in ("name", "said")],
     "pause": lambda said: [words.format_second(said["pause"]["untilMs"])],
     "resume": lambda said: [said["pipe"]],
