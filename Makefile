@@ -181,12 +181,9 @@ build: $(READY) ## Build the functions for the runtime named in samconfig.toml
 
 # boto3 and SAM read AWS_DEFAULT_REGION alone, the AWS CLI and people AWS_REGION as well.
 ifneq ($(AWS_REGION),)
-aws-account deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
+deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
 endif
-aws-account: $(READY)
-	@$(BIN)/python -m once.account
-
-deploy: aws-account build ## Deploy to AWS. PARAMETERS="Name=value ..." and TAGS="Key=value ..."; CONFIRM=no does not ask
+deploy: build ## Deploy to AWS. PARAMETERS="Name=value ..." and TAGS="Key=value ..."; CONFIRM=no does not ask
 	$(BIN)/sam deploy $(if $(filter no,$(CONFIRM)),--no-confirm-changeset) \
 		$(if $(TAGS),--tags "$(TAGS)") \
 		$(if $(PARAMETERS),--parameter-overrides "$(BUILD_PARAMETERS) $(PARAMETERS)")

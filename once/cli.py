@@ -45,9 +45,6 @@ ENTRIES = {
         TRY, "once.audit.command", "Find the copies in a capture, and who publishes them"
     ),
     "routes": Entry(TRY, "once.routes.command", "Check which events are acted on, and how"),
-    "genesys": Entry(
-        TRY, "once.genesys.app", "Run a mock of Genesys Cloud and of a webhook's receiver"
-    ),
     "status": Entry(
         OPERATE, "once.operate.status", "Show what waits, what is stuck, how to fix it"
     ),

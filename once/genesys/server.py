@@ -244,7 +244,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, port: int, owner: GenesysServer) -> None:
         super().__init__((LOOPBACK, port), _Handler, bind_and_activate=False)
         self.socket.close()
-        self.socket = listen(port, "once genesys")
+        self.socket = listen(port, "python -m once.genesys")
         self.server_address = self.socket.getsockname()
         self.owner = owner
         self.closing = threading.Event()
