@@ -37,8 +37,7 @@ ENTRIES = {
     "up": Entry(TRY, "once.run.up", "Start a local stack that stays up"),
     "down": Entry(TRY, "once.run.up", "End the local stack"),
     "send": Entry(TRY, "once.operate.send", "Put the events of a file into the queue"),
-    "received": Entry(TRY, "once.operate.destination", "Show what the destination received"),
-    "destination": Entry(TRY, "once.operate.destination", "Make the destination fail, or fix it"),
+    "destination": Entry(TRY, "once.operate.destination", "Show what it got; make it fail"),
     "example": Entry(TRY, "once.project", "Print example events, or a server that receives some"),
     "normalise": Entry(TRY, "once.normalise", "Show the key that the enrichment gives each event"),
     "audit": Entry(

@@ -341,7 +341,7 @@ class _Handler(BaseHTTPRequestHandler):
         owner.answered(entry)
 
     def do_GET(self) -> None:
-        """Returns the requests so far, for `once received`."""
+        """Returns the requests so far, for `once destination`."""
         owner = self.server.owner
         if self.path in (ALWAYS, RECEIVED) and not self._may_control():
             return

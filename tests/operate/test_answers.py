@@ -175,8 +175,7 @@ def key_of(conversation: str) -> str:
 
 TYPED: dict[str, Callable[[], list[str]]] = {
     "send": lambda: [str(STORY), "--wait", "--timeout", "0", "--yes"],
-    "received": list,
-    "destination": lambda: ["down"],
+    "destination": list,
     "audit": lambda: [str(STORY)],
     "routes try": lambda: [str(STORY)],
     "status": list,
@@ -206,12 +205,11 @@ WITHOUT_STACK = {"audit", "permissions", "routes try"}
 # What of an answer a person must read as well; the rest are details behind it.
 FIGURES: dict[str, Callable[[Any], list[str]]] = {
     "send": lambda said: [f"{said['sent']} messages sent", *map(str, said["unsettled"].values())],
-    "received": lambda said: [
+    "destination": lambda said: [
         words.count_requests(len(said["calls"])),
         *(call["family"] for call in said["calls"]),
         *(str(call["status"]) for call in said["calls"]),
     ],
-    "destination": lambda said: [said["destination"]],
     "routes try": lambda said: [
         *(f"{route[name]}" for route in said["routes"] for name in ("name", "action", "events")),
         f"{said['unreadable']}",

@@ -139,7 +139,9 @@ def test_an_answer_is_lost(broken: DeployedStack, folder: Path) -> None:
 
 def calls(conversation: str) -> list[dict[str, str]]:
     return [
-        one for one in once("received", "--json").json["calls"] if one["subjectId"] == conversation
+        one
+        for one in once("destination", "--json").json["calls"]
+        if one["subjectId"] == conversation
     ]
 
 
@@ -202,7 +204,7 @@ def test_it_is_down_and_comes_back(broken: DeployedStack, folder: Path) -> None:
     assert found["page"] == "docs/runbook.md#breaker-open"
     assert found["commands"][0].startswith("once explain down-")
     page = Page("breaker-open")
-    first = once("received", "--json").json["calls"][-1]["subjectId"]
+    first = once("destination", "--json").json["calls"][-1]["subjectId"]
     wait_for(lambda: page.follow("explain", first), "broke before its answer", code=0)
     once("destination", "ok")
     all_is_well(broken)
