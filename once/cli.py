@@ -39,7 +39,6 @@ ENTRIES = {
     "send": Entry(TRY, "once.operate.send", "Put the events of a file into the queue"),
     "destination": Entry(TRY, "once.operate.destination", "Show what it got; make it fail"),
     "example": Entry(TRY, "once.project", "Print example events, or a server that receives some"),
-    "normalise": Entry(TRY, "once.normalise", "Show the key that the enrichment gives each event"),
     "audit": Entry(
         TRY, "once.audit.command", "Find the copies in a capture, and who publishes them"
     ),

@@ -179,7 +179,7 @@ _PAGE = """\
 # What counts as a copy
 
 Two messages carry the same event if organisation, subject, family and the parts of the key are
-equal. `once normalise` shows the key of any event, and `once explain` what was decided about it.
+equal. `once explain` shows the key of an event, and what was decided about it.
 
 - **about**: the subject. If no field is named, it is the first id in the topic's name.
 - **key**: the parts that distinguish the events of a subject. *State* is readable, content is
