@@ -233,10 +233,6 @@ class GenesysServer:
             return None
         return token
 
-    def view(self, path: str, authorization: str) -> Reply:  # noqa: ARG002 - others show some
-        """Shows the settings of the organisation, of which this one has none."""
-        return Reply(status=404)
-
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
@@ -363,7 +359,7 @@ class _Handler(BaseHTTPRequestHandler):
             ]
             self._send(Reply(body=received))
         else:
-            self._send(owner.view(self.path, self.headers.get("Authorization", "")))
+            self._send(Reply(status=404))
 
     def do_PUT(self) -> None:
         """Sets how the mock behaves from now on, for `once destination`."""

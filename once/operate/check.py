@@ -1,12 +1,10 @@
 """`once check`: looks at the path to the queue, sends canaries, and says what works."""
 
 import json
-import os
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,13 +12,11 @@ from rich.markup import escape
 
 from once.answers import answers
 from once.errors import OnceError
-from once.operate import event_source, integration, log, pace
+from once.operate import event_source, log, pace
 from once.operate import phrases as words
 from once.operate.canaries import Canaries, Canary, send_canary
 from once.operate.checks import Check, Checked
 from once.operate.command import ATTENTION, Operation, Yes, command
-from once.operate.event_filter import check_filter
-from once.operate.probe import probe_destination
 from once.operate.queues import Reading
 from once.operate.stack import Stack
 from once.outcomes import Outcome
@@ -45,27 +41,10 @@ def check(
     yes: Yes = False,
     look: Annotated[
         bool,
-        typer.Option("--look", help="Check only the path to the queue: rule, source, Genesys."),
+        typer.Option("--look", help="Check only the path to the queue: rule and source."),
     ] = False,
-    destination: Annotated[
-        bool,
-        typer.Option(
-            "--destination",
-            help="Check only the destination: send it the event of --event, through the queue. "
-            "Example: once check --destination --event event.json",
-        ),
-    ] = False,
-    event: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file with the one event for it.")
-    ] = None,
 ) -> None:
     """Check the path of events to the queue, and send canaries from there."""
-    if destination or event:
-        if event is None or not destination or look:
-            raise OnceError("To try the destination: once check --destination --event FILE")
-        tried = probe_destination(at, event, yes)
-        at.answer(tried, _view(tried.checks))
-        return _end(tried)
     seen = look_at(at.stack)
     if look:
         at.answer(seen, [*_view(seen.checks), _verdict(seen)])
@@ -107,9 +86,7 @@ def _end(result: Checked) -> None:
 
 def look_at(stack: Stack) -> Checked:
     """Looks at the path to the queue: only Genesys Cloud can send by it, so it is not tried."""
-    checks = [*event_source.check_source(stack), *integration.check_integration(stack, os.environ)]
-    checks += [*check_filter(stack.parameters), *check_limit(stack)]
-    return Checked(run=None, checks=checks)
+    return Checked(run=None, checks=[*event_source.check_source(stack), *check_limit(stack)])
 
 
 def check_limit(stack: Stack) -> Iterator[Check]:
