@@ -33,7 +33,7 @@ WITHIN_ONCE: dict[str, tuple[str, ...]] = {
     "operate": ("local", "genesys", "routes"),
     "console": ("operate",),
     "run": ("local", "genesys", "operate", "console"),
-    "audit": ("operate",),
+    "audit": (),
 }
 
 

@@ -74,7 +74,6 @@ def _verdict(tally: Tally) -> str:
         "ignored by a route": outcomes[Outcome.IGNORED],
         "unreadable": unreadable,
         "parked": outcomes[Outcome.PARKED] - unreadable,
-        "not settled": outcomes[Outcome.RETRY],
     }
     said = [f"{count:,} {name}" for name, count in others.items() if count]
     if said:

@@ -122,7 +122,6 @@ class AuditReport(_Model):
     outcomes: Outcomes = Field(
         description="Records per outcome; an outcome that did not occur is left out."
     )
-    of: Literal["capture", "outcome log"]
     began: str | None = Field(description="The earliest time in it, ISO 8601.")
     ended: str | None
     seconds: float = Field(description="How long it covers.")

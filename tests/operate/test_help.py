@@ -16,7 +16,7 @@ from tests.operate.conftest import once
 COMMANDS = {f"once {typed}": command for typed, command in commands()}
 # These start something of their own, or need no stack.
 WITHOUT_STACK = {
-    *("run", "dev", "up", "down", "example"),
+    *("run", "dev", "up", "down", "example", "audit"),
     "template",
     *("routes check", "routes try"),
 }
