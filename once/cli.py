@@ -56,7 +56,6 @@ ENTRIES = {
     "check": Entry(OPERATE, "once.operate.check", "Check the path of events, with canaries"),
     "pause": Entry(OPERATE, "once.operate.pause", "Pause requests to the destination"),
     "resume": Entry(OPERATE, "once.operate.pause", "Send requests again, and start the pipe"),
-    "logs": Entry(OPERATE, "once.operate.logs", "Show the log of a function that fails"),
     "template": Entry(OPERATE, "once.project", "Write the files that `sam deploy` needs"),
     "permissions": Entry(
         OPERATE, "once.operate.permissions", "Print the IAM policy that the commands need"

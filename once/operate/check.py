@@ -143,7 +143,9 @@ def invoke_enrichment(stack: Stack, canary: Canary) -> Check:
     if "FunctionError" in answer:
         parts = (returned.get("errorType", "an unknown class"), returned.get("errorMessage"))
         error = ": ".join(filter(None, parts))
-        said = f"it fails, {error}; events wait on the queue. Its log: once logs enrichment"
+        said = f"it fails, {error}; events wait on the queue"
+        log_of = log.tail(stack, log.Part.ENRICHMENT)
+        said += f". Its log: {log_of}" if log_of else ""
         works = False
     elif not returned:
         stop = shlex.join(["aws", "pipes", "stop-pipe", "--name", stack.outputs["PipeName"]])
@@ -182,7 +184,9 @@ def _wait_for(waiter: Waiter, canaries: Sequence[Canary], seconds: float) -> boo
     """Waits until they are settled, or one of them waits for the repair of a function."""
     ids = [message_id for canary in canaries for message_id in canary.message_ids]
     waiter.wait(
-        lambda: all(map(waiter.end_of, ids)) or any(_find_log(waiter.last_of(one)) for one in ids),
+        lambda: (
+            all(map(waiter.end_of, ids)) or any(_needs_repair(waiter.last_of(one)) for one in ids)
+        ),
         seconds,
     )
     return all(map(waiter.end_of, ids))
@@ -249,15 +253,14 @@ def _say_end(message_id: str, records: Records) -> str:
         return f"{record.outcome}, {record.reason}"
     if waiting := records.get(message_id):
         last = waiting[-1]
-        log_of = f"; once logs {found}" if (found := _find_log(last)) else ""
-        return f"{last.outcome}, {last.reason}: {last.why}{log_of}"
+        return f"{last.outcome}, {last.reason}: {last.why}"
     return f"no outcome was recorded in time: {_UNRECORDED}"
 
 
-def _find_log(record: OutcomeRecord | None) -> str:
-    """Finds whose log says why an event was returned to the queue; empty if none does."""
+def _needs_repair(record: OutcomeRecord | None) -> bool:
+    """Returns true if an event waits for the repair of a function, whose log says why."""
     known = REASONS.get(record.reason or "") if record else None
-    return known.log if known else ""
+    return known is not None and bool(known.log)
 
 
 def _check_returns(canaries: Canaries, records: Records) -> Iterator[Check]:

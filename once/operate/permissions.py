@@ -7,7 +7,7 @@ import typer
 from pydantic import Field
 
 from once.answers import answers
-from once.operate import logs
+from once.operate import log
 from once.operate.command import Operation, command
 from once.operate.dead_ends import OUTPUTS
 from once.operate.model import Answer
@@ -108,7 +108,7 @@ def _list_places(stack: Stack) -> dict[str, list[str]]:
             arn("logs", f"log-group:{group}{end}")
             for group in (
                 stack.outputs["OutcomeLogGroupName"],
-                *(stack.outputs[output] for output in logs.OUTPUTS.values()),
+                *(stack.outputs[output] for output in log.GROUPS.values()),
             )
             for end in ("", ":*")
         ],
