@@ -57,9 +57,6 @@ ENTRIES = {
     "pause": Entry(OPERATE, "once.operate.pause", "Pause requests to the destination"),
     "resume": Entry(OPERATE, "once.operate.pause", "Send requests again, and start the pipe"),
     "template": Entry(OPERATE, "once.project", "Write the files that `sam deploy` needs"),
-    "permissions": Entry(
-        OPERATE, "once.operate.permissions", "Print the IAM policy that the commands need"
-    ),
 }
 
 

@@ -192,14 +192,13 @@ TYPED: dict[str, Callable[[], list[str]]] = {
     "check": lambda: ["--yes"],
     "pause": lambda: ["--for", "30m", "--reason", "repairs", "--yes"],
     "resume": lambda: ["--yes"],
-    "permissions": list,
 }
 
 # Done once, there is nothing left to do it to.
 TAKING = {"parked replay", "parked drop", "dead-letters replay", "dead-letters drop"}
 
-# Of files, and a policy that goes into one.
-WITHOUT_STACK = {"audit", "permissions", "routes try"}
+# Of files.
+WITHOUT_STACK = {"audit", "routes try"}
 
 # What of an answer a person must read as well; the rest are details behind it.
 FIGURES: dict[str, Callable[[Any], list[str]]] = {
@@ -254,7 +253,6 @@ FIGURES: dict[str, Callable[[Any], list[str]]] = {
     "check": lambda said: [one[name] for one in said["checks"] for name in ("name", "said")],
     "pause": lambda said: [words.format_second(said["pause"]["untilMs"])],
     "resume": lambda said: [said["pipe"]],
-    "permissions": lambda said: [json.dumps(said["policy"], indent=2)],
 }
 
 
