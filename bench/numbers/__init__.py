@@ -28,7 +28,6 @@ def blocks() -> dict[str, Callable[[], str]]:
         "speed": lambda: "".join(
             part() for part in (speed.speed, troubles.to_the_request, speed.copies, speed.answers)
         ),
-        "overload": troubles.overload,
         "waiting": lambda: f"{troubles.order()}\n{troubles.waiting()}",
         "hanging": troubles.hanging,
         "chaos": troubles.chaos,
