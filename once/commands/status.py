@@ -30,6 +30,7 @@ from once.stack.waiting import FOR_THE_BREAKER, Waits, group_by_reason, is_failu
 
 _MINUTE_MS = 60_000
 _HOUR_MS = 60 * _MINUTE_MS
+_SHORT_MS = 5 * _MINUTE_MS  # a 429 that ends by then is the limit at work
 _TAKEN_MS = 10 * _MINUTE_MS
 _FEW_FAMILIES = 2  # if more fail at the same time, they are counted and not named
 _OF_DESTINATION = ("CALL_FAILED", "SETUP_FAULT", "RATE_LIMITED")
@@ -195,7 +196,7 @@ def _read_taken(stack: Stack, now_ms: int) -> int:
         Period=600,
         Statistics=["Sum"],
     )["Datapoints"]
-    return round(sum(point["Sum"] for point in points))
+    return round(sum(float(point["Sum"]) for point in points))
 
 
 def _read_alarms(stack: Stack) -> list[Alarm]:
@@ -213,9 +214,21 @@ def _read_alarms(stack: Stack) -> list[Alarm]:
 
 def find(status: Status, now_ms: int) -> Iterator[Finding]:
     """Finds what needs attention: first what stops everything, then what some events wait for."""
-    breaker, pause = status.breaker, status.breaker.pause
-    if pause:
-        text = words.capitalise(breaker.text(now_ms))
+    yield from _find_stops(status, now_ms)
+    if not status.breaker.pause:
+        yield from _find_failures(status, now_ms)
+    yield from _find_waits(status, now_ms)
+    if status.parked:
+        text = f"Parked: {words.count(status.parked, 'event')}"
+        yield _make("EVENTS_PARKED", text, "once parked list", count=status.parked)
+    for alarm in status.alarms:
+        kind = Kind(_TICKET, alarm.description, alarm.name)
+        yield _make("ALARM", f"Alarm {alarm.name}", since_ms=alarm.since_ms, kind=kind)
+
+
+def _find_stops(status: Status, now_ms: int) -> Iterator[Finding]:
+    if pause := status.breaker.pause:
+        text = words.capitalise(status.breaker.text(now_ms))
         yield _make("PAUSED", text, "once resume", since_ms=pause.since_ms)
     if status.pipe != "RUNNING":
         text = f"The pipe is {status.pipe}: {status.pipe_reason or 'AWS gives no reason'}"
@@ -223,13 +236,15 @@ def find(status: Status, now_ms: int) -> Iterator[Finding]:
     if status.machine != "ACTIVE":
         yield _make("MACHINE_INACTIVE", f"The state machine is {status.machine}")
     # While the breaker is open, events that come back write no record.
-    if status.taken and not status.is_recorded and breaker.is_healthy:
+    if status.taken and not status.is_recorded and status.breaker.is_healthy:
         taken = f"Messages were taken from the queue {words.count_times(status.taken)}"
         text = f"{taken} in ten minutes, and no outcome was recorded"
         logs = _tail(status, "EnrichmentLogGroupName")
         yield _make("NOTHING_RECORDED", text, "once check", *logs, count=status.taken)
-    if not pause:
-        yield from _find_failures(status, now_ms)
+
+
+def _find_waits(status: Status, now_ms: int) -> Iterator[Finding]:
+    """Finds the reasons for waiting that somebody has to repair."""
     for waits in status.waiting:
         is_told = waits.reason in ("CALL_FAILED", "RATE_LIMITED", *FOR_THE_BREAKER)
         if is_told or not is_failure(waits.reason):
@@ -245,19 +260,13 @@ def find(status: Status, now_ms: int) -> Iterator[Finding]:
             count=waits.events,
             kind=Kind(_TICKET, remedy, page),
         )
-    if status.queue.delayed and not status.waiting and breaker.is_healthy:
+    if status.queue.delayed and not status.waiting and status.breaker.is_healthy:
         text = f"{words.count(status.queue.delayed, 'event')} wait, and no record says why"
         yield _make("WAIT_UNKNOWN", text, "once check", count=status.queue.delayed)
-    if status.parked:
-        text = f"Parked: {words.count(status.parked, 'event')}"
-        yield _make("EVENTS_PARKED", text, "once parked list", count=status.parked)
     oldest = min(status.waiting, key=lambda waits: waits.since_ms, default=None)
     if oldest and now_ms - oldest.since_ms > 24 * _HOUR_MS:
         text = f"The oldest event has waited for {words.format_age(now_ms - oldest.since_ms)}"
         yield _make("EVENTS_AGEING", text, _explain(oldest), since_ms=oldest.since_ms)
-    for alarm in status.alarms:
-        kind = Kind(_TICKET, alarm.description, alarm.name)
-        yield _make("ALARM", f"Alarm {alarm.name}", since_ms=alarm.since_ms, kind=kind)
 
 
 def _find_failures(status: Status, now_ms: int) -> Iterator[Finding]:
@@ -268,6 +277,8 @@ def _find_failures(status: Status, now_ms: int) -> Iterator[Finding]:
     newest = max(failing, key=lambda waits: waits.newest_ms, default=None)
     if not breaker.is_healthy:
         is_limited = breaker.why == "429" or (newest and newest.reason == "RATE_LIMITED")
+        if is_limited and since_ms and now_ms - since_ms < _SHORT_MS:
+            return
         code = "RATE_LIMITED" if is_limited else "DESTINATION_DOWN"
         text = words.capitalise(breaker.text(now_ms))
         text += f"; the last request: {newest.sentence}" if newest else ""

@@ -57,6 +57,8 @@ class DeadLetter(Model):
     """The row of the newest state of its subject."""
     overtaken_after_ms: int = Field(default=0, exclude=True)
     """If the newest state is later, this event is stale."""
+    is_given_up: bool = Field(exclude=True)
+    """True if only the records say why it is there."""
     is_deleted: bool = Field(default=False, exclude=True)
 
     def is_called(self, name: str) -> bool:
@@ -88,21 +90,27 @@ def read_letter(message: dict[str, Any]) -> DeadLetter:
     element, problem = _read_element(message)
     key = Key.of_row(**element["key"]) if element else Key.parse(once.get("key", ""))
     source = (element.get("trace") or {}).get("source") or ""
-    reason, why = once.get("reason"), ""
-    if reason is None and "ERROR_CODE" in attributes:
-        reason = "NOT_DELIVERED"
-        why = ": ".join(filter(None, map(attributes.get, ("ERROR_CODE", "ERROR_MESSAGE"))))
-    elif reason is None and problem:
-        reason, why = "NOT_READ", describe_end("NOT_READ", problem)
-    elif reason is None and element.get("broken"):
-        reason, why = element["broken"], describe_end(element["broken"], element.get("detail"))
+    # A message that was put back has a reason as well: that of its last wait.
+    reason, is_given_up = once.get("reason"), False
+    why = describe_end(reason, once.get("cause"))
+    if "parkedAtMs" not in once:
+        if "ERROR_CODE" in attributes:
+            reason = "NOT_DELIVERED"
+            why = ": ".join(filter(None, map(attributes.get, ("ERROR_CODE", "ERROR_MESSAGE"))))
+        elif problem:
+            reason, why = "NOT_READ", describe_end("NOT_READ", problem)
+        elif element.get("broken"):
+            reason, why = element["broken"], describe_end(element["broken"], element["detail"])
+        else:
+            is_given_up = True
     policy = element.get("policy") or {}
     is_ordered = policy.get("order") in ("latest", "changes") and "latest" in policy
     unsure_ms = _UNSURE_MS if policy.get("order") == "changes" else policy.get("windowMs", 0)
     return DeadLetter(
         message_id=once.get("firstMessageId") or message["MessageId"],
         reason=reason or "NOT_RECORDED",
-        why=why or describe_end(reason or "NOT_RECORDED", once.get("cause")),
+        why=why or describe_end("NOT_RECORDED", None),
+        is_given_up=is_given_up,
         key=str(key) if key else None,
         family=element.get("family"),
         source=source.rpartition("/")[2] or None,
@@ -133,7 +141,7 @@ def reading(stack: Stack, per_second: float = _PER_SECOND) -> Iterator[list[Dead
     ).get("Messages"):
         letters |= {message["MessageId"]: read_letter(message) for message in messages}
     every = sorted(letters.values(), key=lambda letter: letter.parked_at_ms)
-    _add_records(stack, [letter for letter in every if letter.reason == "NOT_RECORDED"])
+    _add_records(stack, [letter for letter in every if letter.is_given_up])
     try:
         yield every
     finally:
