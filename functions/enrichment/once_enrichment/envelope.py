@@ -106,8 +106,8 @@ def open_event(value: Any) -> Opened:
             if wrapper is None:
                 return _custom(value, path)
             path, value = [*path, wrapper], value[wrapper]
-        elif isinstance(value, str):
-            value = parse(value)
+        elif isinstance(value, str) and not isinstance(inner := parse(value), str):
+            value = inner
         else:
             raise UnfitError(
                 Unfit.NOT_AN_OBJECT,

@@ -9,7 +9,7 @@ from once_enrichment.family import Family
 
 _STEPS = (
     "customer.start customer.end user.start user.end voicemail.start voicemail.end acd.start"
-    " acd.end flow.start flow.end flow.outcome acw wrapup contact outbound"
+    " acd.end flow.start flow.end flow.outcome acw wrapup outbound"
 )
 _MEDIA = (
     "callbacks calls chats cobrowseSessions emails messages screenshares socialexpressions videos"
@@ -19,15 +19,24 @@ FAMILIES = (
     Family(
         topics=tuple(f"v2.detail.events.conversation.{{id}}.{step}" for step in _STEPS.split()),
         why="One step of one session, which no session repeats at the same `eventTime`. A wrap-up"
-        " may be written and an outcome reached again, so they count; the rest describes the session,"
-        " or follows from start and end.",
+        " may be written and an outcome reached again, so they count; the rest describes the"
+        " session, or follows from start and end.",
         subject="conversation conversationId",
         ids="participantId sessionId",
         time="eventTime",
         state="userId queueId disconnectType acdOutcome answeredUserId flowId exitReason"
         " transferType flowOutcomeId flowOutcomeValue flowOutcomeStartTime flowOutcomeEndTime"
-        " flowMilestones wrapupCode wrapupNotes wrapupDurationMs outboundCampaignId outboundContactListId"
-        " outboundContactId externalContactId externalOrganizationId",
+        " flowMilestones wrapupCode wrapupNotes wrapupDurationMs outboundCampaignId"
+        " outboundContactListId outboundContactId",
+        shown="topic",
+    ),
+    Family(
+        topics=("v2.detail.events.conversation.{id}.contact",),
+        why="A session is linked to a contact; the rest describes the session.",
+        subject="conversation conversationId",
+        ids="participantId sessionId",
+        time="eventTime",
+        state="externalContactId externalOrganizationId",
         shown="topic",
     ),
     Family(

@@ -13,7 +13,7 @@ _MACHINE_MADE = re.compile(
     r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
     r"|[0-9a-f]{24,64}|[0-9A-F]{24,64}|[0-7][0-9A-HJKMNP-TV-Z]{25}"
 ).fullmatch
-_PLAIN = re.compile(r"[A-Za-z0-9 .:_/-]{1,60}").fullmatch
+_PLAIN = re.compile(r"[A-Za-z0-9 .:_/-]{1,100}").fullmatch
 _FEWEST_DIGITS_OF_A_NUMBER = 5
 _NO_WORD = re.compile(r"[^0-9A-Za-z]+")
 _HASHED = "~"  # opens a hashed part; in a literal part it is always escaped

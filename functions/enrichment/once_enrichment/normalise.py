@@ -85,16 +85,17 @@ def _event(message: Message, opened: Opened, routes: Routes | None) -> Element:
     pk = partition_key(organization_id, identity.subject_type, opaque(subject_id))
     matched: Element = {
         "family": identity.family,
-        "state": identity.state,
         "subject": {"type": identity.subject_type, "id": subject_id},
         "ids": _ids(identity, subject_id, opened.body),
+        "body": opened.body,
+        "metadata": opened.metadata,
+        **({"state": identity.state} if identity.state else {}),
     }
     route = _NO_ROUTE
     taken: Element = {}
     if routes is not None:
-        event = {**matched, "body": opened.body, "metadata": opened.metadata}
-        route = routes.take(event)
-        taken["route"] = routes.describe(route, event)
+        route = routes.take(matched)
+        taken["route"] = routes.describe(route, matched)
         if route.max_age_ms is not None:
             taken["expiresAtMs"] = moment.ms + route.max_age_ms
     sk, policy = _policy(identity, moment, route)
