@@ -28,7 +28,6 @@ class Entry:
 
 
 ENTRIES = {
-<<<<<<< HEAD
     "run": Entry(TRY, "once.commands.run", "Send a file of events through a local stack"),
     "dev": Entry(TRY, "once.commands.dev", "Start a local stack, its console and your server"),
     "up": Entry(TRY, "once.commands.up", "Start a local stack that stays up"),
@@ -36,23 +35,9 @@ ENTRIES = {
     "send": Entry(TRY, "once.commands.send", "Put the events of a file into the queue"),
     "destination": Entry(
         TRY, "once.commands.destination", "Show what the destination received; make it fail"
-=======
-    "run": Entry(TRY, "once.run.command", "Send a file of events through a local stack"),
-    "dev": Entry(
-        TRY, "once.run.dev", "Start a local stack, its console and your own server behind it"
-    ),
-    "up": Entry(TRY, "once.run.up", "Start a local stack that stays up"),
-    "down": Entry(TRY, "once.run.up", "End the local stack"),
-    "send": Entry(TRY, "once.operate.send", "Put the events of a file into the queue"),
-    "destination": Entry(TRY, "once.operate.destination", "Show what it got; make it fail"),
-    "example": Entry(TRY, "once.project", "Print example events, or a server that receives some"),
-    "audit": Entry(
-        TRY, "once.audit.command", "Find the copies in a capture, and who publishes them"
->>>>>>> next
     ),
     "audit": Entry(TRY, "once.audit.command", "Find the copies in a capture, and who sends them"),
     "routes": Entry(TRY, "once.routes.command", "Check which events are acted on, and how"),
-<<<<<<< HEAD
     "example": Entry(TRY, "once.commands.example", "Print example events, or a server for them"),
     "template": Entry(TRY, "once.commands.template", "Write the files that `sam deploy` needs"),
     "status": Entry(OPERATE, "once.commands.status", "Show what waits, what is stuck, the remedy"),
@@ -63,22 +48,6 @@ ENTRIES = {
     "resume": Entry(OPERATE, "once.commands.resume", "Send requests again, start the pipe"),
     "check": Entry(OPERATE, "once.commands.check", "Check the path of events, with canaries"),
     "console": Entry(OPERATE, "once.console.command", "Show a running stack in the browser"),
-=======
-    "status": Entry(
-        OPERATE, "once.operate.status", "Show what waits, what is stuck, how to fix it"
-    ),
-    "explain": Entry(OPERATE, "once.operate.explain", "Show what was decided, and why"),
-    "parked": Entry(OPERATE, "once.operate.dead_ends", "List, replay or drop parked events"),
-    "dead-letters": Entry(
-        OPERATE, "once.operate.dead_ends", "List, replay or drop dead-letter events"
-    ),
-    "forget": Entry(OPERATE, "once.operate.forget", "Let an event be acted on again"),
-    "console": Entry(OPERATE, "once.console.command", "Show a running stack in the browser"),
-    "check": Entry(OPERATE, "once.operate.check", "Check the path of events, with canaries"),
-    "pause": Entry(OPERATE, "once.operate.pause", "Pause requests to the destination"),
-    "resume": Entry(OPERATE, "once.operate.pause", "Send requests again, and start the pipe"),
-    "template": Entry(OPERATE, "once.project", "Write the files that `sam deploy` needs"),
->>>>>>> next
 }
 
 
