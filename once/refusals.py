@@ -12,7 +12,7 @@ UNKNOWN_CREDENTIALS = {
     "AuthFailure",
 }
 OLD_CREDENTIALS = {"ExpiredToken", "ExpiredTokenException", "RequestExpired"}
-NO_RIGHT = {
+NOT_ALLOWED = {
     "AccessDenied",
     "AccessDeniedException",
     "AuthorizationError",
@@ -40,10 +40,10 @@ def _say_refused(error: aws.ClientError) -> str:
         return f"AWS does not know these credentials ({code}).\n{_LOG_IN}"
     if code in OLD_CREDENTIALS:
         return f"These credentials have expired.\n{_LOG_IN}"
-    if code in NO_RIGHT:
+    if code in NOT_ALLOWED:
         return (
-            f"These credentials lack a right: {said}\n"
-            "The policy that the commands need: docs/examples/operator-policy.json"
+            f"These credentials lack a permission: {said}\n"
+            "The policy that the commands need is docs/examples/operator-policy.json."
         )
     if code == "ValidationError" and "does not exist" in said:
         return (
