@@ -248,41 +248,41 @@ def _split(text: str, read: Callable[[int], str]) -> Iterator[tuple[int, str, st
             continue
         head = _HEAD.match(text, at)
         begin = head.end() if head else at
-        end = None if len(text) - at < _LOOK_AHEAD else _find_end(text, begin)
-        if end is None and not is_whole and len(text) - at < _LONGEST:
+        is_last = is_whole or len(text) - at > _LONGEST
+        end = None
+        if is_last or len(text) - at > _LOOK_AHEAD:
+            end = _find_end(text, begin, is_last)
+        if end is None:
             # Twice as much each time, since a long value is decoded again after each reading.
             more = read(max(_READ, len(text) - at))
             text, at, is_whole = text[at:] + more, 0, not more
             continue
         if at == len(text):
             return
-        end = end or _find_end(text, begin) or _end_of_text(text, begin)
         value = text[begin:end].rstrip()
         if head or not _LINE_OF_LOG.match(value):
             yield line, value, _find_time(head[0]) if head else None
         line, at = line + text.count("\n", at, end), end
 
 
-def _find_end(text: str, at: int) -> int | None:
+def _find_end(text: str, at: int, is_last: bool) -> int | None:
     """Returns where the value ends that begins here, or the text that is none; None if that is
     perhaps not read yet."""
-    if _LINE_OF_LOG.match(text, at):
-        return text.find("\n", at) if "\n" in text[at:] else None
-    try:
-        end = _decode(text, at)[1]
-    except RecursionError:
-        return _end_of_text(text, at)
-    except json.JSONDecodeError as error:
-        is_cut = error.pos > len(text) - 9 or error.msg.startswith("Unterminated")
-        return None if is_cut else _end_of_text(text, at)
-    is_half = text[at] == '"' and _COLON.match(text, end)  # a field that lost its object
-    return _end_of_text(text, at) if is_half else end
-
-
-def _end_of_text(text: str, at: int) -> int:
-    """Returns the end of a text that is no JSON: its line, or where a next value seems to begin."""
-    end = _NEXT.search(text, at + 1)
-    return end.start() if end else len(text)
+    end = None
+    if not _LINE_OF_LOG.match(text, at):
+        try:
+            end = _decode(text, at)[1]
+        except RecursionError:
+            pass
+        except json.JSONDecodeError as error:
+            is_cut = error.pos > len(text) - 9 or error.msg.startswith("Unterminated")
+            if is_cut and not is_last:
+                return None
+    if end and not (text[at] == '"' and _COLON.match(text, end)):  # a field that lost its object
+        return end
+    # The text ends with its line, or where a next value seems to begin.
+    following = _NEXT.search(text, at + 1)
+    return following.start() if following else len(text) if is_last else None
 
 
 def _find_time(text: str) -> str | None:
