@@ -14,14 +14,14 @@ class Waiter:
         self,
         log: OutcomeLog,
         poll_seconds: float = 1.0,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] | None = None,
+        sleep: Callable[[float], None] | None = None,
     ) -> None:
         self.records: dict[str, list[Record]] = {}
         """By the id of the first message, and by that of the envelope that went through a bus."""
         self._log = log
         self._poll_seconds = poll_seconds
-        self._clock, self._sleep = clock, sleep
+        self._clock, self._sleep = clock or time.monotonic, sleep or time.sleep
 
     def wait(self, is_enough: Callable[[], bool], seconds: float) -> bool:
         """Returns true if it was enough before the time was over."""
