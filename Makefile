@@ -121,7 +121,6 @@ lock: ## Pin what pyproject.toml names, with hashes (needs uv); UPGRADE=1 takes 
 	$(PIN) --group scan -o .ci/locks/scan.lock
 	$(PIN) --group audit -o .ci/locks/audit.lock
 	$(PIN) --group release -o .ci/locks/release.lock
-	$(PIN) --group enrichment -c requirements.lock -o functions/enrichment/requirements.txt
 
 ##@ Measure it, and write the numbers into the documents
 
