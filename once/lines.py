@@ -132,13 +132,14 @@ def read_records(
         for record, arrived_ms in _unwrap(text, parse(text), maybe_ms(noted) or 0):
             last, item = line, item + 1 if line == last else 1
             source.records += 1
-            dated = _date(record, arrived_ms or now_ms)
-            yield Captured(Place(source.number, line, item), dated, arrived_ms)
+            place = Place(source.number, line, item)
+            named = {"messageId": ".".join(map(str, place)), **record}
+            yield Captured(place, _date(named, arrived_ms or now_ms), arrived_ms)
 
 
 def _date(record: dict[str, Any], ms: int) -> dict[str, Any]:
-    """Gives a record the time at which the queue would have got it: that of its line in the
-    capture, else the moment of reading. An event without any time has this one."""
+    """Gives a record the time at which the queue would have got it: the time of its line in the
+    capture, else the moment of reading. It becomes the time of an event that has none."""
     attributes = {"SentTimestamp": str(ms), **(record.get("attributes") or {})}
     return {**record, "attributes": attributes}
 
@@ -317,7 +318,7 @@ def _unwrap(text: str, value: Any, ms: int) -> Iterator[tuple[dict[str, Any], in
             yield {**record, "attributes": attributes if sent else {}}, maybe_ms(sent) or ms
             return
     if not (isinstance(value, dict) and value.get("topicName") == _HEARTBEAT):
-        yield {"messageId": "-", "body": text}, ms
+        yield {"body": text}, ms
 
 
 def _unpack(name: str, inner: Any) -> tuple[str, int | None] | None:
