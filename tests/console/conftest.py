@@ -1,17 +1,15 @@
 """A console on a stack in memory, and the system's Chromium to look at it."""
 
-import shutil
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
+from email.message import Message
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from tests.console.stacks import TOKEN, PagesStack, served, story_stack
-
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
@@ -28,7 +26,7 @@ def cookie(address: str, token: str = TOKEN) -> dict[str, str]:
 
 def ask(
     address: str, path: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
-) -> tuple[int, str, Mapping[str, str]]:
+) -> tuple[int, str, Message]:
     """Returns status, text and headers; without following to another page."""
     given = dict(cookie(address) if headers is None else headers)
     request = urllib.request.Request(address + path, body, given)  # noqa: S310 - our own
@@ -49,18 +47,6 @@ def pages_stack() -> PagesStack:
 def console(pages_stack: PagesStack) -> Iterator[str]:
     with served(pages_stack, " --stack once") as address:
         yield address
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    program = next((found for name in _NAMES if (found := shutil.which(name))), None)
-    if program is None:
-        pytest.skip("there is no Chromium: make browser")
-    with sync_playwright() as playwright:
-        # Chromium's own sandbox does not work for root, as whom containers of CI run.
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
