@@ -12,9 +12,8 @@ JSONATA := proof/asl/node/node_modules/.package-lock.json
 RELEASER := .venv-release
 # The wheel and its extras alone, as a user has them: the first SBOM says what that is.
 INSTALLED := .venv-installed
-# On the command line parameters replace those of samconfig.toml, so these two come along.
-BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
-RUNTIME = $(shell sed -n 's/^parameter_overrides = ".*PythonRuntime=\([a-z0-9.]*\).*/\1/p' samconfig.toml)
+# The Python of the functions: their wheels are built with it.
+RUNTIME = $(shell sed -n 's/^    Runtime: //p' template.yaml)
 # pip checks hashes of all that one command installs, or of nothing: the clone has none of its own.
 LOCKED := --no-deps --require-hashes
 OURS := --no-deps --no-build-isolation -e .
@@ -71,6 +70,12 @@ first-hour: $(READY) ## Type each command that README and program print, in a ne
 schemas: $(READY) ## Write what follows from the models: schemas, examples, docs/families.md
 	$(BIN)/python -m schemas
 
+asked: $(READY) ## Write what `make prove` asks AWS, from the scenarios and the template
+	$(BIN)/python -m proof.asked
+
+prove: $(READY) ## Check on AWS what we assume about it: ARGS="--region eu-central-1"
+	$(BIN)/python -m proof.prove $(ARGS)
+
 check: check-code check-template check-machine check-schemas check-documents ## Check code, template, state machine, schemas, documents
 
 check-code: $(READY)
@@ -81,11 +86,12 @@ check-code: $(READY)
 check-template: export AWS_DEFAULT_REGION ?= us-east-1
 check-template: $(READY)
 	$(BIN)/sam validate --lint
-	$(BIN)/python -m proof.aws
+	$(BIN)/python -m proof.template
 
 check-machine: $(READY)
 	$(BIN)/python -m proof.definition.lint
 	$(BIN)/python -m proof.definition.diagram --check
+	$(BIN)/python -m proof.asked --check
 
 check-schemas: $(READY)
 	$(BIN)/python -m schemas --check
@@ -93,6 +99,7 @@ check-schemas: $(READY)
 check-documents: $(READY)
 	$(BIN)/python -m bench.numbers --check
 	$(BIN)/python -m bench.sources
+	$(BIN)/python -m proof.packages --check
 
 check-release: check-records ## Fail if a release would name a repository that nobody has
 	@! grep -n 'github.com/OWNER/' pyproject.toml || { \
@@ -130,6 +137,10 @@ bench: $(READY) ## Measure speed, cost and scale
 compare: $(READY) ## Compare with a Redis key, an if-exists, FIFO, Powertools and others
 	$(BIN)/python -m bench.compare
 
+overload: $(READY) ## A destination with a limit, down, hanging or failing, and what becomes of its events
+	$(BIN)/python -m bench.overload
+	$(BIN)/python -m bench.numbers
+
 waiting: $(READY) ## Simulate every scenario of waiting, hours in seconds (some minutes)
 	$(BIN)/python -m bench.waiting
 	$(BIN)/python -m bench.numbers
@@ -160,20 +171,25 @@ mutate: $(READY) ## Do the tests notice wrong code? A sample of changes in 15 mi
 
 ##@ Put it on AWS
 
-build: $(READY) ## Build the functions for the runtime named in samconfig.toml
-	@$(or $(RUNTIME),$(BIN)/python) --version >/dev/null 2>&1 || { echo "sam build needs $(RUNTIME), which samconfig.toml names, on" \
-		"your PATH. Install it, or name yours there: PythonRuntime=python3.12"; exit 1; }
+build: $(READY) ## Build the functions for the runtime named in template.yaml
+	@$(RUNTIME) --version >/dev/null 2>&1 || { echo "sam build needs $(RUNTIME), which template.yaml names under" \
+		"Globals, on your PATH. Install it, or name yours there."; exit 1; }
 	@for file in functions/enrichment/*.toml; do $(BIN)/once routes check "$$file" || [ $$? = 3 ] || exit 1; done
 	$(BIN)/sam build
 
 # boto3 and SAM read AWS_DEFAULT_REGION alone, the AWS CLI and people AWS_REGION as well.
 ifneq ($(AWS_REGION),)
-deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
+aws-account deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
 endif
-deploy: build ## Deploy to AWS. PARAMETERS="Name=value ..." and TAGS="Key=value ..."; CONFIRM=no does not ask
+aws-account: $(READY)
+	@$(BIN)/python -c 'import boto3; print("Deploying to account", boto3.client("sts").get_caller_identity()["Account"], \
+		"in", boto3.Session().region_name)' || { echo "Name a region and credentials that AWS accepts, for example:" \
+		"export AWS_REGION=eu-central-1 AWS_PROFILE=yours"; exit 1; }
+
+deploy: aws-account build ## Deploy to AWS. PARAMETERS="Name=value ..." and TAGS="Key=value ..."; CONFIRM=no does not ask
 	$(BIN)/sam deploy $(if $(filter no,$(CONFIRM)),--no-confirm-changeset) \
 		$(if $(TAGS),--tags "$(TAGS)") \
-		$(if $(PARAMETERS),--parameter-overrides "$(BUILD_PARAMETERS) $(PARAMETERS)")
+		$(if $(PARAMETERS),--parameter-overrides "$(PARAMETERS)")
 
 release: build $(RELEASER) ## Build what a release holds to dist/: wheel, template, SBOMs, checksums
 	rm -rf dist

@@ -16,32 +16,9 @@ from proof.asl.differential import (
 )
 from proof.asl.jsonata import Clock, Library, Reference, ReferenceMissingError
 from proof.asl.machine import Machine
-from proof.asl.services import REFUSED
 from proof.definition.asl import definition
-from tests.statemachine.playing import (
-    ACTED,
-    DOWN,
-    NOW_MS,
-    OTHER,
-    Play,
-    changing,
-    claim,
-    element,
-    raised,
-    returning,
-    row,
-)
+from tests.statemachine.playing import PLAYS, Play
 
-LATEST = row(owner=OTHER, claim="v2/x", event_time=NOW_MS, turn_until=NOW_MS + 9_000, state="x")
-PLAYS = [
-    (element(), {"RunAction": [ACTED]}),
-    (changing(), {"AdvanceLatest": [REFUSED, {}], "ReadLatest": [LATEST], "RunAction": [ACTED]}),
-    (changing(expiresAtMs=1), {"NoteBreak": [DOWN] * 3}),
-    (element(), {"ClaimKey": [REFUSED], "ReadClaim": [claim()]}),
-    (element(), {"RunAction": [raised("Failed", reason="CALL_FAILED", requests=1)]}),
-    (element(), {"RunAction": [raised("Rejected", reason="REJECTED")]}),
-    (returning(), {"ReadBreaker": [row(since=NOW_MS - 9_000, open_until=NOW_MS + 9_000)]}),
-]
 MUTANTS = 1_000
 
 
@@ -58,7 +35,7 @@ def reference() -> Iterator[Reference]:
 def known() -> list[Case]:
     recorder = Recorder()
     machine = Machine(definition(), recorder, draw=lambda: 1.0)
-    for event, answers in PLAYS:
+    for event, answers in PLAYS.values():
         Play([event], answers, machine)
     return list(recorder.cases)
 

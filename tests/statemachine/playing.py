@@ -10,7 +10,7 @@ from proof.asl.errors import Failure
 from proof.asl.jsonata import Library
 from proof.asl.machine import Call, Machine
 from proof.asl.position import Ended, Execution
-from proof.asl.services import function_error, function_result
+from proof.asl.services import REFUSED, function_error, function_result
 from proof.definition.asl import definition
 
 Json = Any
@@ -169,3 +169,31 @@ class Play:
     @property
     def outcome(self) -> tuple[str, str]:
         return self.record["outcome"], self.record["reason"]
+
+
+_LATEST = row(owner=OTHER, claim="v2/x", event_time=NOW_MS, turn_until=NOW_MS + 9_000, state="x")
+PLAYS: dict[str, tuple[Json, dict[str, list[Json]]]] = {
+    "acted": (element(), {"RunAction": [ACTED]}),
+    "unsure": (
+        changing(occurredAtMs=NOW_MS - 400),
+        {
+            "AdvanceLatest": [REFUSED, {}],
+            "ReadLatest": [_LATEST],
+            "ReadPredecessor": [claim(status="IN_PROGRESS"), claim()],
+            "RunAction": [ACTED],
+        },
+    ),
+    "unwanted": (changing(expiresAtMs=1), {"NoteBreak": [DOWN] * 3}),
+    "copy": (element(), {"ClaimKey": [REFUSED], "ReadClaim": [claim()]}),
+    "held": (
+        element(),
+        {"ClaimKey": [REFUSED], "ReadClaim": [claim(status="IN_PROGRESS", lease_until=NOW_MS * 2)]},
+    ),
+    "failed": (element(), {"RunAction": [raised("Failed", reason="CALL_FAILED", requests=1)]}),
+    "rejected": (element(), {"RunAction": [raised("Rejected", reason="REJECTED")]}),
+    "short look": (
+        returning("CALL_FAILED"),
+        {"ReadBreaker": [row(since=NOW_MS - 9_000, open_until=NOW_MS + 9_000)]},
+    ),
+}
+"""An event and the answers of its tasks, for each stretch of the definition."""

@@ -81,7 +81,7 @@ def clear(table: str, started_ms: int) -> Request:
         "TableName": table,
         "Key": KEY,
         "ConditionExpression": "since < :started AND "
-        "(attribute_not_exists(not_before) OR not_before < :started)",
+        "(attribute_not_exists(not_before) OR not_before <= :started)",
         "ExpressionAttributeValues": {":started": _n(started_ms)},
     }
 

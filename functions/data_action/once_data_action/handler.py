@@ -127,13 +127,13 @@ def build(settings: Settings) -> Driver:
     def now_ms() -> int:
         return time.time_ns() // 1_000_000
 
+    if settings.target == "none":
+        return Driver(settings, None, None, now_ms)
     dynamodb = boto3.client("dynamodb", config=_TABLE)
     return Driver(settings, _target(settings, now_ms), dynamodb, now_ms)
 
 
-def _target(settings: Settings, now_ms: Clock) -> Target | None:
-    if settings.target == "none":
-        return None
+def _target(settings: Settings, now_ms: Clock) -> Target:
     if settings.target in ("eventbridge", "lambda"):
         arn = settings.target_arn
         region = arn.split(":")[3]
