@@ -172,7 +172,7 @@ def test_stale_state_names_the_state_that_passed_it(tmp_path: Path) -> None:
     assert (report.acted, report.passed) == (2, [])
 
 
-CALLS = ({}, {"muted": True}, {}, {"muted": True}, {"held": True}, {})
+CALLS: tuple[dict[str, Any], ...] = ({}, {"muted": True}, {}, {"muted": True}, {"held": True}, {})
 
 
 def test_state_that_returns_is_acted_on_and_an_unchanged_repeat_never(tmp_path: Path) -> None:

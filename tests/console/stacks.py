@@ -95,7 +95,7 @@ class PagesStack(FakeStack):
     def __init__(self) -> None:
         super().__init__(Now(), Table())
         self.logs = LogsWithPaths(self.clock)
-        self.outputs |= {
+        self.outputs = {**self.outputs} | {
             "ExecutionLogGroupName": "executions",
             "StateMachineConsole": "https://eu-west-1.console.aws.amazon.com/states/home",
         }
@@ -138,7 +138,7 @@ def story_stack() -> PagesStack:
     }
     stack.put_claim(
         pk=CALL_PK, sk="v2/conversation.customer.start/p/s/1", owner=f"execution-1#{id_of(1)}",
-        lease_until=now_ms + 80_000, family="conversation.customer.start", **times,
+        lease_until=now_ms + 80_000, done_at=now_ms, family="conversation.customer.start", **times,
     )  # fmt: skip
     stack.sqs.put("dead-letters", "{}")
     stack.sqs.delayed = 1

@@ -1,9 +1,14 @@
 """The pages as HTML: each event with its outcome and verdict, and the command to paste."""
 
 import re
+import stat
+import webbrowser
 from html import unescape
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
@@ -203,3 +208,18 @@ def test_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "find_spec", lambda _: None)
     result = CliRunner(mix_stderr=False).invoke(app, ["console"])
     assert (result.exit_code, "setup" in result.stderr) == (1, True)
+
+
+def test_browser_gets_the_token_by_a_private_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    with command.open_browser("http://127.0.0.1:1/?token=secret"):
+        [address] = opened
+        assert "secret" not in address
+        file = Path(url2pathname(urlsplit(address).path))
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert "secret" in file.read_text()
+    assert not file.exists()
