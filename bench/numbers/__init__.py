@@ -9,7 +9,6 @@ from pathlib import Path
 from bench import pictures
 from bench.numbers import records, speed, troubles
 from bench.numbers.comparison import Comparison
-from bench.numbers.costs import Costs
 
 ROOT = Path(__file__).parents[2]
 CHARTS = ROOT / "docs" / "charts"
@@ -19,16 +18,13 @@ BLOCK = re.compile(r"(<!-- numbers:([a-z-]+) -->\n).*?(<!-- /numbers:\2 -->)", r
 
 def blocks() -> dict[str, Callable[[], str]]:
     """Lists the blocks by name; each is computed only if a document has it."""
-    compared, dollars = Comparison(), Costs()
+    compared = Comparison()
     return {
         "records": records.made,
         "comparison-short": compared.short,
         "comparison": compared.table,
         "comparison-open": compared.ours_in_the_open,
         "comparison-streams": compared.streams,
-        "cost": dollars.line,
-        "cost-short": dollars.short,
-        "cost-items": dollars.items,
         "speed": lambda: "".join(
             part() for part in (speed.speed, troubles.to_the_request, speed.copies, speed.answers)
         ),
