@@ -1,6 +1,6 @@
 """Finds the files that `once` runs, laid out as in a clone: template.yaml and what it names.
 
-A wheel carries them along (see pyproject.toml); `once template` writes them out for `sam deploy`.
+A wheel carries them along (see pyproject.toml).
 """
 
 import os

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from once.errors import OnceError
 
 FOLDER = Path(".once")
+LOG = FOLDER / "up.log"
 _NOTE = "stack.json"
 
 

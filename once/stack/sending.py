@@ -6,20 +6,17 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from itertools import compress
 from os.path import commonprefix
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from botocore.exceptions import ClientError
 
 from once.errors import OnceError
 from once.lines import Line, parse, read_element
+from once.model.report import Via
 
 Client = Callable[[str], Any]
 """Gives the client of a service by its name."""
-Via = Literal["queue", "bus"]
-Chain = deque[Sequence[Line]]
-"""Parts of which each is sent when the one before it is settled."""
 
 _BATCH = 10
 _BATCH_BYTES = 900_000
@@ -52,35 +49,15 @@ def send_to_queue(
             raise _refused(line, line, failed.get("Message", failed["Code"]))
 
 
-def chain_by_claim(lines: Iterable[Line]) -> list[Chain]:
+def chain_by_claim(lines: Iterable[Line]) -> list[deque[Line]]:
     """Returns copies, and the states of one thing, one by one: no other line depends on them."""
-    chains: dict[object, Chain] = defaultdict(deque)
+    chains: dict[object, deque[Line]] = defaultdict(deque)
     for line in lines:
         sent = {"SentTimestamp": str(time.time_ns() // 1_000_000)}
         element = read_element({"messageId": "-", "body": line.text, "attributes": sent})
-        key = element.get("key")
-        claim = (key["pk"], element["policy"].get("latest") or key["sk"]) if key else line.number
-        chains[claim].append([line])
+        key = element["key"]
+        chains[key["pk"], element["policy"].get("latest", key["sk"])].append(line)
     return list(chains.values())
-
-
-def send_in_chains(
-    chains: list[Chain],
-    send: Callable[[Sequence[Line]], None],
-    wait_for_one: Callable[[Sequence[Sequence[Line]]], list[bool]],
-) -> None:
-    """Sends the first part of each chain, and the next when that is settled; returns when all are
-    settled, or `wait_for_one` gives up."""
-    unsent = chains
-    while chains:
-        send([line for chain in unsent for line in chain[0]])
-        ended = wait_for_one([chain[0] for chain in chains])
-        if not any(ended):
-            return
-        unsent = list(compress(chains, ended))
-        for chain in unsent:
-            chain.popleft()
-        unsent, chains = list(filter(None, unsent)), list(filter(None, chains))
 
 
 def send_to_bus(

@@ -73,13 +73,15 @@ class Deeds:
         for message in list(world.queue.values()):
             del world.queue[message.id]
             world.due.pop(("message", message.id), None)
-            world.promises.gone(world, message, is_purged=True)
+            world.promises.purged(message)
 
     def _replays(self, world: "World") -> None:
         world.say("an operator REPLAYS the day")
         for name, body in self._bodies.items():
             world.promises.replayed(name)
-            world.send(name, json.dumps(json.loads(body) | {"replay-name": "day"}))
+            is_json = body.startswith("{")
+            named = json.dumps(json.loads(body) | {"replay-name": "day"}) if is_json else body
+            world.send(name, named)
 
     def _pauses(self, world: "World") -> None:
         until_ms = START_MS + self._weather.paused_ms[1]
@@ -90,7 +92,7 @@ def redrive(world: "World", message: Message, times: int = 1) -> None:
     """An operator redrives a message of the dead-letter queue, and has repaired what it met."""
     del world.dead_letters[message.id]
     world.repaired |= {message.event}
-    world.promises.gone(world, message) if not message.sender else None
+    world.promises.redriven(message)
     for _ in range(times):
         sent = world.send(message.event, message.body)
         world.say("an operator REDRIVES", message.id, message.event, "as", sent.id)
