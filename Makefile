@@ -67,6 +67,12 @@ first-hour: $(READY) ## Type each command that README and program print, in a ne
 schemas: $(READY) ## Write what follows from the models: schemas, examples, docs/families.md
 	$(BIN)/python -m schemas
 
+asked: $(READY) ## Write what `make prove` asks AWS, from the scenarios and the template
+	$(BIN)/python -m proof.asked
+
+prove: $(READY) ## Check on AWS what we assume about it: ARGS="--region eu-central-1"
+	$(BIN)/python -m proof.prove $(ARGS)
+
 check: check-code check-template check-machine check-schemas check-documents ## Check code, template, state machine, schemas, documents
 
 check-code: $(READY)
@@ -82,6 +88,7 @@ check-template: $(READY)
 check-machine: $(READY)
 	$(BIN)/python -m proof.definition.lint
 	$(BIN)/python -m proof.definition.diagram --check
+	$(BIN)/python -m proof.asked --check
 
 check-schemas: $(READY)
 	$(BIN)/python -m schemas --check

@@ -1,6 +1,6 @@
 """Imports go one way: what is deployed knows nothing of what operates it, describes it in schemas,
 proves it or measures it. Within `once/` there are walls as well: running locally, the stand-in
-Genesys, operating a stack, planning."""
+Genesys, operating a stack, auditing."""
 
 import ast
 from collections.abc import Iterator
@@ -29,12 +29,11 @@ WITHIN_ONCE: dict[str, tuple[str, ...]] = {
     "examples": (),
     "local": (),
     "genesys": (),
-    "plan": (),
     "routes": (),
-    "operate": ("local", "genesys", "plan", "routes"),
+    "operate": ("local", "genesys", "routes"),
     "console": ("operate",),
     "run": ("local", "genesys", "operate", "console"),
-    "audit": ("operate", "plan"),
+    "audit": (),
 }
 
 

@@ -10,29 +10,27 @@ from once.audit.advice import rough
 from once.audit.report import AuditReport
 from once.screen import showable
 
-_MOST_LINES = 6  # under a heading: the report fits a screen
+_MOST_LINES = 8  # under a heading: the report fits a screen
 
 
 def view(report: AuditReport) -> Iterator[RenderableType]:
     verdict, *details = report.conclusions
     yield Text(showable(verdict), style="bold")
-    if report.late_examples:
-        details.append(f"Late, for example: {report.late_examples[0]}.")
-    for one in report.broken[:_MOST_LINES]:
-        details.append(f"{one.detail} ({one.reason}): {one.count:,}, e.g. {one.examples[0]}.")
+    for reason in report.broken[:_MOST_LINES]:
+        example = reason.examples[0]
+        details.append(f"{reason.detail} ({reason.reason}): {reason.count:,}, e.g. {example}.")
     troubled = [file for file in report.files if file.trouble]
     details += [f"{file.name} {file.trouble}." for file in troubled[:_MOST_LINES]]
     yield from _list("", details)
     yield from _list("What to do", report.advice)
     if report.plan:
         plan = report.plan
-        events, cost = rough(plan.events_per_month), f"${plan.cost_per_month:,.0f}"
         traffic = [
-            f"About {events} events per month at this rate, for {cost} on AWS.",
+            f"About {rough(plan.events_per_month)} events per month at this rate.",
             f"The busiest minute has {plan.peak_per_minute:,} records and needs "
-            f"{plan.acts_per_minute:,} requests. `once capacity` compares that with AWS's quotas.",
+            f"{plan.acts_per_minute:,} requests.",
         ]
-        yield from _list("Traffic and cost", traffic)
+        yield from _list("Traffic", traffic)
         yield Text("\nParameters to deploy with", style="bold")
         for name, value in plan.parameters.items():
             yield Text(showable(f"{name}={value}"), overflow="fold")
