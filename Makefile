@@ -12,9 +12,8 @@ JSONATA := proof/asl/node/node_modules/.package-lock.json
 RELEASER := .venv-release
 # The wheel and its extras alone, as a user has them: the first SBOM says what that is.
 INSTALLED := .venv-installed
-# On the command line parameters replace those of samconfig.toml, so these two come along.
-BUILD_PARAMETERS = $(shell sed -n 's/^parameter_overrides = "\(.*\)"/\1/p' samconfig.toml)
-RUNTIME = $(shell sed -n 's/^parameter_overrides = ".*PythonRuntime=\([a-z0-9.]*\).*/\1/p' samconfig.toml)
+# The Python of the functions: their wheels are built with it.
+RUNTIME = $(shell sed -n 's/^    Runtime: //p' template.yaml)
 # pip checks hashes of all that one command installs, or of nothing: the clone has none of its own.
 LOCKED := --no-deps --require-hashes
 OURS := --no-deps --no-build-isolation -e .
@@ -81,7 +80,7 @@ check-code: $(READY)
 check-template: export AWS_DEFAULT_REGION ?= us-east-1
 check-template: $(READY)
 	$(BIN)/sam validate --lint
-	$(BIN)/python -m proof.aws
+	$(BIN)/python -m proof.template
 
 check-machine: $(READY)
 	$(BIN)/python -m proof.definition.lint
@@ -121,7 +120,6 @@ lock: ## Pin what pyproject.toml names, with hashes (needs uv); UPGRADE=1 takes 
 	$(PIN) --group scan -o .ci/locks/scan.lock
 	$(PIN) --group audit -o .ci/locks/audit.lock
 	$(PIN) --group release -o .ci/locks/release.lock
-	$(PIN) --group enrichment -c requirements.lock -o functions/enrichment/requirements.txt
 
 ##@ Measure it, and write the numbers into the documents
 
@@ -161,9 +159,9 @@ mutate: $(READY) ## Do the tests notice wrong code? A sample of changes in 15 mi
 
 ##@ Put it on AWS
 
-build: $(READY) ## Build the functions for the runtime named in samconfig.toml
-	@$(or $(RUNTIME),$(BIN)/python) --version >/dev/null 2>&1 || { echo "sam build needs $(RUNTIME), which samconfig.toml names, on" \
-		"your PATH. Install it, or name yours there: PythonRuntime=python3.12"; exit 1; }
+build: $(READY) ## Build the functions for the runtime named in template.yaml
+	@$(RUNTIME) --version >/dev/null 2>&1 || { echo "sam build needs $(RUNTIME), which template.yaml names under" \
+		"Globals, on your PATH. Install it, or name yours there."; exit 1; }
 	@for file in functions/enrichment/*.toml; do $(BIN)/once routes check "$$file" || [ $$? = 3 ] || exit 1; done
 	$(BIN)/sam build
 
@@ -174,7 +172,7 @@ endif
 deploy: build ## Deploy to AWS. PARAMETERS="Name=value ..." and TAGS="Key=value ..."; CONFIRM=no does not ask
 	$(BIN)/sam deploy $(if $(filter no,$(CONFIRM)),--no-confirm-changeset) \
 		$(if $(TAGS),--tags "$(TAGS)") \
-		$(if $(PARAMETERS),--parameter-overrides "$(BUILD_PARAMETERS) $(PARAMETERS)")
+		$(if $(PARAMETERS),--parameter-overrides "$(PARAMETERS)")
 
 release: build $(RELEASER) ## Build what a release holds to dist/: wheel, template, SBOMs, checksums
 	rm -rf dist

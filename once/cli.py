@@ -8,10 +8,9 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-from typer.core import TyperCommand, TyperGroup
+import click
 
 from once.errors import OnceError
 
@@ -21,134 +20,106 @@ TRY, OPERATE = "Try it on this machine", "Operate a stack"
 
 @dataclass(frozen=True)
 class Entry:
-    """A command before it is imported: the function of that name in its module, or what the
-    module's `register` adds, if it is a group of commands."""
+    """A command before it is imported: its module names it `command`."""
 
-    panel: str
+    section: str
     module: str
     summary: str
 
 
 ENTRIES = {
-    "run": Entry(TRY, "once.run.command", "Send a file of events through a local stack"),
-    "dev": Entry(
-        TRY, "once.run.dev", "Start a local stack, its console and your own server behind it"
+    "run": Entry(TRY, "once.commands.run", "Send a file of events through a local stack"),
+    "dev": Entry(TRY, "once.commands.dev", "Start a local stack, its console and your server"),
+    "up": Entry(TRY, "once.commands.up", "Start a local stack that stays up"),
+    "down": Entry(TRY, "once.commands.down", "End the local stack"),
+    "send": Entry(TRY, "once.commands.send", "Put the events of a file into the queue"),
+    "destination": Entry(
+        TRY, "once.commands.destination", "Show what the destination received; make it fail"
     ),
-    "up": Entry(TRY, "once.run.up", "Start a local stack that stays up"),
-    "down": Entry(TRY, "once.run.up", "End the local stack"),
-    "send": Entry(TRY, "once.operate.send", "Put the events of a file into the queue"),
-    "destination": Entry(TRY, "once.operate.destination", "Show what it got; make it fail"),
-    "example": Entry(TRY, "once.project", "Print example events, or a server that receives some"),
-    "audit": Entry(
-        TRY, "once.audit.command", "Find the copies in a capture, and who publishes them"
-    ),
+    "audit": Entry(TRY, "once.audit.command", "Find the copies in a capture, and who sends them"),
     "routes": Entry(TRY, "once.routes.command", "Check which events are acted on, and how"),
-    "status": Entry(
-        OPERATE, "once.operate.status", "Show what waits, what is stuck, how to fix it"
-    ),
-    "explain": Entry(OPERATE, "once.operate.explain", "Show what was decided, and why"),
-    "parked": Entry(OPERATE, "once.operate.dead_ends", "List, replay or drop parked events"),
-    "dead-letters": Entry(
-        OPERATE, "once.operate.dead_ends", "List, replay or drop dead-letter events"
-    ),
-    "forget": Entry(OPERATE, "once.operate.forget", "Let an event be acted on again"),
+    "example": Entry(TRY, "once.commands.example", "Print example events, or a server for them"),
+    "template": Entry(TRY, "once.commands.template", "Write the files that `sam deploy` needs"),
+    "status": Entry(OPERATE, "once.commands.status", "Show what waits, what is stuck, the remedy"),
+    "explain": Entry(OPERATE, "once.commands.explain", "Show what was decided, and why"),
+    "parked": Entry(OPERATE, "once.commands.parked", "List, replay or drop parked events"),
+    "forget": Entry(OPERATE, "once.commands.forget", "Let an event be acted on again"),
+    "pause": Entry(OPERATE, "once.commands.pause", "Pause requests to the destination"),
+    "resume": Entry(OPERATE, "once.commands.resume", "Send requests again, start the pipe"),
+    "check": Entry(OPERATE, "once.commands.check", "Check the path of events, with canaries"),
     "console": Entry(OPERATE, "once.console.command", "Show a running stack in the browser"),
-    "check": Entry(OPERATE, "once.operate.check", "Check the path of events, with canaries"),
-    "pause": Entry(OPERATE, "once.operate.pause", "Pause requests to the destination"),
-    "resume": Entry(OPERATE, "once.operate.pause", "Send requests again, and start the pipe"),
-    "template": Entry(OPERATE, "once.project", "Write the files that `sam deploy` needs"),
 }
 
 
-def load(name: str) -> Any:
+def load(name: str) -> click.Command:
     """Imports a command and returns it."""
-    module = importlib.import_module(ENTRIES[name].module)
-    app = typer.Typer()
-    function = getattr(module, name, None)
-    if function is None:
-        module.register(app)
-    else:
-        vars(function)["add"](app, name)
-    return typer.main.get_group(app).commands[name]
+    command: click.Command = importlib.import_module(ENTRIES[name].module).command
+    command.name = name
+    return command
 
 
-def commands() -> Iterator[tuple[str, Any]]:
-    """Yields every command, by its words."""
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Yields every command by its words; of a group, each command in it."""
     for name in ENTRIES:
         command = load(name)
-        inner = getattr(command, "commands", None)
-        if inner is None:
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {word}", inner) for word, inner in command.commands.items())
+        else:
             yield name, command
-        for word, one in (inner or {}).items():
-            yield f"{name} {word}", one
 
 
-class _Once(TyperGroup):
-    """The command line: each command explains in a sentence an error that a person can repair."""
+class _Once(click.Group):
+    """The command line: it explains in a sentence each error that a person can repair."""
 
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        for name, entry in ENTRIES.items():
-            self.add_command(TyperCommand(name, help=entry.summary, rich_help_panel=entry.panel))
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click passes it
+        return [*ENTRIES]
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name, _, rest = super().resolve_command(ctx, args)
-        return name, load(str(name)), rest
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        return load(cmd_name) if cmd_name in ENTRIES else None
 
-    def invoke(self, ctx: Any) -> Any:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        for section in (TRY, OPERATE):
+            with formatter.section(section):
+                formatter.write_dl(
+                    [(name, e.summary) for name, e in ENTRIES.items() if e.section == section]
+                )
+
+    def invoke(self, ctx: click.Context) -> Any:
+        # TERM, too, unwinds what was started.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         try:
             return super().invoke(ctx)
         except OnceError as error:
-            raise _failed(error) from None
+            _end(error)
         except OSError as error:
             if error.errno not in _UNWRITABLE:
                 raise
             where = Path(error.filename or ".").absolute()
-            raise _failed(OnceError(f"Cannot write {where}: {error.strerror}.")) from None
-        except KeyboardInterrupt:  # when all that it had started has ended
-            from once.screen import put, screen
+            _end(OnceError(f"Cannot write {where}: {error.strerror}."))
+        except KeyboardInterrupt:  # after all that the command had started has ended
+            from once.cli_options import INTERRUPTED
 
-            put(screen(stderr=True), "Interrupted.")
-            raise typer.Exit(130) from None
+            click.echo("Interrupted.", err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
 
 
-def _failed(error: OnceError) -> typer.Exit:
-    """Prints why a command failed, and returns what ends it."""
+def _end(error: OnceError) -> None:
+    """Prints why a command failed, and ends it."""
     from once.screen import put, screen
 
-    errors = screen(stderr=True)
     for line in f"once: {error}".split("\n"):
-        put(errors, line, style="red", markup=False)
-    return typer.Exit(error.exit_code)
+        put(screen(stderr=True), line, style="red", markup=False)
+    raise click.exceptions.Exit(error.exit_code) from None
 
 
-app = typer.Typer(
+@click.group(
     cls=_Once,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    help="Act once on each Genesys Cloud event. Try it on this machine, operate it on AWS.",
     epilog="Exit codes: 0 ok, 1 failed, 2 usage error, 3 done, but something needs attention, "
-    "4 not found, 130 interrupted.",
+    "130 interrupted.",
 )
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
-
-        typer.echo(version("genesys-once"))
-        raise typer.Exit
-
-
-@app.callback()
-def _main(
-    version: Annotated[  # noqa: ARG001 - its callback answers
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
-    ] = False,
-) -> None:
-    # So that TERM, too, unwinds what was started.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+@click.version_option(package_name="genesys-once", message="%(version)s")
+def app() -> None:
+    """Act once on each Genesys Cloud event. Try it on this machine, operate it on AWS."""
 
 
 if __name__ == "__main__":

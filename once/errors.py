@@ -5,9 +5,3 @@ class OnceError(Exception):
     """Says what was wrong, where, and what to do next; shown without a traceback."""
 
     exit_code = 1
-
-
-class NotFoundError(OnceError):
-    """Nothing is known of what was asked for."""
-
-    exit_code = 4

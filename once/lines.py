@@ -19,7 +19,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from once_enrichment.batch import enrich
+from once_enrichment.normalise import normalise
 from once_enrichment.times import maybe_ms
 
 from once.errors import OnceError
@@ -135,13 +135,8 @@ def read_lines(path: Path) -> list[Line]:
 
 
 def read_element(record: dict[str, Any]) -> dict[str, Any]:
-    """Returns what the enrichment makes of a record."""
-    (element,) = enrich([record], would_write)
-    return element
-
-
-def would_write(key: str, _content: bytes) -> dict[str, str]:
-    return {"bucket": "OVERFLOW_BUCKET", "key": key}
+    """Returns the element that the enrichment makes of a record."""
+    return normalise(record)
 
 
 def parse(text: str) -> Any:
@@ -157,7 +152,7 @@ def _problem_of(found: Found) -> str | None:
         return "NOT_AN_EVENT"
     sent = {"SentTimestamp": str(time.time_ns() // 1_000_000)}  # as the queue will note it
     element = read_element({**found.record, "attributes": sent})
-    return None if element["kind"] == "event" else str(element["reason"])
+    return str(element["detail"]).partition(":")[0] if "broken" in element else None
 
 
 def _mistaken(value: Any) -> str | None:

@@ -1,6 +1,6 @@
 """Finds the files that `once` runs, laid out as in a clone: template.yaml and what it names.
 
-A wheel carries them along (see pyproject.toml); `once template` writes them out for `sam deploy`.
+A wheel carries them along (see pyproject.toml).
 """
 
 import os
@@ -10,11 +10,8 @@ import sys
 import tomllib
 from importlib.metadata import metadata
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-import typer
-
-from once.answers import command
 from once.errors import OnceError
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -27,7 +24,7 @@ HOW_TO_GET_EVENTS = "Give a file of events, e.g. what this writes: once example 
 _PYTHON = "3.13"  # of the functions, as samconfig.toml has it
 
 # What `sam deploy` reads, and the pages that the alarms of the template point to.
-_DEPLOYED = ("template.yaml", "samconfig.toml", "statemachine", "functions", "docs")
+DEPLOYED = ("template.yaml", "samconfig.toml", "statemachine", "functions", "docs")
 
 
 def read_samconfig() -> dict[str, Any]:
@@ -66,45 +63,3 @@ def say_how_to_type_once() -> str | None:
         return None
     activate = Path(sys.executable).with_name("activate")
     return f"source {shlex.quote(str(activate))}" if IN_CLONE else say_how_to_install("local")
-
-
-@command("once example > events.jsonl")
-def example(
-    what: Annotated[
-        Literal["story", "receiver"],
-        typer.Argument(help="The example events, or a server that `once dev --forward` sends to."),
-    ] = "story",
-) -> None:
-    """Print an example: events to send, or a server that receives and verifies them."""
-    path = EXAMPLE if what == "story" else EXAMPLE.with_name("receiver.py")
-    sys.stdout.write(path.read_text("utf-8"))
-
-
-@command("once template genesys-once")
-def template(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", file_okay=False, help="A folder, new or empty.")
-    ],
-) -> None:
-    """Write out what `sam deploy` needs: the template, the state machine and the functions."""
-    try:
-        if folder.is_dir() and any(folder.iterdir()):
-            raise OnceError(
-                f"{folder} has files in it, which would be mixed with these. Name a new folder."
-            )
-        for name in _DEPLOYED:
-            source, target = ROOT / name, folder / name
-            if source.is_dir():
-                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, target)
-    except OSError as error:
-        raise OnceError(f"Cannot write to {error.filename or folder}: {error.strerror}.") from error
-    typer.echo("Written. Name your event source and your address, then deploy it with:")
-    text = (ROOT / "samconfig.toml").read_text("utf-8")
-    of_build = tomllib.loads(text)["default"]["global"]["parameters"]["parameter_overrides"]
-    event_source = "EventSourceName=aws.partner/genesys.com/cloud/ORGANISATION/SUFFIX"
-    # Overrides on the command line stand in for those that the build was made with.
-    overrides = f'--parameter-overrides "{of_build} {event_source} AlarmEmail=you@example.com"'
-    typer.echo(f"cd {shlex.quote(str(folder))} && sam build && sam deploy {overrides}")

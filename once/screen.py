@@ -18,8 +18,8 @@ from rich.text import Text
 _STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 # A command with its id and options stays on one line, so that it can be copied.
 _COMMAND = re.compile(
-    r"\bonce (?:(?:parked|dead-letters) \w+|[a-z]+)"
-    r"(?: (?:ID|KEY|[\w-]{36}|--[\w-]+(?: (?:CODE|rule))?))*"
+    r"\bonce (?:(?:parked|routes) \w+|[a-z]+)"
+    r"(?: (?:ID|KEY|[\w-]{36}|--[\w-]+(?: CODE)?))*"
 )
 _KEPT = "\u00a0"  # no place to break, as textwrap sees it
 

@@ -17,11 +17,11 @@ def main() -> int:
     options = parser.parse_args()
     if not options.check:
         checks.write(ROOT)
-    found = checks.find(ROOT)
-    for line in found:
-        print(line, file=sys.stderr)
-    print(f"schemas: {len(found) or 'no'} findings")
-    return 1 if found else 0
+    findings = checks.find(ROOT)
+    for finding in findings:
+        print(finding, file=sys.stderr)
+    print(f"schemas: {len(findings) or 'no'} findings")
+    return 1 if findings else 0
 
 
 if __name__ == "__main__":

@@ -1,24 +1,237 @@
-"""The contracts that no code of ours reads as a whole: what the state machine writes or sends.
+"""The contracts that no code of the project reads as a whole: what its parts write to each
+other."""
 
-The others are models of the packages that use them; contracts.py lists all.
-"""
-
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from once_data_action.request import WebhookRequest
-from once_enrichment.elements import ActionEvent
+from once_enrichment.contract import IgnoredReason
 from pydantic import BaseModel, ConfigDict, Field, with_config
 from pydantic.alias_generators import to_camel
 
-from once.operate.claims import ClaimOwner, ExpiresAt, PastMs
-from once.records import LoggedRecord
-
-# A dataclass of a function that has no pydantic: its fields say what they are all the same.
+# A dataclass of a function that has no pydantic: its fields are documented all the same.
 with_config(use_attribute_docstrings=True)(WebhookRequest)
+
+EpochMs = Annotated[int, Field(gt=0, le=253_402_300_799_999)]
+EpochSeconds = Annotated[int, Field(gt=0)]
+IsoTime = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]
+Owner = Annotated[str, Field(pattern="^.+#.+$", examples=["3f0c7e1a5d2b#b0c1"])]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_name=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+    )
+
+
+class Subject(_Model):
+    """The subject: what the event is about."""
+
+    type: str = Field(examples=["conversation", "user", "queue"])
+    """Its kind."""
+    id: str
+    """Its id."""
+
+
+class Key(_Model):
+    """The identity of the event: copies share it, other events never do."""
+
+    pk: str = Field(pattern="^[^/]+/[^/]+/[^/]+$", examples=["5a0d2b3c/conversation/7f3e"])
+    """Organisation, subject type and subject id."""
+    sk: str = Field(pattern="^v2/[^/]+")
+    """Key version, family and identity parts."""
+
+
+class Policy(_Model):
+    """The claim's rules for events of the same key."""
+
+    window_ms: int = Field(ge=0)
+    """0: the key alone decides. Otherwise copies lie at most this far apart."""
+    order: Literal["none", "latest", "changes", "every"]
+    """`latest`: an event is stale if a newer event was settled. `changes`: the same, each
+    `occurredAtMs` is an occurrence of its own, and an event with the facts of the newest settled
+    event is unchanged. `every`: each change is acted on, and the newest state is noted."""
+    latest: str | None = Field(None, pattern="^latest/")
+    """Sort key of the row that holds the latest event; absent with `order: none`."""
+
+
+class Route(_Model):
+    """The first route that matches the event."""
+
+    name: str
+    """The name in the file; its family if the file gives it no name."""
+    action: str = Field(examples=["send", "none", "custom_-_0a1b2c3d"])
+    """The id of a data action, `send` or `none`."""
+    inputs: dict[str, str] | None = None
+    """Inputs of the data action, by where they come from; absent: the common inputs."""
+    ignored: IgnoredReason | None = None
+    """The reason for which no request is sent."""
+    detail: str | None = Field(None, max_length=300)
+    """The condition that the event does not meet, if no route matched."""
+
+
+class Trace(_Model):
+    """The path of the message. Copies differ in it, so it is never part of the identity."""
+
+    event_id: str | None = None
+    """The id that the publisher itself gave the event."""
+    envelope_id: str | None = None
+    """The id that EventBridge gave the envelope."""
+    correlation_id: str | None = None
+    """Genesys' CorrelationId."""
+    replay_name: str | None = None
+    """The EventBridge replay that sent it."""
+    source: str | None = None
+    """The EventBridge source."""
+
+
+class Event(_Model):
+    """One message of the queue, as the enrichment returns it: an event, or `broken`."""
+
+    version: Literal["2"]
+    """Version of this contract."""
+    message_id: str
+    """The queue message."""
+    first_message_id: str
+    """The first message of the chain that carries the event."""
+    sent_at_ms: int = Field(ge=0)
+    """The time at which the message was sent: SentTimestamp."""
+    first_sent_at_ms: int = Field(ge=0)
+    """The time at which the first message was sent; it dates an event without a time."""
+    waits_since_ms: int = Field(ge=0)
+    """The time since which the event waits."""
+    receives: int = Field(ge=0)
+    """The number of its receives: ApproximateReceiveCount."""
+    after: Owner | None = None
+    """The owner whose claim this message goes on from."""
+    broken: Literal["UNREADABLE"] | None = None
+    """Present if the message holds no event that could be decided on."""
+    detail: str | None = Field(None, pattern="^[A-Z_]+: ")
+    """Why it is broken: a code and a sentence."""
+    family: str
+    """The kind of event, as docs/families.md lists them; `broken` of a broken message."""
+    free_family: Literal[True] | None = None
+    """The family's name is made of the event's own text, so it must be no dimension of a metric."""
+    topic: str
+    """The topic as it was received, with a hash for each word that may be about a person."""
+    organization_id: str | None = None
+    """The Genesys Cloud organisation, from the source."""
+    subject: Subject
+    state: str | None = None
+    """The new state, if the family tells it in one word."""
+    occurred_at: IsoTime
+    """The time of the event: ISO 8601, UTC, milliseconds."""
+    occurred_at_ms: EpochMs
+    """The same in epoch milliseconds."""
+    published_at: IsoTime | None = None
+    """The time at which its publisher sent it."""
+    ids: dict[str, str]
+    """All ids in it by name: conversationId, queueId, …"""
+    key: Key
+    idempotency_key: str = Field(pattern="^[0-9a-f]{64}$")
+    """SHA-256 of pk, newline, sk."""
+    policy: Policy
+    facts: str | None = Field(None, pattern="^[0-9a-f]{32}$")
+    """Hash of the fields that count, with the route's name; present with order `changes`."""
+    route: Route | None = None
+    """Absent if the event is a canary or broken."""
+    expires_at_ms: EpochMs | None = None
+    """The event is not acted on after this; absent if its route has no `max_age`."""
+    trace: Trace
+    note: str | None = None
+    """Why identity, facts or time had to fall back."""
+    metadata: dict[str, Any] | None = None
+    """The publisher's metadata without the correlation id; absent if empty or long."""
+    canary: Literal[True] | None = None
+    """`once check` sent the event to test the stack: no destination gets it."""
+    raw: str
+    """The message as it came, without what the project wrote around it."""
+    body_path: list[str] = Field(examples=[["detail", "eventBody"]])
+    """The keys from `raw` to the body. A value on the way that is text is JSON to be parsed, and a
+    body that is null is an empty object."""
+
+
+class Once(_Model):
+    """What the project remembers of a message that it sends itself. Everything is optional."""
+
+    first_message_id: str | None = None
+    """The first message of the event's chain."""
+    first_sent_at_ms: EpochMs | None = None
+    """The time at which the first message was sent; it never changes."""
+    waits_since_ms: EpochMs | None = None
+    """The time since which the event waits; parking and replaying begin it anew."""
+    after: Owner | None = None
+    """The owner whose claim this message goes on from."""
+    canary: Literal[True] | None = None
+    """`once check` sent the event."""
+    reason: str | None = None
+    """Why the event was parked, by its code."""
+    cause: str | None = None
+    """Why the event was parked, in a sentence."""
+    key: str | None = None
+    """The parked event's pk and sk, with a space between them."""
+    parked_at_ms: EpochMs | None = None
+    """The time at which it was parked."""
+
+
+class Message(_Model):
+    """The body of a message that was put back, parked or replayed."""
+
+    once: Once
+    event: str
+    """The message as it came."""
+
+
+class ActionRequest(_Model):
+    """The request of the state machine to the data action function."""
+
+    version: Literal["3"]
+    """Version of this contract."""
+    event: Event
+    """The element, whole, as the enrichment made it."""
+    idempotency_key: str = Field(pattern=r"^[0-9a-f]{64}(\.[0-9]{1,16})?$")
+    """The same on every attempt. If a state can return, the occurrence follows the full stop."""
+    owner: Owner
+    """Name of the execution, `#`, the first message of the event's chain."""
+    tries: int = Field(ge=0)
+    """Failed deliveries that count towards `MaxTries`."""
+    failed_at_ms: int = Field(ge=0)
+    """End of its last failed request, epoch milliseconds; 0: none has failed."""
+    deaths: int = Field(0, ge=0)
+    """Claims of this event whose owner ended without an answer."""
+    retry: int = Field(0, ge=0)
+    """Requests that this execution sent before."""
 
 
 class _Row(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class BreakerRow(_Row):
+    """The circuit breaker. The row does not exist while requests succeed."""
+
+    pk: Literal["pace"]
+    """Shared by all events."""
+    sk: Literal["breaker"]
+    """There is one such row."""
+    since: EpochMs | None = None
+    """Begin of the first failed request or of the pause, epoch milliseconds."""
+    failed: set[str] | None = Field(None, examples=[["0a1b2c3d4e5f6071"]])
+    """First 16 digits of the idempotency keys of events that failed for the first time."""
+    open_until: EpochMs | None = None
+    """No request before then, epoch milliseconds; then one event probes. Absent: it only counts."""
+    not_before: EpochMs | None = None
+    """No request before then, epoch milliseconds, because of a 429 or a pause."""
+    held: str | None = None
+    """Why an operator paused requests until `not_before`; only by `once pause`."""
+    held_by: str | None = None
+    """The operator who paused them."""
+    held_at: EpochMs | None = None
+    """Begin of the pause, epoch milliseconds."""
+    expires_at: EpochSeconds
+    """DynamoDB's TTL, epoch seconds."""
 
 
 class SlotRow(_Row):
@@ -29,77 +242,13 @@ class SlotRow(_Row):
     sk: str = Field(pattern="^slot/[0-9]+$", examples=["slot/888944400"])
     """Number of the slot since 1970."""
     used: int
-    """Requests taken from it, without those given back."""
-    expires_at: ExpiresAt
-
-
-class BreakerRow(_Row):
-    """The circuit breaker. The row does not exist while requests succeed."""
-
-    pk: Literal["pace"]
-    """Shared by all events."""
-    sk: Literal["breaker"]
-    """There is one such row."""
-    since: PastMs | None = None
-    """Begin of the first failed request or of the pause, epoch milliseconds."""
-    failed: set[str] | None = Field(None, examples=[["0a1b2c3d4e5f6071"]])
-    """First 16 digits of the idempotency keys of events that failed for the first time. With 20 of
-    them, 9 seconds after `since`, the breaker opens."""
-    open_until: PastMs | None = None
-    """No request before then, epoch milliseconds; then one batch probes. Absent: it only counts."""
-    not_before: PastMs | None = None
-    """No request before then, epoch milliseconds, because of a 429 or a pause."""
-    held: str | None = None
-    """Why an operator paused requests until `not_before`; only by `once pause`."""
-    held_by: str | None = None
-    """The operator who paused them."""
-    held_at: PastMs | None = None
-    """Begin of the pause, epoch milliseconds."""
-    expires_at: ExpiresAt
-
-
-class _Camel(BaseModel):
-    model_config = ConfigDict(
-        alias_generator=to_camel, extra="forbid", use_attribute_docstrings=True
-    )
-
-
-class Pace(_Camel):
-    """The breaker's row as the batch read it."""
-
-    read_ms: PastMs | None = None
-    """Time of the read, epoch milliseconds; absent if the row could not be read."""
-    since: PastMs | None = None
-    """Begin of the first request that failed or was limited; absent if there was no row."""
-    probe: PastMs | None = None
-    """End of the time in which this batch probes with one request, epoch milliseconds."""
-
-
-class ActionRequest(_Camel):
-    """The request of the state machine to the data action, ours or your own Lambda."""
-
-    version: Literal["2"]
-    """Version of this contract."""
-    event: ActionEvent
-    """The element, whole, as the enrichment made it."""
-    idempotency_key: str = Field(pattern=r"^[0-9a-f]{64}(\.[0-9]{1,16})?$")
-    """The same on every attempt. If a state can return, the occurrence follows the full stop."""
-    deadline_ms: PastMs
-    """Epoch milliseconds. Begin no request after it: raise `TooLate`; if `retry` is 1, `Failed`."""
-    requests_allowed: Literal[1, 2]
-    """Requests that this execution may send. Raise `Transient` only if one is left."""
-    retry: Literal[0, 1]
-    """Requests that it has sent before this invocation."""
-    execution: ClaimOwner
-    """The claim's owner, for your own logs."""
-    pace: Pace = Pace()
-    """State of the breaker when the batch began; for our own function."""
-    failed_before: bool = False
-    """True if a request for this event failed before; for our own function."""
+    """Requests taken from it."""
+    expires_at: EpochSeconds
+    """DynamoDB's TTL, epoch seconds."""
 
 
 class BusEvent(BaseModel):
-    """An event on the bus of TargetBusArn, as its rules match and deliver it."""
+    """An event on the target bus, as its rules match and deliver it."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
@@ -120,120 +269,4 @@ class BusEvent(BaseModel):
     resources: list[str] = Field(examples=[["conversation/4c8e0001-0000-4000-8000-000000000001"]])
     """The subject of the event: type and id."""
     detail: WebhookRequest
-
-
-class _Breaker(_Camel):
-    """The breaker's row as the batch read it at its start."""
-
-    since: PastMs | None = None
-    """Begin of the first failed request."""
-    failed: int | None = Field(None, ge=0)
-    """The number of keys in its set."""
-    open_until: PastMs | None = None
-    """Absent while it only counts."""
-    not_before: PastMs | None = None
-    """End of the wait for a 429, or of a pause."""
-    held: str | None = None
-    """The reason of a pause."""
-
-
-class _Candidate(_Camel):
-    """An event for which a request would be sent, or a copy of one in its batch."""
-
-    message_id: str
-    copy_of: str | None = None
-    """The kept message of a collapsed copy, which shares its verdict."""
-    occurred_at_ms: int
-    receives: int = Field(ge=1)
-    """The event with the fewest probes."""
-    sent_at_ms: PastMs
-    """After ten days the event passes in any case: it is parked, and no request is sent."""
-
-
-class PaceBegin(_Camel):
-    """The state machine's question to the pacing function before the requests of a batch: only with
-    a limit, or while the breaker has a row."""
-
-    version: Literal["1"]
-    ask: Literal["begin"]
-    run: str
-    """Last part of the execution's id, for the logs."""
-    started_ms: PastMs
-    """Begin of the batch."""
-    deadline_ms: PastMs
-    """The batch sends no request after it."""
-    breaker: _Breaker | None = None
-    """Absent if there was no row."""
-    breaker_unread: bool | None = None
-    """True if the row could not be read."""
-    events: list[_Candidate]
-
-
-class ReturnedMessage(_Camel):
-    """A message that is returned to the queue for now."""
-
-    message_id: str
-    reason: Literal["LIMITED", "BREAKER_OPEN", "RATE_LIMITED"]
-
-
-class PaceBeginAnswer(_Camel):
-    """The events for which no request may be sent now, and the requests allowed for the others."""
-
-    returned: list[ReturnedMessage] | None = None
-    """Copies are included. All others may go on."""
-    requests_allowed: Literal[1, 2]
-    """Requests for one event: one with a limit, and for a probe."""
-    request_until_ms: PastMs
-    """End of the time for requests; never later than the batch's own deadline."""
-    slot: int | None = None
-    """The slot of the tokens; only with a limit."""
-    tokens: int | None = Field(None, ge=1)
-    """The number of granted requests; only with a limit."""
-    probe: PastMs | None = None
-    """The `open_until` that this batch wrote: its one request may close the breaker."""
-
-
-class _Message(_Camel):
-    message_id: str
-    copy_of: str | None = None
-    receipt_handle: str
-    subject_key: str
-    """Events of one subject draw the same random number."""
-    sent_at_ms: PastMs
-    idempotency_key: str | None = None
-
-
-class PaceEnd(_Camel):
-    """The state machine's question after the requests of a batch: only if a message is returned,
-    tokens are left, or the breaker must learn something. It is not repeated: giving tokens back is
-    not idempotent, and without return times the queue's visibility timeout holds."""
-
-    version: Literal["1"]
-    ask: Literal["end"]
-    run: str
-    """Last part of the execution's id, for the logs."""
-    started_ms: PastMs
-    lease_until_ms: PastMs
-    """End of the leases of this batch."""
-    own_action: bool
-    """True with a Lambda of your own: then pacing writes into the breaker's row what our data
-    action function writes itself after each request."""
-    breaker: _Breaker | None = None
-    """The row at the batch's start; absent if there was no row."""
-    pace: PaceBeginAnswer
-    """Without slot, tokens and probe if the batch did not ask at its beginning."""
-    records: list[LoggedRecord]
-    """The outcome records, without return times."""
-    batch: list[_Message]
-
-
-class _Return(_Camel):
-    message_id: str
-    returns_at_ms: PastMs
-    """Time of the next attempt."""
-
-
-class PaceEndAnswer(_Camel):
-    """The return times that were set. The others keep the queue's visibility timeout."""
-
-    returns: list[_Return]
+    """The same JSON as a webhook gets."""

@@ -28,7 +28,7 @@ def main() -> None:
             say(f"WEBHOOK_URL={server.webhook_url}")
             say("Ctrl-C ends it.")
             threading.Event().wait()
-    except (OnceError, OSError) as error:
+    except OnceError as error:
         parser.exit(1, f"{error}\n")
     except KeyboardInterrupt:
         return

@@ -1,13 +1,12 @@
 """The mock's script: rules in plain JSON for its misbehaviour, and responses in Genesys' forms.
 
-    {"token":  {"seconds": 3600, "saidSeconds": 3600, "calls": 100},
-     "limits": {"perMinute": 300, "concurrent": 50},
-     "rules":  [{"match":    {"family": "conversation.*", "subjectId": "…"},
-                 "replies":  [{"status": 429, "retryAfter": 1}, 500, "lose", "ok"],
-                 "perEvent": true, "then": "ok"}]}
+    {"token": {"seconds": 3600},
+     "rules": [{"match":    {"family": "conversation.*", "subjectId": "…"},
+                "replies":  [{"status": 429, "retryAfter": 1}, 500, "lose", "ok"],
+                "perEvent": true, "then": "ok"}]}
 
-A list alone is taken as the rules. A matching call takes the next of the rule's replies; after the
-last one `then` counts, without `then` the next matching rule, and in the end success. With
+A list alone is taken as the rules. A matching request takes the next of the rule's replies; after
+the last one `then` counts, without `then` the next matching rule, and in the end success. With
 `perEvent` each Idempotency-Key goes through the replies by itself.
 """
 
@@ -20,7 +19,6 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Iterator
-from email.utils import formatdate
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
@@ -72,7 +70,7 @@ _PLATFORM = {
     401: ("bad.credentials", "The token is missing, unknown or past its end."),
     403: ("missing.permissions", "The client lacks the permission integrations:action:execute."),
     404: ("not.found", "There is nothing under this address."),
-    429: ("too.many.requests", "Too many requests. Come back in [{wait}] seconds."),
+    429: ("too.many.requests", "Too many requests. Come back in [1] seconds."),
     500: ("internal.server.error", "The server failed."),
     502: ("bad.gateway", "A server behind this one failed."),
     503: ("service.unavailable", "The service is not there at the moment."),
@@ -102,11 +100,9 @@ class Reply(_Model):
     body: Any = None
     headers: dict[str, str] = {}
     retry_after: str | None = None
-    retry_after_date: float | None = Field(default=None, description="Seconds from now.")
     act: bool = Field(default=False, description="By default an answer of 2xx acts.")
     delay_ms: float = 0
     answer: Literal["send", "none", "reset"] = "send"
-    hold_seconds: float = 60
 
     @model_validator(mode="before")
     @classmethod
@@ -135,10 +131,9 @@ class Reply(_Model):
         return self.status == 200 and self.body is None and self.answer == "send"
 
     def sent_headers(self) -> dict[str, str]:
-        after = self.retry_after
-        if self.retry_after_date is not None:
-            after = formatdate(time.time() + self.retry_after_date, usegmt=True)
-        return self.headers if after is None else {**self.headers, "Retry-After": after}
+        if self.retry_after is None:
+            return self.headers
+        return {**self.headers, "Retry-After": self.retry_after}
 
 
 class Rule(_Model):
@@ -168,21 +163,13 @@ class Rule(_Model):
 
 
 class Token(_Model):
-    """Says for how long a login holds, for how long it claims to, and for how many requests."""
+    """Says for how long a login holds."""
 
     seconds: float = 86_400
-    said_seconds: float | None = None
-    calls: int | None = None
-
-
-class Limits(_Model):
-    per_minute: int | None = None
-    concurrent: int | None = None
 
 
 class Script(_Model):
     token: Token = Token()
-    limits: Limits = Limits()
     rules: list[Rule] = []
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
@@ -219,21 +206,17 @@ def read_reply(reply: Any, where: str) -> Reply:
     return _read(Reply, reply, where)
 
 
-def error_body(status: int, limit: tuple[str, int] | None = None, wait: int = 1) -> dict[str, Any]:
+def error_body(status: int) -> dict[str, Any]:
     """Returns an error in the platform's form."""
     code, message = _PLATFORM.get(status, ("error", "The request was not done."))
-    body: dict[str, Any] = {
-        "message": message.format(wait=wait),
+    return {
+        "message": message,
         "code": code,
         "status": status,
         "contextId": str(uuid.uuid4()),
         "details": [],
         "errors": [],
     }
-    if limit:
-        key, value = limit
-        body["limit"] = {"key": key, "namespace": "integrations", "value": value}
-    return body
 
 
 def action_error_body(detail: str, status: int) -> dict[str, Any]:

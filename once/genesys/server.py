@@ -12,7 +12,6 @@ import threading
 import time
 import uuid
 from base64 import b64decode
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,7 +21,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from once.callers import find_fault, is_key, new_key
 from once.errors import OnceError
-from once.genesys.script import Reply, Script, error_body, read_reply, signature_holds
+from once.genesys.script import Reply, Script, read_reply, signature_holds
 from once.ports import LOOPBACK, listen
 
 CLIENT_ID = "once-client"
@@ -30,8 +29,10 @@ CLIENT_SECRET = "once-client-secret"  # noqa: S105 — known to this machine's i
 SIGNING_SECRET = "whsec_b25jZS1sb2NhbC1zaWduaW5nLXNlY3JldC0wMDAx"  # noqa: S105
 
 # Paths of its own, which no Genesys has. They need the key of this start.
-RECEIVED, ALWAYS, BUS = "/once/received", "/once/always", "/once/bus"
+RECEIVED, ALWAYS, RULES = "/once/received", "/once/always", "/once/rules"
+BUS = "/once/bus"
 KEY_HEADER = "X-Once-Key"
+_HOLD_SECONDS = 60
 
 
 @dataclass
@@ -60,12 +61,6 @@ class KeyRecord:
     effects: int = 0
 
 
-@dataclass
-class _Token:
-    ends_at: float
-    calls_left: int | None
-
-
 class GenesysServer:
     """Used as a context manager; `url` is the host and, with /webhook behind it, the webhook."""
 
@@ -88,9 +83,8 @@ class GenesysServer:
         self.answering: Any = None
         """The reply that every event gets, as it was given; None while the script decides."""
         self._on_received = on_received
-        self._tokens: dict[str, _Token] = {}
-        self._recent: deque[float] = deque()
-        self._running = 0
+        self._tokens: dict[str, float] = {}
+        """The ends of the logins, epoch seconds."""
         self._lock = threading.Lock()
         self._server = _Server(port, self)
         self._thread = threading.Thread(
@@ -141,16 +135,10 @@ class GenesysServer:
         with self._lock:
             record = self.keys.setdefault(key, KeyRecord())
             record.calls += 1
-            refused = self._refusal(entry)
-            if refused:
-                return refused
-            self._running += 1
-        try:
-            reply = self._scripted(entry)
-            self._server.closing.wait(reply.delay_ms / 1_000)
-        finally:
-            with self._lock:
-                self._running -= 1
+        if not self._is_allowed(entry):
+            return Reply(status=401)
+        reply = self._scripted(entry)
+        self._server.closing.wait(reply.delay_ms / 1_000)
         if reply.act:
             with self._lock:
                 record.acts += 1
@@ -188,50 +176,18 @@ class GenesysServer:
         value = uuid.uuid4().hex
         with self._lock:
             self.tokens_issued += 1
-            self._tokens[value] = _Token(
-                time.time() + self.script.token.seconds, self.script.token.calls
-            )
-        seconds = self.script.token.said_seconds or self.script.token.seconds
-        return Reply(
-            body={"access_token": value, "token_type": "bearer", "expires_in": int(seconds)}
-        )
+            self._tokens[value] = time.time() + self.script.token.seconds
+        seconds = int(self.script.token.seconds)
+        return Reply(body={"access_token": value, "token_type": "bearer", "expires_in": seconds})
 
-    def _refusal(self, entry: Received) -> Reply | None:
-        """Refuses as Genesys does before its action runs: credentials first, then limits."""
+    def _is_allowed(self, entry: Received) -> bool:
+        """Checks credentials first, as Genesys does before its action runs."""
         if entry.endpoint == "bus":
-            return None
+            return True  # it has shown the key of this start
         if entry.endpoint == "webhook":
-            if not signature_holds(self.signing_secret, entry.headers, entry.raw):
-                return Reply(status=401)
-            return None
-        token = self._token(entry.headers.get("authorization", ""))
-        if token is None:
-            return Reply(status=401)
-        if token.calls_left is not None:
-            token.calls_left -= 1
-        limits, now = self.script.limits, time.time()
-        if limits.concurrent is not None and self._running >= limits.concurrent:
-            body = error_body(429, ("actions.concurrent.executions.max", limits.concurrent))
-            return Reply(status=429, body=body, retry_after="1")
-        if limits.per_minute is None:
-            return None
-        while self._recent and self._recent[0] <= now - 60:
-            self._recent.popleft()
-        if len(self._recent) >= limits.per_minute:
-            wait = max(1, round(self._recent[0] + 60 - now)) if self._recent else 60
-            exceeded = ("client.credentials.token.rate.per.minute", limits.per_minute)
-            body = error_body(429, exceeded, wait)
-            return Reply(status=429, body=body, retry_after=str(wait))
-        self._recent.append(now)
-        return None
-
-    def _token(self, authorization: str) -> _Token | None:
-        """Returns the token that this header names, if it may still be used."""
-        scheme, _, value = authorization.partition(" ")
-        token = self._tokens.get(value) if scheme == "Bearer" else None
-        if token is None or token.ends_at <= time.time() or token.calls_left == 0:
-            return None
-        return token
+            return signature_holds(self.signing_secret, entry.headers, entry.raw)
+        scheme, _, value = entry.headers.get("authorization", "").partition(" ")
+        return scheme == "Bearer" and self._tokens.get(value, 0) > time.time()
 
 
 class _Server(ThreadingHTTPServer):
@@ -323,7 +279,7 @@ class _Handler(BaseHTTPRequestHandler):
         reply = owner.answer(entry)
         entry.answer = reply.answer
         if reply.answer == "none":
-            self.server.closing.wait(reply.hold_seconds)
+            self.server.closing.wait(_HOLD_SECONDS)
         if reply.answer in ("none", "reset"):
             self.close_connection = True
             # Lingering for zero seconds turns the close into a reset.
@@ -337,7 +293,7 @@ class _Handler(BaseHTTPRequestHandler):
         owner.answered(entry)
 
     def do_GET(self) -> None:
-        """Returns the requests so far, for `once destination`."""
+        """Returns the behaviour or the requests so far, for `once destination`."""
         owner = self.server.owner
         if self.path in (ALWAYS, RECEIVED) and not self._may_control():
             return
@@ -362,19 +318,19 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(Reply(status=404))
 
     def do_PUT(self) -> None:
-        """Sets how the mock behaves from now on, for `once destination`."""
+        """Sets the reply to every event from now on, or adds a rule to the script."""
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if self.path != ALWAYS:
+        owner = self.server.owner
+        change = {ALWAYS: owner.answer_always, RULES: owner.script.add}.get(self.path)
+        if change is None:
             self._send(Reply(status=404))
-            return
-        if not self._may_control():
-            return
-        try:
-            self.server.owner.answer_always(json.loads(raw))
-        except (ValueError, OnceError) as error:
-            self._send(Reply(status=400, body={"message": str(error)}))
-        else:
-            self._send(Reply(body={}))
+        elif self._may_control():
+            try:
+                change(json.loads(raw))
+            except (ValueError, OnceError) as error:
+                self._send(Reply(status=400, body={"message": str(error)}))
+            else:
+                self._send(Reply(body={}))
 
     def _may_control(self) -> bool:
         """Refuses other users of this machine, or returns true."""

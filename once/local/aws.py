@@ -108,7 +108,7 @@ class Emulator:
         """Returns the environment with which a command line tool reaches this emulator only."""
         nowhere = str(self.root / "no-such-file")
         return inherited_environment() | {
-            **_address(self.port, self.key),
+            **address(self.endpoint, self.key),
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,
             "AWS_CONFIG_FILE": nowhere,
@@ -176,10 +176,10 @@ def inherited_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in _INHERITED if name in os.environ}
 
 
-def _address(port: int, key: str) -> dict[str, str]:
+def address(endpoint: str, key: str) -> dict[str, str]:
     """Returns the variables by which an SDK finds the emulator, and nothing else."""
     return {
-        "AWS_ENDPOINT_URL": f"http://{LOOPBACK}:{port}",
+        "AWS_ENDPOINT_URL": endpoint,
         "AWS_ACCESS_KEY_ID": ACCOUNT,
         "AWS_SECRET_ACCESS_KEY": "local",
         "AWS_SESSION_TOKEN": key,
@@ -197,7 +197,7 @@ def _spawn(root: Path, port: int, key: str, server: Sequence[str]) -> Popen[byte
     temporary.mkdir(exist_ok=True)
     home.mkdir(exist_ok=True)
     environment = inherited_environment() | {
-        **_address(port, key),
+        **address(f"http://{LOOPBACK}:{port}", key),
         # Functions inherit it. Without one, Python would look up the developer's own.
         "HOME": str(home),
         "PYTHONUSERBASE": site.getuserbase(),

@@ -22,17 +22,15 @@ from once.project import TEMPLATE, cache_folder
 _UNUSED_SECONDS = 24 * 3600
 
 
-def built(
-    template: Path, parameters: Mapping[str, str], scratch: Path, build: Callable[[Path], None]
-) -> Path:
+def built(template: Path, fitted: str, scratch: Path, build: Callable[[Path], None]) -> Path:
     """Returns the folder with the built template; `build` fills one that is given to it.
 
-    `parameters` are all that the build may depend on, besides the template and the functions.
+    The build depends on the functions and on `fitted`, the text that is made of the template.
     """
     if template == TEMPLATE:
         files = sorted((template.parent / "functions").rglob("*"))
         content = [(str(f), f.read_bytes()) for f in files if f.is_file() and f.suffix != ".pyc"]
-        made_of = (str(template), template.read_bytes(), content, sorted(parameters.items()))
+        made_of = (str(template), fitted, content)
         kept = _place("builds", made_of, version("aws-sam-cli"))
         with suppress(OSError):  # a folder that cannot be written
             if not kept.is_dir():
@@ -75,7 +73,8 @@ def settings_of_pip(project: Path, environment: Mapping[str, str], log: Path) ->
     with suppress(OSError):  # no index, or a folder that cannot be written
         if not kept.is_dir():
             _keep(kept, download)
-        return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(kept)}
+        # As an address: pip reads the variable as a list that spaces divide.
+        return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": kept.as_uri()}
     return {}
 
 

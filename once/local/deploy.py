@@ -1,4 +1,4 @@
-"""The real `sam build` and `sam deploy`, run against an emulator, or another one."""
+"""Runs the real `sam build` and `sam deploy` against an emulator."""
 
 import json
 import os
@@ -8,19 +8,32 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from once_enrichment import routes_file
 from once_enrichment.routes_file import InvalidRoutesError
 
 from once.errors import OnceError
 from once.local import builds, child
-from once.local.aws import inherited_environment
+from once.local.aws import Emulator, inherited_environment
 
 STACK_NAME = "once"
 BUCKET = "once-artifacts"
+# On AWS partner events come on a bus of their own; here they may come on the bus default.
+LOCAL_PARAMETERS = {"SourcePrefix": "aws.partner/"}
+# In place of the template's, in seconds. What waits for one of them here waits for less.
+DURATIONS = {
+    "Call": 2,
+    "Action": 4,
+    "Machine": 12,
+    "Begin": 4,
+    "Lease": 14,
+    "Enrichment": 3,
+    "Visibility": 22,
+    "Waits": "1, 1, 1",
+    "Pace": "0.1",
+}
 _USEFUL_LINES = 25
 _WITHOUT_INDEX = (
     "The first build takes packages from PyPI, or from the index in PIP_INDEX_URL. Can this "
@@ -31,99 +44,93 @@ _OF_PIP = ("PIP_", "SSL_", "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY")
 _FAILURE = re.compile(r"^(Error\b|Build Failed|Traceback)|_FAILED\b")
 
 
-class Target(Protocol):
-    """An AWS to deploy to, and a folder of our own to build in."""
-
-    @property
-    def root(self) -> Path: ...
-
-    def client(self, service: str) -> Any: ...
-
-    def environment(self) -> dict[str, str]: ...
-
-
-@dataclass(frozen=True)
-class Stack:
-    """A deployed stack: what was built of it, and its outputs."""
-
-    built: Path
-    outputs: Mapping[str, str]
-
-
 def deploy(
-    aws: Target,
+    aws: Emulator,
     template: Path,
     parameters: Mapping[str, str],
     step: Callable[[str], None] = lambda _: None,
-    *,
-    name: str = STACK_NAME,
-    bucket: str | None = None,
-) -> Stack:
-    """Build and deploy `template` with Timing=fast and this Python; `parameters` win over both.
-
-    A stack that is there already is changed, as on AWS. A bucket that is named must be there.
-    """
-    from samcli.yamlhelper import yaml_parse
-
-    chosen = {**local_parameters(), **parameters}
+) -> dict[str, str]:
+    """Builds and deploys `template` with short durations, for this Python and processor, and
+    returns its outputs. A stack that is there already is changed, as on AWS."""
+    chosen = {**LOCAL_PARAMETERS, **parameters}
     _check_routes(
         template.parent / "functions" / "enrichment" / chosen.get("RoutesFile", "routes.toml")
     )
     step("building (sam build)")
-    of_build = {name: chosen[name] for name in ("PythonRuntime", "Architecture")}
     sam = _Sam(aws, template.parent)
+    fitted = json.dumps(fit_to_machine(template))
 
     def build(folder: Path) -> None:
+        # JSON: `sam deploy` reads the template seven times, in a tenth of the time of YAML.
+        source = aws.root / "template.yaml"
+        source.write_text(fitted)
         sam(
             "build",
-            of_build,
-            *("--template-file", str(template), "--build-dir", str(folder)),
+            *("--template-file", str(source), "--build-dir", str(folder)),
             *("--base-dir", str(template.parent), "--parallel"),
         )
-        # `sam deploy` reads it seven times, and JSON in a tenth of the time that YAML takes.
         written = folder / "template.yaml"
-        written.write_text(json.dumps(yaml_parse(written.read_text())))
+        written.write_text(json.dumps(_parse(written)))
 
-    build_folder = builds.built(template, of_build, aws.root, build)
+    build_folder = builds.built(template, fitted, aws.root, build)
     _check_names(build_folder / "template.yaml", parameters)
 
     step("deploying (sam deploy)")
-    if bucket is None:
-        bucket, s3 = BUCKET, aws.client("s3")
-        if not any(each["Name"] == bucket for each in s3.list_buckets()["Buckets"]):
-            s3.create_bucket(
-                Bucket=bucket,
-                CreateBucketConfiguration={"LocationConstraint": s3.meta.region_name},
-            )
+    s3 = aws.client("s3")
+    if not any(bucket["Name"] == BUCKET for bucket in s3.list_buckets()["Buckets"]):
+        s3.create_bucket(
+            Bucket=BUCKET,
+            CreateBucketConfiguration={"LocationConstraint": s3.meta.region_name},
+        )
     sam(
         "deploy",
-        chosen,
-        *("--template-file", str(build_folder / "template.yaml"), "--stack-name", name),
-        *("--s3-bucket", bucket, "--capabilities", "CAPABILITY_IAM", "--no-progressbar"),
+        *("--template-file", str(build_folder / "template.yaml"), "--stack-name", STACK_NAME),
+        *("--s3-bucket", BUCKET, "--capabilities", "CAPABILITY_IAM", "--no-progressbar"),
         *("--no-confirm-changeset", "--on-failure", "DO_NOTHING"),
+        parameters=chosen,
     )
-    return Stack(build_folder, read_outputs(aws.client("cloudformation"), name))
+    (stack,) = aws.client("cloudformation").describe_stacks(StackName=STACK_NAME)["Stacks"]
+    return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
 
 
-def read_outputs(cloudformation: Any, name: str) -> dict[str, str]:
-    (stack,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
-    return {one["OutputKey"]: one["OutputValue"] for one in stack.get("Outputs", [])}
-
-
-def local_parameters() -> dict[str, str]:
-    """Returns the template's parameters that must fit this machine rather than AWS."""
+def fit_to_machine(template: Path) -> dict[str, Any]:
+    """Returns the template with what must fit this machine rather than AWS: durations, the Python
+    and processor of the functions, and paths, since it is built from a file elsewhere."""
+    parsed = _parse(template)
+    durations = parsed["Mappings"]["Durations"]["Seconds"]
+    if durations.keys() != DURATIONS.keys():
+        raise OnceError(
+            f"{template} has the durations {', '.join(durations)}, and the local stack knows "
+            f"{', '.join(DURATIONS)}. Is it a template of another version?"
+        )
+    durations.update(DURATIONS)
     machine = platform.machine().lower()
-    return {
-        "Timing": "fast",
-        # On AWS partner events come on a bus of their own; here they may come on the bus default.
-        "SourcePrefix": "aws.partner/",
-        "PythonRuntime": f"python{sys.version_info.major}.{sys.version_info.minor}",
-        "Architecture": "arm64" if machine in ("arm64", "aarch64") else "x86_64",
+    runtime = {
+        "Runtime": f"python{sys.version_info.major}.{sys.version_info.minor}",
+        "Architectures": ["arm64" if machine in ("arm64", "aarch64") else "x86_64"],
     }
+    functions = [parsed.get("Globals", {}).get("Function", {})]
+    for resource in parsed["Resources"].values():
+        properties = resource.get("Properties", {})
+        if resource["Type"] == "AWS::Serverless::Function":
+            functions.append(properties)
+        for name in ("CodeUri", "DefinitionUri"):
+            if isinstance(path := properties.get(name), str):
+                properties[name] = str(template.parent / path)
+    for function in functions:
+        function.update({key: value for key, value in runtime.items() if key in function})
+    return parsed
+
+
+def _parse(template: Path) -> dict[str, Any]:
+    from samcli.yamlhelper import yaml_parse
+
+    parsed: dict[str, Any] = yaml_parse(template.read_text("utf-8"))
+    return parsed
 
 
 class _Sam:
-    def __init__(self, aws: Target, project: Path) -> None:
+    def __init__(self, aws: Emulator, project: Path) -> None:
         self._folder = aws.root / "sam"
         self._folder.mkdir(exist_ok=True)
         # Without a recent check sam asks the package index for a newer version of itself.
@@ -154,23 +161,26 @@ class _Sam:
         log = self._folder / "pip.log"
         self._environment |= builds.settings_of_pip(project, self._environment, log)
 
-    def __call__(self, command: str, parameters: Mapping[str, str], *arguments: str) -> None:
+    def __call__(
+        self, command: str, *arguments: str, parameters: Mapping[str, str] | None = None
+    ) -> None:
         quoted = {}
-        for name, value in parameters.items():
+        for name, value in (parameters or {}).items():
             if "\\" in value:
                 raise OnceError(f"--set {name}: sam cannot pass a value with a backslash in it.")
             # sam removes a pair of quotes around a value, and reads backslashes.
             escaped = value.replace('"', '\\"')
             quoted[name] = f'"{escaped}"'
         # In a file, since a value may be secret and other users can read arguments.
-        overrides = self._folder / f"{command}.parameters.yaml"
-        overrides.touch(0o600)
-        overrides.write_text(json.dumps(quoted))  # JSON is YAML, too
+        if quoted:
+            overrides = self._folder / f"{command}.parameters.yaml"
+            overrides.touch(0o600)
+            overrides.write_text(json.dumps(quoted))  # JSON is YAML, too
+            arguments += ("--parameter-overrides", f"file://{overrides}")
         log = self._folder / f"{command}.log"
         process = child.start(
             "samcli",
             *(command, "--config-file", str(self._config), *arguments),
-            *("--parameter-overrides", f"file://{overrides}"),
             env=self._environment,
             log=log,
         )

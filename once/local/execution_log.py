@@ -1,13 +1,10 @@
-"""Lets ministack log which states an execution goes through, as Step Functions does at level ALL.
+"""Lets ministack log which states an execution enters, as Step Functions does at level ALL.
 
-Without execution data, but for one thing: where an iteration begins stands the messageId of its
-event, so that whoever reads the log need not guess whose iteration it was.
+It writes no execution data: for what an event was, the outcome log has the record.
 """
 
 import json
-import threading
 import time
-from collections.abc import Mapping
 from typing import Any
 
 from ministack.services import cloudwatch_logs, stepfunctions
@@ -16,100 +13,38 @@ _STREAM = "executions"
 # Some thousand events: the oldest go, so that a stack that stays up for days does not grow.
 _KEPT_LINES = 60_000
 
-_Details = dict[str, Any]
-
-
-class _History:
-    """The lines of one execution, each with the id of the one before it on its way."""
-
-    def __init__(self, arn: str) -> None:
-        self._arn = arn
-        self._lock = threading.Lock()
-        self.lines: list[tuple[int, str]] = []
-
-    def note(self, kind: str, details: _Details, previous: int) -> int:
-        now_ms = time.time_ns() // 1_000_000
-        with self._lock:
-            number = len(self.lines) + 1
-            line = {
-                "id": str(number),
-                "type": kind,
-                "details": details,
-                "previous_event_id": str(previous),
-                "event_timestamp": str(now_ms),
-                "execution_arn": self._arn,
-            }
-            self.lines.append((now_ms, json.dumps(line)))
-        return number
-
-
-class _Noting(dict[str, Any]):
-    """The context of an iteration, whose State is set whenever one is entered."""
-
-    def __init__(self, context: Mapping[str, Any], history: _History) -> None:
-        super().__init__(context)
-        self._history = history
-        item = context["Map"]["Item"]
-        self._message_id = item["Value"].get("messageId")
-        self._index = {"index": item["Index"]}
-        self._last = history.note("MapIterationStarted", self._index, 0)
-        self._entered = False
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        super().__setitem__(name, value)
-        if name != "State":
-            return
-        details: _Details = {"name": value["Name"]}
-        if not self._entered:
-            details["input"] = json.dumps({"messageId": self._message_id})
-        self._entered = True
-        self._last = self._history.note("StateEntered", details, self._last)
-
-    def ended(self, how: str) -> None:
-        self._history.note(f"MapIteration{how}", self._index, self._last)
-
 
 def write_what_is_entered() -> None:
-    histories: dict[str, _History] = {}
-    add, run, iterate = (
-        stepfunctions._add_event,
-        stepfunctions._run_execution,
-        stepfunctions._run_sub_machine,
-    )
+    lines: dict[str, list[tuple[int, str]]] = {}
+    add, run = stepfunctions._add_event, stepfunctions._run_execution
 
     def add_and_note(execution: Any, kind: str, details: Any = None) -> Any:
-        history = histories.get(execution["executionArn"])
-        if history is not None and kind.endswith("StateEntered"):
-            name = details["stateEnteredEventDetails"]["name"]
-            history.note(kind, {"name": name}, len(history.lines))
+        arn = execution["executionArn"]
+        if arn in lines and kind.endswith("StateEntered"):
+            now_ms = time.time_ns() // 1_000_000
+            line = {
+                "id": str(len(lines[arn]) + 1),
+                "type": kind,
+                "details": {"name": details["stateEnteredEventDetails"]["name"]},
+                "previous_event_id": str(len(lines[arn])),
+                "event_timestamp": str(now_ms),
+                "execution_arn": arn,
+            }
+            lines[arn].append((now_ms, json.dumps(line)))
         return add(execution, kind, details)
-
-    def iterate_and_note(states: Any, start: str, event: Any, execution: Any, context: Any) -> Any:
-        history = histories.get(execution["executionArn"])
-        if history is None or "Map" not in context:
-            return iterate(states, start, event, execution, context)
-        noting = _Noting(context, history)
-        how = "Failed"
-        try:
-            answer = iterate(states, start, event, execution, noting)
-            how = "Succeeded"
-        finally:
-            noting.ended(how)
-        return answer
 
     def run_and_log(arn: str) -> Any:
         group = _group_of(arn)
-        if group is not None:
-            histories[arn] = _History(arn)
+        if group is None:
+            return run(arn)
+        lines[arn] = []
         try:
             return run(arn)
         finally:
-            if group is not None:
-                _put(group, arn, histories.pop(arn).lines)
+            _put(group, arn, lines.pop(arn))
 
     stepfunctions._add_event = add_and_note
     stepfunctions._run_execution = run_and_log
-    stepfunctions._run_sub_machine = iterate_and_note
 
 
 def _group_of(arn: str) -> str | None:

@@ -1,14 +1,15 @@
 """A stand-in for the EventBridge Pipes service: SQS source, Lambda enrichment, Express target.
 
 ministack stores such a pipe but does not run it. The rules are AWS's (user guide of EventBridge
-Pipes: batching, SQS source, enrichment, error handling, quotas); each has a test of its name.
+Pipes: SQS source, enrichment, error handling, quotas), for batches of one message: what is not
+deleted comes back when its visibility timeout ends.
 """
 
 import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
@@ -22,9 +23,8 @@ log = logging.getLogger(__name__)
 
 Record = dict[str, Any]
 
-EXECUTION_SECONDS = 300
 TARGET_BYTES = 256 * 1024
-RECEIVE_LIMIT = 10
+RECEIVE_LIMIT = 10  # messages that SQS gives at a time
 POLL_SECONDS = 1
 DESCRIBE_SECONDS = 1
 BACK_OFF_SECONDS = 1
@@ -33,38 +33,34 @@ _PASSED_ON_ATTRIBUTES = (
     "SentTimestamp",
     "SenderId",
     "ApproximateFirstReceiveTimestamp",
-    "SequenceNumber",
-    "MessageGroupId",
-    "MessageDeduplicationId",
 )
-_KNOWN_SOURCE_PARAMETERS = {"BatchSize"}
 
 
 class Ending(Enum):
-    """The end of one pipe execution; only the first three delete messages."""
+    """The end of one pipe execution; only the first two delete the message."""
 
     SUCCEEDED = "succeeded"
-    SKIPPED_TARGET = "enrichment answered nothing: target skipped"
-    PARTIALLY_FAILED = "target reported failed items"
+    SKIPPED_TARGET = "enrichment returned nothing: target skipped"
     ENRICHMENT_FAILED = "enrichment failed"
     TARGET_FAILED = "target failed"
     TOO_LARGE = "input over 256 KiB refused by the target"
-    TIMED_OUT = "over five minutes"
 
 
 @dataclass(frozen=True)
-class Batch:
+class Delivery:
     """One pipe execution as an observer sees it."""
 
-    records: Sequence[Record]
+    record: Record
     ending: Ending
-    deleted: frozenset[str]
-    seconds: float
     detail: str = ""
 
+    @property
+    def deletes(self) -> bool:
+        return self.ending in (Ending.SUCCEEDED, Ending.SKIPPED_TARGET)
 
-Observer = Callable[[Batch], None]
-"""Hears of each batch that ended, from several threads."""
+
+Observer = Callable[[Delivery], None]
+"""Hears of each delivery that ended, from several threads."""
 
 
 class PipeRunner:
@@ -75,7 +71,7 @@ class PipeRunner:
         client: Callable[[str], Any],
         pipe_name: str,
         *,
-        concurrency: int = 12,
+        concurrency: int = 32,
         observer: Observer = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -85,10 +81,10 @@ class PipeRunner:
         self._clock = clock
         self._name = pipe_name
         pipe = self._pipes.describe_pipe(Name=pipe_name)
+        _refuse_unknown(pipe)
         self._source_arn: str = pipe["Source"]
-        self._enrichment: str | None = pipe.get("Enrichment")
+        self._enrichment: str = pipe["Enrichment"]
         self._target: str = pipe["Target"]
-        self._batch_size = _batch_size(pipe)
         queue_name = self._source_arn.rpartition(":")[2]
         self._queue_url = self._sqs.get_queue_url(QueueName=queue_name)["QueueUrl"]
         self._running = pipe["CurrentState"] == "RUNNING"
@@ -102,11 +98,11 @@ class PipeRunner:
         return self
 
     def close(self) -> None:
-        """Take no more messages."""
+        """Takes no more messages."""
         self._stopping.set()
 
     def stop(self) -> None:
-        """Take no more messages and wait for the batches in flight."""
+        """Takes no more messages and waits for the deliveries under way."""
         self.close()
         if self._poller.ident is not None:
             self._poller.join()
@@ -118,23 +114,16 @@ class PipeRunner:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def run_batch(self, messages: Sequence[dict[str, Any]]) -> Batch:
-        """Runs one pipe execution over messages as ReceiveMessage gave them."""
-        started = self._clock()
-        records = [self._record(message) for message in messages]
-        ending, keep, detail = self._execute(records, started)
-        deletes = ending in (Ending.SUCCEEDED, Ending.SKIPPED_TARGET, Ending.PARTIALLY_FAILED)
-        done = [record for record in records if deletes and record["messageId"] not in keep]
-        self._delete(done)
-        batch = Batch(
-            records=records,
-            ending=ending,
-            deleted=frozenset(record["messageId"] for record in done),
-            seconds=self._clock() - started,
-            detail=detail,
-        )
-        self._observer(batch)
-        return batch
+    def deliver(self, message: dict[str, Any]) -> Delivery:
+        """Runs one pipe execution over a message as ReceiveMessage gave it."""
+        record = self._record(message)
+        delivery = self._execute(record)
+        if delivery.deletes:
+            self._sqs.delete_message(
+                QueueUrl=self._queue_url, ReceiptHandle=record["receiptHandle"]
+            )
+        self._observer(delivery)
+        return delivery
 
     def _poll(self) -> None:
         described = self._clock()
@@ -147,80 +136,67 @@ class PipeRunner:
                 if not self._running:
                     self._stopping.wait(DESCRIBE_SECONDS)
                 elif self._slots.acquire(timeout=DESCRIBE_SECONDS):
-                    self._take_one_batch()
+                    self._take_messages()
             except (ClientError, BotoCoreError) as error:
                 if not self._stopping.is_set():
                     log.warning("the pipe cannot read its source: %s", error)
                 self._stopping.wait(BACK_OFF_SECONDS)
 
-    def _take_one_batch(self) -> None:
-        """Holds one slot, which the batch gives back when it ends."""
-        messages: list[dict[str, Any]] = []
+    def _take_messages(self) -> None:
+        """Takes a message for each free slot; each delivery gives its slot back when it ends."""
+        slots, messages = 1, []
+        while slots < RECEIVE_LIMIT and self._slots.acquire(blocking=False):
+            slots += 1
         try:
-            while len(messages) < self._batch_size:
-                answer = self._sqs.receive_message(
-                    QueueUrl=self._queue_url,
-                    MaxNumberOfMessages=min(RECEIVE_LIMIT, self._batch_size - len(messages)),
-                    WaitTimeSeconds=0 if messages else POLL_SECONDS,
-                    MessageSystemAttributeNames=["All"],
-                    MessageAttributeNames=["All"],
-                )
-                if not answer.get("Messages"):
-                    break
-                messages += answer["Messages"]
+            messages = self._sqs.receive_message(
+                QueueUrl=self._queue_url,
+                MaxNumberOfMessages=slots,
+                WaitTimeSeconds=POLL_SECONDS,
+                MessageSystemAttributeNames=["All"],
+                MessageAttributeNames=["All"],
+            ).get("Messages", [])
         finally:
-            if messages:
-                batch = self._pool.submit(self._run_guarded, messages)
-                batch.add_done_callback(lambda _: self._slots.release())
-            else:
-                self._slots.release()
+            self._slots.release(slots - len(messages)) if slots > len(messages) else None
+        for message in messages:
+            delivery = self._pool.submit(self._deliver_guarded, message)
+            delivery.add_done_callback(lambda _: self._slots.release())
 
-    def _run_guarded(self, messages: list[dict[str, Any]]) -> None:
+    def _deliver_guarded(self, message: dict[str, Any]) -> None:
         try:
-            self.run_batch(messages)
+            self.deliver(message)
         except (ClientError, BotoCoreError) as error:
             if not self._stopping.is_set():
                 log.warning("the pipe cannot delete what it delivered: %s", error)
         except Exception:
-            log.exception("a batch ended in an error of the stand-in itself")
+            log.exception("a delivery ended in an error of the stand-in itself")
 
-    def _execute(
-        self, records: Sequence[Record], started: float
-    ) -> tuple[Ending, frozenset[str], str]:
+    def _execute(self, record: Record) -> Delivery:
         try:
-            enriched = self._enrich(records)
+            enriched = self._enrich(record)
         except InvocationError as failure:
-            return Ending.ENRICHMENT_FAILED, frozenset(), str(failure)
-        if self._enrichment is not None and json.loads(enriched) in ("", {}, [], None):
-            return Ending.SKIPPED_TARGET, frozenset(), ""
-        if len(enriched.encode()) > TARGET_BYTES:
-            return Ending.TOO_LARGE, frozenset(), f"{len(enriched.encode())} bytes"
+            return Delivery(record, Ending.ENRICHMENT_FAILED, str(failure))
+        if json.loads(enriched) in ("", {}, [], None):
+            return Delivery(record, Ending.SKIPPED_TARGET)
+        if (size := len(enriched.encode())) > TARGET_BYTES:
+            return Delivery(record, Ending.TOO_LARGE, f"{size} bytes")
         try:
-            output = self._invoke_target(enriched)
+            self._invoke_target(enriched)
         except InvocationError as failure:
-            return Ending.TARGET_FAILED, frozenset(), str(failure)
-        if self._clock() - started > EXECUTION_SECONDS:
-            return Ending.TIMED_OUT, frozenset(), ""
-        ids = frozenset(record["messageId"] for record in records)
-        failed = failed_items(output, ids)
-        if failed is None:
-            return Ending.TARGET_FAILED, frozenset(), f"not a batch report: {output:.200}"
-        return (Ending.PARTIALLY_FAILED if failed else Ending.SUCCEEDED), failed, ""
+            return Delivery(record, Ending.TARGET_FAILED, str(failure))
+        return Delivery(record, Ending.SUCCEEDED)
 
-    def _enrich(self, records: Sequence[Record]) -> str:
-        payload = json.dumps(list(records))
-        if self._enrichment is None:
-            return payload
+    def _enrich(self, record: Record) -> str:
+        payload = json.dumps([record]).encode()
         try:
-            answer = self._lambda.invoke(FunctionName=self._enrichment, Payload=payload.encode())
+            response = self._lambda.invoke(FunctionName=self._enrichment, Payload=payload)
         except (ClientError, BotoCoreError) as error:
             raise InvocationError(str(error)) from error
-        text: str = answer["Payload"].read().decode()
-        if "FunctionError" in answer:
+        text: str = response["Payload"].read().decode()
+        if "FunctionError" in response:
             raise InvocationError(text)
         return text or "null"
 
-    def _invoke_target(self, payload: str) -> str:
+    def _invoke_target(self, payload: str) -> None:
         try:
             execution = self._states.start_sync_execution(
                 stateMachineArn=self._target, input=payload
@@ -230,18 +206,6 @@ class PipeRunner:
         if execution["status"] != "SUCCEEDED":
             name, cause = execution.get("error", ""), execution.get("cause", "")
             raise InvocationError(f"{execution['status']} {name}: {cause}")
-        output: str = execution.get("output") or "null"
-        return output
-
-    def _delete(self, records: Sequence[Record]) -> None:
-        for start in range(0, len(records), RECEIVE_LIMIT):
-            self._sqs.delete_message_batch(
-                QueueUrl=self._queue_url,
-                Entries=[
-                    {"Id": str(index), "ReceiptHandle": record["receiptHandle"]}
-                    for index, record in enumerate(records[start : start + RECEIVE_LIMIT])
-                ],
-            )
 
     def _record(self, message: dict[str, Any]) -> Record:
         attributes = message.get("Attributes", {})
@@ -262,33 +226,25 @@ class PipeRunner:
 
 
 class InvocationError(Exception):
-    """The enrichment or the target failed, and with it the whole batch."""
+    """The enrichment or the target failed, and with it the delivery."""
 
 
-def failed_items(output: str, ids: frozenset[str]) -> frozenset[str] | None:
-    """Returns the messageIds that go back to the queue; None if the whole batch failed."""
-    answer = json.loads(output)
-    if not isinstance(answer, dict) or not answer.get("batchItemFailures"):
-        return frozenset()
-    failures = answer["batchItemFailures"]
-    if not isinstance(failures, list):
-        return None
-    named = {f.get("itemIdentifier") if isinstance(f, dict) else None for f in failures}
-    return ids & named if named <= ids else None
-
-
-def _batch_size(pipe: dict[str, Any]) -> int:
+def _refuse_unknown(pipe: dict[str, Any]) -> None:
+    """Refuses a pipe whose settings would need what this stand-in does not do."""
     source = dict(pipe.get("SourceParameters", {}))
     queue = source.pop("SqsQueueParameters", {})
-    templates = [
-        name
+    unknown = [*source]
+    unknown += [f"{name}={value}" for name, value in queue.items() if (name, value) not in _KNOWN]
+    unknown += [
+        f"{name}.InputTemplate"
         for name in ("EnrichmentParameters", "TargetParameters")
         if pipe.get(name, {}).get("InputTemplate")
     ]
-    unknown = [*source, *(set(queue) - _KNOWN_SOURCE_PARAMETERS), *templates]
     if unknown:
         raise OnceError(
             f"The pipe uses {', '.join(sorted(unknown))}, which the local stand-in for Pipes does "
             "not have (once/local/pipe.py). Take it out of template.yaml or add it there."
         )
-    return int(queue.get("BatchSize", 10))
+
+
+_KNOWN = {("BatchSize", 1), ("BatchSize", "1")}

@@ -1,66 +1,119 @@
-"""A stack that runs on this machine: emulator, deployed template and a running pipe in one."""
+"""A stack that runs on this machine: emulator, deployed template, a running pipe, and a destination
+that its requests go to."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from botocore.exceptions import BotoCoreError
+from once_data_action import eventbridge
 
 from once.errors import OnceError
-from once.local.aws import Emulator
-from once.local.deploy import Stack, deploy
+from once.genesys.server import BUS, KEY_HEADER, GenesysServer
+from once.local.aws import ACCOUNT, Emulator
+from once.local.deploy import STACK_NAME, deploy
 from once.local.pipe import Observer, PipeRunner
 from once.project import TEMPLATE
+from once.stack.running import Running
 
-Step = Callable[[str], None]
+_ANY_ROLE = f"arn:aws:iam::{ACCOUNT}:role/any"
 
 
+@dataclass(frozen=True)
 class LocalStack:
-    """Stays up until `stop`; as a context manager it ends with the block, however that ends."""
+    """A running stack, its parameters, and the destination that it sends to by default."""
 
-    def __init__(self, aws: Emulator, stack: Stack, pipe: PipeRunner) -> None:
-        self.aws = aws
-        self.outputs = stack.outputs
-        self.built = stack.built
-        self.pipe = pipe
-
-    @classmethod
-    def start(
-        cls,
-        parameters: Callable[[Emulator], Mapping[str, str]],
-        *,
-        template: Path | None = None,
-        observer: Observer = lambda _: None,
-        step: Step = lambda _: None,
-    ) -> Self:
-        """Asks `parameters` when the AWS is up: they may name what has to be created in it."""
-        step("starting the AWS emulator")
-        aws = Emulator.start()
-        try:
-            stack = deploy(aws, template or TEMPLATE, parameters(aws), step)
-            pipe = PipeRunner(aws.client, stack.outputs["PipeName"], observer=observer)
-            return cls(aws, stack, pipe.start())
-        except BotoCoreError as error:
-            said = aws.log_tail()
-            aws.stop()
-            raise OnceError(f"The local stack stopped answering: {error}\n{said}") from error
-        except BaseException:
-            aws.stop()
-            raise
+    aws: Emulator
+    pipe: PipeRunner
+    destination: GenesysServer
+    outputs: Mapping[str, str]
+    parameters: Mapping[str, str]
 
     def client(self, service: str) -> Any:
         return self.aws.client(service)
 
-    def stop(self, *, at_once: bool = False) -> None:
-        """Lets the batches in flight end, or `at_once` makes them fail with the AWS under them."""
-        self.pipe.close()
-        if at_once:
-            self.aws.kill()
-        self.pipe.stop()
-        self.aws.stop()
+    def describe(self) -> Running:
+        """Returns the note by which commands find the stack."""
+        return Running.here(self.aws, self.destination, STACK_NAME)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self.stop(at_once=kind is not None)
+@contextmanager
+def local_stack(
+    parameters: Mapping[str, str],
+    script: Path | None = None,
+    *,
+    template: Path = TEMPLATE,
+    observer: Observer = lambda _: None,
+    step: Callable[[str], None] = lambda _: None,
+) -> Iterator[LocalStack]:
+    """Runs until the block ends. `script` says how the destination behaves."""
+    with GenesysServer(script=script) as destination:
+        step("starting the AWS emulator")
+        aws = Emulator.start()
+        pipe = None
+        try:
+            target = parameters.get("ActionTarget", "genesys")
+            chosen = {**_destination_parameters(aws, destination, target), **parameters}
+            outputs = deploy(aws, template, chosen, step)
+            pipe = PipeRunner(aws.client, outputs["PipeName"], observer=observer).start()
+            yield LocalStack(aws, pipe, destination, outputs, chosen)
+        except BotoCoreError as error:
+            raise OnceError(
+                f"The local stack stopped answering: {error}\n{aws.log_tail()}"
+            ) from error
+        finally:
+            # Deliveries under way fail with the AWS under them, so nothing waits for their ends.
+            if pipe is not None:
+                pipe.close()
+            aws.kill()
+            if pipe is not None:
+                pipe.stop()
+            aws.stop()
+
+
+def _destination_parameters(
+    aws: Emulator, destination: GenesysServer, target: str
+) -> dict[str, str]:
+    """Returns what makes a stack send to this destination, with a secret that it can read."""
+    secret = {
+        "clientId": destination.client_id,
+        "clientSecret": destination.client_secret,
+        "signingSecret": destination.signing_secret,
+    }
+    created = aws.client("secretsmanager").create_secret(
+        Name="once/destination", SecretString=json.dumps(secret)
+    )
+    chosen = {
+        "ActionTarget": target,
+        "GenesysHost": destination.url,
+        "WebhookUrl": destination.webhook_url,
+        "DestinationSecretArn": created["ARN"],
+        "MaxActionsPerMinute": "0",  # this destination has no limit
+    }
+    if target == "eventbridge":
+        chosen["TargetArn"] = _create_target_bus(aws, destination)
+    return chosen
+
+
+def _create_target_bus(aws: Emulator, destination: GenesysServer) -> str:
+    """Creates a bus whose rule delivers to the destination what the stack puts on it."""
+    events, name = aws.client("events"), "destination"
+    key = {"ApiKeyName": KEY_HEADER, "ApiKeyValue": destination.key}
+    connection = events.create_connection(
+        Name=name, AuthorizationType="API_KEY", AuthParameters={"ApiKeyAuthParameters": key}
+    )
+    delivered_to = events.create_api_destination(
+        Name=name,
+        ConnectionArn=connection["ConnectionArn"],
+        InvocationEndpoint=destination.url + BUS,
+        HttpMethod="POST",
+    )
+    bus = events.create_event_bus(Name=name)
+    pattern = json.dumps({"source": [eventbridge.SOURCE]})
+    events.put_rule(Name=name, EventBusName=name, EventPattern=pattern)
+    target = {"Id": name, "Arn": delivered_to["ApiDestinationArn"], "RoleArn": _ANY_ROLE}
+    events.put_targets(Rule=name, EventBusName=name, Targets=[target])
+    return str(bus["EventBusArn"])

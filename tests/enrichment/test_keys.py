@@ -26,14 +26,14 @@ def test_other_parts_make_another_key(
     one: list[str], content: str | None, other: list[str], other_content: str | None
 ) -> None:
     same = (one, content) == (other, other_content)
-    assert (compose("v1/f/", one, content) == compose("v1/f/", other, other_content)) == same
+    assert (compose("v2/f/", one, content) == compose("v2/f/", other, other_content)) == same
 
 
 @given(st.lists(TEXT, min_size=2, max_size=4))
 def test_a_character_that_moves_to_the_next_part_makes_another_key(parts: list[str]) -> None:
     first, second, *rest = parts
     moved = [first[:-1], first[-1] + second, *rest]
-    assert compose("v1/f/", moved) != compose("v1/f/", parts)
+    assert compose("v2/f/", moved) != compose("v2/f/", parts)
 
 
 @given(PARTS, DIGEST)
@@ -78,8 +78,9 @@ def test_the_order_of_fields_does_not_count(value: dict[str, object], random: ob
     assert digest({name: value[name] for name in names}) == digest(value)
 
 
-def test_a_null_is_as_good_as_nothing() -> None:
-    assert digest({"a": 1, "b": None, "c": {"d": None}}) == digest({"a": 1, "c": {}})
+def test_null_and_empty_fields_are_as_good_as_nothing() -> None:
+    assert digest({"a": 1, "b": None, "c": {"d": None}, "e": []}) == digest({"a": 1})
+    assert digest({"a": [{}]}) != digest({"a": []})
     assert digest({"a": "null"}) != digest({})
 
 
@@ -92,9 +93,9 @@ def test_the_idempotency_key_is_that_of_the_contract() -> None:
 
 def test_keys_of_letters_outside_ascii_stay_what_they_were() -> None:
     """Written in another way they would be other keys, and each event in flight would act twice."""
-    assert compose("v1/f/", ["Jörg", "café/1", "\u202e"]) == ("Jörg", "v1/f/café%2F1/%E2%80%AE")
-    # printf '{"name":"Jörg"}' | sha256sum, and so on
-    assert digest({"name": "Jörg"}) == "5d4e64521295350f3dfdf32c79c7224a"
+    assert compose("v2/f/", ["Jörg", "café/1", "\u202e"]) == ("Jörg", "v1/f/café%2F1/%E2%80%AE")
+    # printf '{"name":"J\\u00f6rg"}' | sha256sum, and so on
+    assert digest({"name": "Jörg"}) == "DIGEST"
     assert opaque("Jörg") == "~8e63741c42f7c08025339f1a380d9803"
     assert idempotency_key("org/user/Jörg", "v1/user.presence/café") == (
         "a1efe7ec57ee2c88be9a5e2961d78e2bbdc9f3baea312468477036bca88d9701"
@@ -151,4 +152,6 @@ def test_a_part_longer_than_anybody_reads_is_hashed(text: str, readable: bool) -
 
 def test_canonical_json_keeps_what_json_tells_apart() -> None:
     assert digest({"a": "1"}) != digest({"a": 1})
-    assert digest(json.loads('{"a": [1, 2]}')) != digest({"a": [2, 1]})
+    assert digest({"a": [1, 2]}) == digest({"a": [2, 1]})
+    assert digest({"a": [1, 2]}) != digest({"a": [[1], 2]})
+    assert digest(json.loads('{"a": 1.0}')) == digest({"a": 1})

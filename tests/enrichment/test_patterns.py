@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, reject
+from hypothesis import given
 from hypothesis import strategies as st
 from ministack.services import eventbridge
 from moto.events.models import EventPattern
@@ -13,7 +13,6 @@ from once_enrichment.patterns import PatternError, read
 Event = dict[str, Any]
 
 NUMBERS = {"c-count": [{"numeric": [">", 0, "<=", 5]}], "x-limit": [{"numeric": ["=", 3.018e2]}]}
-EITHER = [{"city": ["Oslo"]}, {"day": ["Monday"]}]
 SEVERAL = {
     "time": [{"prefix": "2017-10-02"}],
     "detail": {
@@ -33,63 +32,20 @@ DOCUMENTED: list[tuple[Event, Event, Event]] = [
     ({"price": [100]}, {"price": 100.0}, {"price": "100"}),
     ({"city": ["Oslo"], "day": ["Monday"]}, {"city": "Oslo", "day": "Monday"}, {"city": "Oslo"}),
     ({"pay": ["Credit", "Debit"]}, {"pay": "Debit"}, {"pay": "Cash"}),
-    ({"$or": EITHER}, {"day": "Monday"}, {"day": "Friday"}),
     ({"weekday": [{"anything-but": "Monday"}]}, {"weekday": "Friday"}, {"weekday": "Monday"}),
     ({"state": [{"anything-but": ["stopped", "over"]}]}, {"state": "up"}, {"state": "over"}),
     ({"limit": [{"anything-but": 123}]}, {"limit": 124}, {"limit": 123}),
     ({"limit": [{"anything-but": [100, 200]}]}, {"limit": 101}, {"limit": 200}),
     (
-        {"state": [{"anything-but": {"equals-ignore-case": "init"}}]},
-        {"state": "x"},
-        {"state": "INIT"},
-    ),
-    (
-        {"state": [{"anything-but": {"equals-ignore-case": ["init", "stop"]}}]},
-        {"state": "initial"},
-        {"state": "Stop"},
-    ),
-    ({"region": [{"anything-but": {"prefix": "us-"}}]}, {"region": "eu-1"}, {"region": "us-1"}),
-    (
-        {"region": [{"anything-but": {"prefix": ["us-", "eu-"]}}]},
-        {"region": "ap-1"},
-        {"region": "eu-1"},
-    ),
-    ({"file": [{"anything-but": {"suffix": ".png"}}]}, {"file": "a.txt"}, {"file": "a.png"}),
-    (
-        {"file": [{"anything-but": {"suffix": [".png", ".rtf"]}}]},
-        {"file": "a.md"},
-        {"file": "a.rtf"},
-    ),
-    ({"path": [{"anything-but": {"wildcard": "*/lib/*"}}]}, {"path": "/bin/a"}, {"path": "/lib/a"}),
-    (
-        {"path": [{"anything-but": {"wildcard": ["*/lib/*", "*/bin/*"]}}]},
-        {"path": "/etc/a"},
-        {"path": "/bin/a"},
-    ),
-    (
         {"time": [{"prefix": "2017-10-02"}]},
         {"time": "2017-10-02T18:43:48Z"},
         {"time": "2017-10-03"},
     ),
-    (
-        {"service": [{"prefix": {"equals-ignore-case": "EventB"}}]},
-        {"service": "eventbridge"},
-        {"service": "sqs"},
-    ),
     ({"file": [{"suffix": ".png"}]}, {"file": "a.png"}, {"file": "png.txt"}),
-    (
-        {"service": [{"suffix": {"equals-ignore-case": "tBridge"}}]},
-        {"service": "EVENTBRIDGE"},
-        {"service": "sqs"},
-    ),
-    ({"name": [{"equals-ignore-case": "alice"}]}, {"name": "ALICE"}, {"name": "Alicia"}),
     ({"product": [{"exists": True}]}, {"product": None}, {"other": 1}),
     ({"product": [{"exists": False}]}, {"other": 1}, {"product": "book"}),
     ({"d-count": [{"numeric": ["<", 10]}]}, {"d-count": -1}, {"d-count": 10}),
     (NUMBERS, {"c-count": 5, "x-limit": 301.8}, {"c-count": 0, "x-limit": 301.8}),
-    ({"arn": [{"wildcard": "arn:*:bus/*"}]}, {"arn": "arn:aws:bus/b"}, {"arn": "arn:aws:b"}),
-    ({"path": [{"wildcard": "dir/*.png"}]}, {"path": "dir/sub/a.png"}, {"path": "dirs/a.png"}),
-    ({"text": [{"wildcard": "a\\*b\\\\*"}]}, {"text": "a*b\\c"}, {"text": "axb\\c"}),
     (
         SEVERAL,
         {
@@ -130,7 +86,6 @@ def _moto(pattern: Event, event: Event) -> bool:
         ({"a": [{"numeric": ["=", 1]}]}, {"a": True}, False),
         ({"a": [{"numeric": ["=", 1]}]}, {"a": "1"}, False),
         ({"a": [{"anything-but": "x"}]}, {"a": None}, True),
-        ({"a": [{"anything-but": {"prefix": "x"}}]}, {"a": 1}, True),
         ({"a": [{"anything-but": "x"}]}, {}, False),
         ({"a": [{"prefix": ""}]}, {"a": None}, False),
         ({"a": ["x"]}, {"a": ["x", "y"]}, True),
@@ -146,8 +101,6 @@ def _moto(pattern: Event, event: Event) -> bool:
         ({"a": {"b": [{"exists": False}]}}, {"a": [{"b": 1}, {"c": 2}]}, False),
         ({"a": {"b": [{"exists": False}]}}, {"a": 1}, True),
         ({"a": {"b": [{"exists": False}]}}, {}, True),
-        ({"a": {"$or": [{"b": [1]}, {"c": [2]}], "d": [3]}}, {"a": [{"b": 1}, {"d": 3}]}, False),
-        ({"a": {"$or": [{"b": [1]}, {"c": [2]}], "d": [3]}}, {"a": [{"b": 1, "d": 3}]}, True),
     ],
 )
 def test_lists_and_types_match_as_in_event_ruler(
@@ -170,26 +123,18 @@ def test_lists_and_types_match_as_in_event_ruler(
         ({"a": [{"prefix": "x", "suffix": "y"}]}, ("a",), "one operator"),
         ({"a": [{"prefix": 1}]}, ("a",), "a text"),
         ({"a": [{"prefix": ["x"]}]}, ("a",), "a text"),
-        ({"a": [{"suffix": {"wildcard": "x"}}]}, ("a",), "a text"),
-        ({"a": [{"equals-ignore-case": ["x"]}]}, ("a",), "a text"),
+        ({"a": [{"suffix": {"prefix": "x"}}]}, ("a",), "a text"),
+        ({"a": [{"wildcard": "x"}]}, ("a",), "no operator"),
+        ({"$or": [{"a": [1]}, {"b": [2]}]}, ("$or",), "a value is"),
         ({"a": [{"exists": "true"}]}, ("a",), "true or false"),
         ({"a": [{"numeric": 5}]}, ("a",), "a range"),
         ({"a": [{"numeric": [">"]}]}, ("a",), "a range"),
         ({"a": [{"numeric": ["<", 5, ">", 1]}]}, ("a",), "a range"),
         ({"a": [{"numeric": [">", "1"]}]}, ("a",), "a range"),
         ({"a": [{"numeric": [">", 5, "<", 5]}]}, ("a",), "no number"),
-        ({"a": [{"wildcard": 1}]}, ("a",), "a text"),
-        ({"a": [{"wildcard": "x**y"}]}, ("a",), '"**"'),
-        ({"a": [{"wildcard": "x\\y"}]}, ("a",), '"\\y"'),
-        ({"a": [{"wildcard": "x\\"}]}, ("a",), '"\\"'),
         ({"a": [{"anything-but": ["x", 1]}]}, ("a",), "anything-but"),
         ({"a": [{"anything-but": []}]}, ("a",), "anything-but"),
         ({"a": [{"anything-but": True}]}, ("a",), "anything-but"),
-        ({"a": [{"anything-but": {"numeric": ["=", 1]}}]}, ("a",), "anything-but"),
-        ({"a": [{"anything-but": {"prefix": ""}}]}, ("a",), "anything-but"),
-        ({"$or": [{"a": [1]}]}, ("$or",), "two or more"),
-        ({"$or": [{"a": [1]}, {"b": 2}]}, ("b",), "a list of values"),
-        ({"a": [1], "$or": [{"a": [2]}, {"b": [2]}]}, ("a",), "not both"),
     ],
 )
 def test_fault_is_named_with_its_place(
@@ -201,38 +146,18 @@ def test_fault_is_named_with_its_place(
     assert sentence in fault.value.sentence
 
 
-def test_wildcard_takes_linear_time() -> None:
-    """With a regular expression it would take hours."""
-    pattern = read({"a": [{"wildcard": "*a" * 30 + "*b"}]})
-    assert not pattern.matches({"a": "a" * 100_000})
-
-
 NAMES = st.sampled_from(["a", "b", "c"])
 TEXTS = st.sampled_from(["", "x", "y", "xy", "yx", "xyx", "X", "XY", "Yx", "x*y"])
-NONEMPTY = TEXTS.filter(bool)
 NUMBER = st.sampled_from([-1, 0, 1, 2, 2.5])
 LITERALS = st.one_of(TEXTS, NUMBER, st.none())
-WILDCARDS = st.sampled_from(["*", "x*", "*x", "*y*", "x*y", "x*x*", "x\\*y", "xy"])
 TEXT_TESTS = st.one_of(
-    st.fixed_dictionaries({"prefix": TEXTS}),
-    st.fixed_dictionaries({"suffix": TEXTS}),
-    st.fixed_dictionaries({"equals-ignore-case": TEXTS}),
-    st.fixed_dictionaries({"wildcard": WILDCARDS}),
-    *(
-        st.fixed_dictionaries({name: st.fixed_dictionaries({"equals-ignore-case": TEXTS})})
-        for name in ("prefix", "suffix")
-    ),
+    st.fixed_dictionaries({"prefix": TEXTS}), st.fixed_dictionaries({"suffix": TEXTS})
 )
 BUTS = st.one_of(
     TEXTS,
     NUMBER,
     st.lists(TEXTS, min_size=1, max_size=2),
     st.lists(NUMBER, min_size=1, max_size=2),
-    *(
-        st.fixed_dictionaries({name: st.one_of(NONEMPTY, st.lists(NONEMPTY, min_size=1))})
-        for name in ("prefix", "suffix", "equals-ignore-case")
-    ),
-    st.fixed_dictionaries({"wildcard": WILDCARDS}),
 )
 RANGES = st.sampled_from([["=", 1], ["<", 2], [">=", 0, "<", 2], [">", 1], ["<=", 0]])
 TESTS = st.one_of(
@@ -245,10 +170,7 @@ TESTS = st.one_of(
 LISTS = st.lists(TESTS, min_size=1, max_size=2)
 PATTERNS = st.recursive(
     st.dictionaries(NAMES, LISTS, min_size=1, max_size=2),
-    lambda inner: st.one_of(
-        st.dictionaries(NAMES, inner, min_size=1, max_size=2),
-        st.fixed_dictionaries({"$or": st.lists(inner, min_size=2, max_size=2)}),
-    ),
+    lambda inner: st.dictionaries(NAMES, inner, min_size=1, max_size=2),
     max_leaves=4,
 )
 # Where moto differs from AWS's matcher, it is not asked: objects in lists, and what is empty.
@@ -279,8 +201,4 @@ ANY_EVENTS = st.recursive(
 def test_random_patterns_match_as_on_the_bus_of_ministack(pattern: Event, event: Event) -> None:
     bus_event = {"Detail": json.dumps(event)}
     theirs = eventbridge._matches_pattern(json.dumps({"detail": pattern}), bus_event)
-    try:
-        ours = read(pattern).matches(event)
-    except PatternError:  # there a field inside $or replaces one beside it; here it is a fault
-        reject()
-    assert ours is theirs
+    assert read(pattern).matches(event) is theirs

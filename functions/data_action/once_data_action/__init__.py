@@ -1,1 +1,1 @@
-"""The data action: sends one claimed event to Genesys Cloud, a webhook or a bus."""
+"""The data action: decides if an event may be sent now, sends it, and says what follows."""

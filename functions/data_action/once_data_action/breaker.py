@@ -1,75 +1,105 @@
-"""Notes in the breaker's row what the requests of this function say about the destination.
+"""The circuit breaker: decides from its row and the time if requests may be sent.
 
-It never opens the breaker and never fails a request: a note that cannot be written is left out.
+No row is CLOSED. While OPEN, no request is sent before the later of `open_until` and `not_before`.
+Then it is HALF_OPEN: the event that moves `open_until` sends one request, whose success deletes
+the row.
 """
 
-import contextlib
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from . import breaker_row
-from .errors import ActionError, Failed, Paused, RateLimited, Rejected, Uncertain
-from .request import ActionRequest
-
-# What a batch read of the row is good for so long: a pause stops its requests after that.
-FRESH_MS = 5_000
-# Enough to tell 20 events apart.
-_KEY_DIGITS = 16
+from .times import Times, clamp
 
 
-class Breaker:
-    def __init__(self, table: str, client: Any, now_ms: Callable[[], int]) -> None:
-        self._table = table
-        self._client = client
-        self._now_ms = now_ms
+@dataclass(frozen=True)
+class Row:
+    """The row as read. `failed` counts events whose request failed for the first time."""
 
-    def refresh(self, request: ActionRequest) -> ActionRequest:
-        """Reads the row again if the batch read it seconds ago; raises Paused if it says wait."""
-        pace, now_ms = request.pace, self._now_ms()
-        if pace.read_ms is not None and now_ms - pace.read_ms < FRESH_MS:
-            return request
-        try:
-            row = self._client.get_item(**breaker_row.read(self._table)).get("Item", {})
-        except (BotoCoreError, ClientError):
-            return request  # the breaker protects the destination, never an event
-        # A probe has moved open_until on itself.
-        stops = ("not_before",) if pace.probe_ms else ("not_before", "open_until")
-        if any(name in row and now_ms < int(row[name]["N"]) for name in stops):
-            raise Paused("requests were paused after this batch began: nothing was sent")
-        since_ms = int(row["since"]["N"]) if "since" in row else None
-        return replace(request, pace=replace(pace, since_ms=since_ms))
+    since_ms: int | None = None
+    failed: int = 0
+    open_until_ms: int | None = None
+    not_before_ms: int | None = None
+    # An operator's pause: why and by whom.
+    held: str | None = None
+    held_by: str | None = None
 
-    def note(self, request: ActionRequest, started_ms: int, error: ActionError | None) -> bool:
-        """Returns true if so many events have failed that no second request should follow."""
-        now_ms = self._now_ms()
-        if error is not None and (error.for_all or isinstance(error, Failed)):
-            keys = [] if request.failed_before else [request.idempotency_key[:_KEY_DIGITS]]
-            noted = breaker_row.note_failure(self._table, started_ms, keys, now_ms)
-            return self._is_full(noted)
-        if isinstance(error, RateLimited):
-            until_ms = breaker_row.rate_limited_until_ms(now_ms, error.retry_after_seconds)
-            limited = breaker_row.note_rate_limited(self._table, started_ms, until_ms, now_ms)
-            # Refused if a later time is in the row.
-            with contextlib.suppress(BotoCoreError, ClientError):
-                self._client.update_item(**limited)
-        # A request of this event has failed before, or responses are slow: they come too late from
-        # a batch that could have read the row.
-        there = request.pace.since_ms is not None or request.retry > 0
-        there = there or now_ms - started_ms > breaker_row.SLOW_MS
-        if there and (error is None or isinstance(error, Rejected | Uncertain)):
-            # Refused if a request failed since, or if a 429 or a pause is not over.
-            with contextlib.suppress(BotoCoreError, ClientError):
-                self._client.delete_item(**breaker_row.clear(self._table, started_ms))
-        return False
+    @classmethod
+    def of(cls, item: Mapping[str, Any] | None) -> "Row | None":
+        """Reads the item of DynamoDB."""
+        if not item:
+            return None
 
-    def _is_full(self, noted: breaker_row.Request) -> bool:
-        try:
-            row = self._client.update_item(**noted).get("Attributes", {})
-        except ClientError as error:
-            return bool(error.response["Error"]["Code"] == "ConditionalCheckFailedException")
-        except BotoCoreError:
-            return False
-        return len(row.get("failed", {}).get("SS", [])) >= breaker_row.MOST_FAILED
+        def number(name: str) -> int | None:
+            return int(item[name]["N"]) if name in item else None
+
+        def text(name: str) -> str | None:
+            return str(item[name]["S"]) if name in item else None
+
+        return cls(
+            since_ms=number("since"),
+            failed=len(item["failed"]["SS"]) if "failed" in item else 0,
+            open_until_ms=number("open_until"),
+            not_before_ms=number("not_before"),
+            held=text("held"),
+            held_by=text("held_by"),
+        )
+
+    @property
+    def until_ms(self) -> int:
+        """Nothing is sent before; 0 while the row only counts."""
+        return max(self.open_until_ms or 0, self.not_before_ms or 0)
+
+    @property
+    def opened(self) -> bool:
+        """Returns true if it opened or an operator paused it, and no request succeeded since."""
+        return self.open_until_ms is not None or self.held is not None
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Requests may be sent."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """No requests: PAUSED, BREAKER_OPEN or RATE_LIMITED."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Open:
+    """To be written, if the row is still as it was seen; then no requests until then."""
+
+    seen: Row
+    until_ms: int
+
+
+@dataclass(frozen=True)
+class Probe:
+    """To be written, if the row is still as it was seen; then one request."""
+
+    seen: Row
+    until_ms: int
+
+
+def judge(row: Row | None, now_ms: int, times: Times) -> Flow | Wait | Open | Probe:
+    """Decides by the row and the time."""
+    if row is None:
+        return Flow()
+    if now_ms < row.until_ms:
+        return Wait(_reason(row, now_ms))
+    lasted_ms = now_ms - row.since_ms if row.since_ms is not None else 0
+    if row.until_ms:
+        pause_ms = clamp(lasted_ms / 15, times.open_ms, times.longest_open_ms)
+        return Probe(row, now_ms + round(pause_ms))
+    if any(row.failed >= each.failed and lasted_ms >= each.lasted_ms for each in times.evidence):
+        return Open(row, now_ms + times.open_ms)
+    return Flow()
+
+
+def _reason(row: Row, now_ms: int) -> str:
+    if row.held is not None and now_ms < (row.not_before_ms or 0):
+        return "PAUSED"
+    return "BREAKER_OPEN" if now_ms < (row.open_until_ms or 0) else "RATE_LIMITED"

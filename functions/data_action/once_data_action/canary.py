@@ -1,8 +1,10 @@
 """Answers the events of `once check` in place of the destination, which never sees them."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from .body import body_text
 from .errors import Failed, Rejected
 
 
@@ -16,7 +18,7 @@ def answer(event: Mapping[str, Any], now_ms: int) -> None:
 
     Without an end, a canary that is delivered after its check would stay parked.
     """
-    body = event.get("body") or {}
+    body = json.loads(body_text(event))
     if now_ms < body.get("refuseUntilMs", 0):
         raise Rejected("a canary of once check, which asked to be refused")
     if now_ms < body.get("failUntilMs", 0):

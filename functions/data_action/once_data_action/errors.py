@@ -1,99 +1,101 @@
-"""The errors a request can end in. The state machine reads the class, and the facts in the message.
+"""The ways in which a request fails. The state machine reads the class, and the facts as JSON.
 
 ActionError
 ├── Failed         no response, or one that passes: the event is sent again later, same key
-├── Transient      the same, if a second request may follow immediately
-├── RateLimited    nothing may be sent for `retryAfterSeconds`
-├── Rejected       permanently rejected: parked
-├── Uncertain      Genesys began the action and failed in it: parked as done, it may have acted
-├── Paused         an operator, the destination or the breaker stopped requests: nothing was sent
+├── Transient      the same; the state machine invokes the function again immediately
+├── RateLimited    nothing may be sent for `retry_after_seconds`
 ├── NotAuthorised  credentials or permissions: a configuration error, the event waits
 ├── NotConfigured  settings, mapping, secret, address: a configuration error, the event waits
-└── TooLate        no time was left to begin: nothing was sent
-
-After a failed request Paused and TooLate are raised as Failed.
+├── Rejected       permanently rejected: parked
+├── Uncertain      the destination began to act and failed in it: parked, it may have acted
+├── GaveUp         failed for the last of MaxTries: parked
+└── NotNow         no request may be sent now: returned, never raised to the state machine
 """
 
-# ruff: noqa: N818 — the names are the contract with the state machine
+# ruff: noqa: N818 - the names are the contract with the state machine
 
 import json
+from typing import Any, ClassVar
 
-MARKER = "1"
-_LONGEST = 300
+LONGEST_CAUSE = 300
 
 
 class ActionError(Exception):
-    """Holds no secret, no path of an address, no payload and no word of the destination.
+    """A failure in a sentence of ours: no secret, no payload, no word of the destination.
 
-    `for_all` says that any other event would have met the same.
+    `for_all` says that any other event would have met the same; `repeatable`, that a second
+    request may follow immediately.
     """
+
+    reason: ClassVar[str]
 
     def __init__(
         self,
         sentence: str,
         *,
         status: int | None = None,
-        retry_after_seconds: int | None = None,
+        retry_after_seconds: float | None = None,
         for_all: bool = False,
+        repeatable: bool = True,
     ) -> None:
         self.sentence = sentence
         self.status = status
         self.retry_after_seconds = retry_after_seconds
         self.for_all = for_all
-        # Set by the handler, which knows all requests of the event in this execution.
-        self.requests = 0
-        self.ended_ms: int | None = None
-        self.duration_ms: int | None = None
+        self.repeatable = repeatable
+        # When its request began; set by the driver. None: nothing was sent.
+        self.started_ms: int | None = None
+        # What the state machine reads beside the reason and the cause. The action sets all of it;
+        # this is what a setup that cannot be used at all is answered with.
+        self.facts: dict[str, Any] = {"requests": 0, "retryInSeconds": 60}
 
     def __str__(self) -> str:
-        """Writes what the state machine reads: one JSON object in ASCII."""
-        plain = "".join(
-            character if " " <= character <= "~" else "?" for character in self.sentence
-        )
-        facts = {
-            "once": MARKER,
-            "sentence": plain[:_LONGEST],
-            "requests": self.requests,
-            "status": self.status,
-            "retryAfterSeconds": self.retry_after_seconds,
-            "endedMs": self.ended_ms,
-            "durationMs": self.duration_ms,
-        }
-        known = {name: value for name, value in facts.items() if value is not None}
-        return json.dumps(known, separators=(",", ":"))
+        """Writes one JSON object in ASCII, below 2 KB, without what is unknown."""
+        facts = {"reason": self.reason, "cause": plain(self.sentence)}
+        facts |= {name: value for name, value in self.facts.items() if value is not None}
+        return json.dumps(facts, separators=(",", ":"))
 
 
 class Failed(ActionError):
-    pass
+    reason = "CALL_FAILED"
 
 
-class Transient(ActionError):
+class Transient(Failed):
     pass
 
 
 class RateLimited(ActionError):
-    pass
-
-
-class Rejected(ActionError):
-    pass
-
-
-class Uncertain(ActionError):
-    pass
-
-
-class Paused(ActionError):
-    pass
+    reason = "RATE_LIMITED"
 
 
 class NotAuthorised(ActionError):
-    pass
+    reason = "SETUP_FAULT"
 
 
 class NotConfigured(ActionError):
-    pass
+    reason = "SETUP_FAULT"
 
 
-class TooLate(ActionError):
-    pass
+class Rejected(ActionError):
+    reason = "REJECTED"
+
+
+class Uncertain(ActionError):
+    reason = "UNCERTAIN"
+
+
+class GaveUp(ActionError):
+    reason = "GAVE_UP"
+
+
+class NotNow(ActionError):
+    """PAUSED, RATE_LIMITED, LIMITED, BREAKER_OPEN or TOO_LATE: no request began."""
+
+    def __init__(self, sentence: str, why: str = "TOO_LATE") -> None:
+        super().__init__(sentence)
+        self.why = why
+
+
+def plain(sentence: str) -> str:
+    """Replaces what is not printable ASCII, and cuts what is too long for a record."""
+    return "".join(c if " " <= c <= "~" else "?" for c in sentence)[:LONGEST_CAUSE]

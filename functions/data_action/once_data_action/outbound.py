@@ -23,7 +23,7 @@ from threading import Lock, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
-from .errors import Failed, NotConfigured, TooLate
+from .errors import Failed, NotConfigured, NotNow
 from .request import Budget
 
 # So that of several addresses one that drops what it gets does not use up all the time.
@@ -36,7 +36,7 @@ _IDLE_MS = 30_000
 
 
 @dataclass(frozen=True)
-class Reply:
+class Response:
     status: int
     retry_after: str | None
     body: bytes
@@ -57,7 +57,7 @@ class Outbound:
         self._idle: dict[str, tuple[http.client.HTTPConnection, int]] = {}
         weakref.finalize(self, _close, self._idle)
 
-    def post(self, url: str, headers: Mapping[str, str], body: bytes, budget: Budget) -> Reply:
+    def post(self, url: str, headers: Mapping[str, str], body: bytes, budget: Budget) -> Response:
         is_first = budget.started_ms is None
         seconds = budget.seconds_for_a_request()
         started = time.perf_counter()
@@ -68,7 +68,7 @@ class Outbound:
         exchange = _Exchange(connection, target, headers, body, seconds, budget.check_deadline)
         try:
             status, retry_after, content = exchange.wait()
-        except TooLate:
+        except NotNow:
             if is_first:
                 budget.started_ms = None
             raise
@@ -90,7 +90,7 @@ class Outbound:
         duration_ms = round((time.perf_counter() - started) * 1000)
         if exchange.kept:
             self._keep(origin, connection)
-        return Reply(status, retry_after, content, duration_ms)
+        return Response(status, retry_after, content, duration_ms)
 
     def _new(self, origin: str) -> http.client.HTTPConnection:
         parts = urlsplit(origin)

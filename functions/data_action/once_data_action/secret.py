@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from .errors import NotConfigured, TooLate
+from .errors import NotConfigured, NotNow
 
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
@@ -48,7 +48,7 @@ class Secret:
             return False
         before = self._values
         # If it cannot be read now, it is what it was.
-        with contextlib.suppress(TooLate):
+        with contextlib.suppress(NotNow):
             self._values = self._read()
         if self._values == before:
             self._unchanged_until_ms = now_ms + REMEMBERED_MS
@@ -63,14 +63,14 @@ class Secret:
                 code == "ThrottlingException"
                 or error.response["ResponseMetadata"]["HTTPStatusCode"] >= 500
             ):
-                raise TooLate("Secrets Manager could not answer: nothing was sent") from None
+                raise NotNow("Secrets Manager could not answer: nothing was sent") from None
             raise NotConfigured(
                 f"the destination's secret could not be read ({code}); "
                 "check DestinationSecretArn and the function's role",
                 for_all=True,
             ) from None
         except BotoCoreError:
-            raise TooLate("Secrets Manager was not reached: nothing was sent") from None
+            raise NotNow("Secrets Manager was not reached: nothing was sent") from None
         except KeyError:
             raise self._malformed() from None
         try:

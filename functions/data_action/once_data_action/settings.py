@@ -2,18 +2,23 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, cast, get_args
 from urllib.parse import urlsplit
 
 from .errors import NotConfigured
+from .limiter import Limiter
+from .times import Times
 
-Target = Literal["none", "genesys", "webhook", "eventbridge"]
+Target = Literal["none", "genesys", "webhook", "eventbridge", "lambda"]
 
 _GENESYS_HOST = re.compile(
     r"mypurecloud\.(com|ie|com\.au|jp|de)|[a-z0-9]+\.pure\.cloud|[a-z0-9]+\.us-gov-pure\.cloud"
 )
 _BUS_ARN = re.compile(r"arn:[a-z-]+:events:[a-z0-9-]+:[0-9]{12}:event-bus/[A-Za-z0-9._-]+")
+_FUNCTION_ARN = re.compile(
+    r"arn:[a-z-]+:lambda:[a-z0-9-]+:[0-9]{12}:function:[A-Za-z0-9_-]+(:[A-Za-z0-9$_-]+)?"
+)
 _LOOPBACK = re.compile(r"http://(127\.0\.0\.1|localhost)(:\d{1,5})?")
 
 
@@ -22,36 +27,44 @@ class Settings:
     """The settings of the template. Those that a target does not use are empty."""
 
     target: Target
-    request_ms: int
+    request_ms: int = 8_000
+    claim_table: str = ""
+    limiter: Limiter | None = None
+    max_tries: int = 20
+    times: Times = field(default_factory=Times.of)
     secret_arn: str = ""
     webhook_url: str = ""
     genesys_host: str = ""
-    overflow_bucket: str = ""
-    claim_table: str = ""
-    target_bus_arn: str = ""
+    target_arn: str = ""
     source_bus_arn: str = ""
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> "Settings":
-        """NotConfigured where a parameter of the template is missing or wrong."""
+        """Raises NotConfigured if a parameter of the template is missing or wrong."""
         target = environment.get("ACTION_TARGET", "none")
         if target not in get_args(Target):
             raise NotConfigured(f"ActionTarget is not {', '.join(get_args(Target))}")
+        per_minute = int(environment.get("MAX_ACTIONS_PER_MINUTE") or 0)  # 0: no limit
+        request_ms = round(1_000 * float(environment.get("CALL_SECONDS") or 8))
         settings = cls(
             target=cast("Target", target),
-            request_ms=int(environment.get("CALL_SECONDS", "8")) * 1000,
+            request_ms=request_ms,
+            claim_table=environment.get("CLAIM_TABLE", ""),
+            limiter=Limiter(per_minute) if per_minute else None,
+            max_tries=int(environment.get("MAX_TRIES") or 20),
+            times=Times.of(request_ms, float(environment.get("PACE_SCALE") or 1)),
             secret_arn=environment.get("DESTINATION_SECRET_ARN", ""),
             webhook_url=environment.get("WEBHOOK_URL", ""),
             genesys_host=environment.get("GENESYS_HOST", ""),
-            overflow_bucket=environment.get("OVERFLOW_BUCKET", ""),
-            claim_table=environment.get("CLAIM_TABLE", ""),
-            target_bus_arn=environment.get("TARGET_BUS_ARN", ""),
+            target_arn=environment.get("TARGET_ARN", ""),
             source_bus_arn=environment.get("SOURCE_BUS_ARN", ""),
         )
         if target in ("genesys", "webhook") and not settings.secret_arn:
             raise NotConfigured(f"the target {target} needs DestinationSecretArn")
         if target == "eventbridge":
             _check_bus(settings)
+        if target == "lambda" and not _FUNCTION_ARN.fullmatch(settings.target_arn):
+            raise NotConfigured("the target lambda needs TargetArn, the ARN of a function")
         if target == "webhook":
             _check_url(settings.webhook_url)
         if target == "genesys" and not (
@@ -64,23 +77,28 @@ class Settings:
         return settings
 
     def genesys(self, service: Literal["login", "api"]) -> str:
-        """The address of one of Genesys' services; on this machine one server plays both."""
+        """Returns the address of a service of Genesys; on this machine one server plays both."""
         if _LOOPBACK.fullmatch(self.genesys_host):
             return self.genesys_host
         return f"https://{service}.{self.genesys_host}"
 
     @property
+    def sends_canaries(self) -> bool:
+        """Returns true for a bus: canaries have a source of their own there."""
+        return self.target == "eventbridge"
+
+    @property
     def own_bus(self) -> str | None:
-        """The target bus's name, if account and region are those of the source bus."""
-        place, _, name = self.target_bus_arn.rpartition("/")
+        """Returns the bus's name, if its account and region are those of the source bus."""
+        place, _, name = self.target_arn.rpartition("/")
         return name if self.source_bus_arn.startswith(f"{place}/") else None
 
 
 def _check_bus(settings: Settings) -> None:
-    if not _BUS_ARN.fullmatch(settings.target_bus_arn):
-        raise NotConfigured("the target eventbridge needs TargetBusArn, the ARN of a bus")
-    if settings.target_bus_arn == settings.source_bus_arn:
-        raise NotConfigured("TargetBusArn is the bus that the events come from: name another one")
+    if not _BUS_ARN.fullmatch(settings.target_arn):
+        raise NotConfigured("the target eventbridge needs TargetArn, the ARN of a bus")
+    if settings.target_arn == settings.source_bus_arn:
+        raise NotConfigured("TargetArn is the bus that the events come from: name another one")
 
 
 def _check_url(url: str) -> None:

@@ -3,45 +3,37 @@
 import base64
 import hashlib
 import hmac
-import json
 from collections.abc import Callable
 
-from .bodies import Bodies
 from .errors import NotConfigured
-from .outbound import Outbound, Reply
+from .outbound import Outbound, Response
 from .replies import error_of
-from .request import ActionRequest, Budget, webhook_request
+from .request import ActionRequest, Budget, encode, webhook_text
 from .secret import Secret
 
 FIELDS = ("signingSecret",)
 
 
 class Webhook:
-    sees_canaries = False
-
-    def __init__(
-        self, url: str, secret: Secret, bodies: Bodies, http: Outbound, now_ms: Callable[[], int]
-    ) -> None:
+    def __init__(self, url: str, secret: Secret, http: Outbound, now_ms: Callable[[], int]) -> None:
         self._url = url
         self._secret = secret
-        self._bodies = bodies
         self._http = http
         self._now_ms = now_ms
 
-    def act(self, request: ActionRequest, headers: dict[str, str], budget: Budget) -> Reply:
-        body = json.dumps(
-            webhook_request(request, self._bodies.of(request.event)), separators=(",", ":")
-        ).encode()
+    def act(self, request: ActionRequest, headers: dict[str, str], budget: Budget) -> int:
+        """Returns the status of a success."""
+        body = encode(webhook_text(request))
         reply = self._post(request, headers, body, budget)
         if reply.status in (401, 403) and self._secret.has_changed():
             reply = self._post(request, headers, body, budget)
         if not reply.ok:
             raise error_of(reply.status, reply.retry_after)
-        return reply
+        return reply.status
 
     def _post(
         self, request: ActionRequest, headers: dict[str, str], body: bytes, budget: Budget
-    ) -> Reply:
+    ) -> Response:
         signed = sign(
             self._secret.values()["signingSecret"],
             request.idempotency_key,

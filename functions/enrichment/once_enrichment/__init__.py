@@ -1,1 +1,1 @@
-"""The pipe's enrichment: turns every queue message into one normalised element with its key."""
+"""The pipe's enrichment: turns one queue message into one normalised element with its key."""

@@ -1,22 +1,22 @@
 """Gives the flattened events that people make themselves an identity.
 
-Keys are logged and kept. So of such an event they hold only what is known to be no text about a
-person: the ids and states known here. All else is in a hash.
+Three rules. An event with a status is its status and all fields that are no time and no event id;
+equal events within the window are copies. An event without a status that has an `eventId` is that
+id. Any other event is all its fields. `correlationId` and `metadata` never count: each copy may
+have these anew. Only `eventId` is an event's own id: many publishers name an object in `id`.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from once_enrichment import ignored
-from once_enrichment.contract import KEY_VERSION, ParkedReason
+from once_enrichment.contract import KEY_VERSION, Unfit
 from once_enrichment.envelope import Opened, UnfitError
 from once_enrichment.identity import Identity, latest_key
-from once_enrichment.keys import canonical, digest, is_id, opaque, part, sort_key
+from once_enrichment.keys import digest, family_of, is_plain, opaque, part, sort_key
 from once_enrichment.times import maybe_ms
-from once_enrichment.vocabulary import family_of, is_known
 
-# All names here are as `_plain` writes them: conversation_id and conversationId are one.
+# All names here are as `_plain` writes them: conversation_id and conversationId are the same.
 _SUBJECTS = {
     "conversationid": "conversation",
     "conversation.id": "conversation",
@@ -24,34 +24,18 @@ _SUBJECTS = {
     "userid": "user",
     "agentid": "user",
     "queueid": "queue",
+    "data.id": "",  # its kind is the first word of the family
+    "body.id": "",
+    "payload.id": "",
 }
-_RESOURCES = ("data.id", "body.id")
-_KNOWN_IDS = {
-    *_SUBJECTS,
-    *("participantid", "sessionid", "communicationid", "flowid", "flowoutcomeid", "wrapupcodeid"),
-    *("divisionid", "teamid", "groupid", "campaignid", "messageid", "recordid"),
-}
-_NESTED = ("body", "data", "conversation")
+_NESTED = ("body", "data", "conversation", "payload")
 _STATUSES = ("status", "state")
 _KINDS = ("eventtype", "type", "eventname", "action")
 _TIMES = ("timestamp", "eventtime", "time", "occurredat")
-# Each copy may have these anew.
-_OF_THE_COPY = ("correlationid", "metadata", "version", "source")
-_LONGEST_STATE = 64
+_OF_THE_COPY = ("correlationid", "metadata")
+_OF_THE_EVENT = (*_TIMES, "eventid")
 
-
-@dataclass(frozen=True)
-class _Field:
-    path: str
-    value: Any
-
-    @property
-    def name(self) -> str:
-        return self.path.rpartition(".")[2]
-
-    def is_text(self) -> bool:
-        """Returns true for text and numbers, which may be an id, a status or a kind."""
-        return type(self.value) in (str, int)
+Fields = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -60,132 +44,100 @@ class Custom:
 
     identity: Identity
     topic: str
-    """Its detail-type, if that holds known words alone."""
+    """Its detail-type, if that looks like the name of a kind."""
     event_id: str | None
     """The publisher's id of the event, readable if a machine made it."""
     published: Any
 
 
 def identify(opened: Opened) -> Custom:
-    """Returns the identity of a home-made event: subject, kind, status, and a hash of the rest.
-
-    With a status, equal ones within the window are one occurrence. Without one, the event's own id
-    and time are part of its identity: only they tell it from the next of its kind.
-    """
+    """Returns the identity of a home-made event."""
     fields = _fields(opened.body)
     kind = opened.topic or _text(fields, _KINDS) or ""
     status = _text(fields, _STATUSES)
     if not kind and status is None:
         raise UnfitError(
-            ParkedReason.UNKNOWN_SHAPE,
+            Unfit.UNKNOWN_SHAPE,
             "The object has no detail-type, event type, action or status that says what happened.",
         )
-    subject_type, subject = _subject(fields, kind)
+    subject_type, subject_id = _subject(fields, kind)
     family = family_of(kind or f"{subject_type}.status")
-    published = next(_named(fields, _TIMES), _Field("", None)).value
-    own_ids = _own_ids(fields, opened.body)
-
-    rest = [one for one in _fields(ignored.without(family, opened.body)) if one != subject]
-    rest = [one for one in rest if one.name not in _OF_THE_COPY]
+    event_id, published = _text(fields, ("eventid",)), _first(fields, _TIMES)
+    counted = _without(_fields(ignored.without(family, opened.body)), _OF_THE_COPY)
+    parts, latest = [], ""
     if status is not None:
-        rest = [one for one in rest if one.name not in _TIMES and one not in own_ids]
-    readable = sorted(f"{f.path}={part(str(f.value))}" for f in rest if _is_readable(f))
-    hidden = sorted(canonical([f.path, f.value]) for f in rest if not _is_readable(f))
+        counted = _without(counted, _OF_THE_EVENT)
+        counted.pop("id", None)  # of the copy in some publishers' events
+        latest = latest_key(family, [f"~{digest(_without(counted, _STATUSES))}"])
+        parts = [part(status)] if is_plain(status) else []
+    elif event_id is not None:
+        counted = {"eventid": event_id}
     return Custom(
         Identity(
             family=family,
             subject_type=subject_type,
-            subject_id=str(subject.value),
-            is_hidden=True,
-            sk=sort_key(f"{KEY_VERSION}/{family}/", readable, digest(hidden) if hidden else None),
-            is_exact=status is None and (bool(own_ids) or maybe_ms(published) is not None),
+            subject_id=subject_id,
+            sk=sort_key(f"{KEY_VERSION}/{family}/", parts, digest(counted)),
+            is_exact=status is None and (event_id is not None or maybe_ms(published) is not None),
             order="none" if status is None else "latest",
-            latest="" if status is None else _latest_key(family, rest),
+            latest=latest,
             state=_text(fields, (*_STATUSES, *_KINDS)),
         ),
-        topic=opened.topic if is_known(opened.topic) else "",
-        event_id=opaque(str(own_ids[0].value)) if own_ids else None,
+        topic=opened.topic if is_plain(opened.topic) else "",
+        event_id=None if event_id is None else opaque(event_id),
         published=published,
     )
 
 
-def _latest_key(family: str, rest: list[_Field]) -> str:
-    """The newest status is kept for each thing that the event names beside its subject."""
-    ids = [field for field in rest if field.name.endswith("id") and field.is_text()]
-    known = sorted(f"{field.path}={field.value}" for field in ids if _is_readable(field))
-    other = sorted(canonical([one.path, one.value]) for one in ids if not _is_readable(one))
-    return latest_key(family, [*known, *([f"~{digest(other)}"] if other else [])])
-
-
-def _fields(body: Any) -> list[_Field]:
-    """Returns the fields by plain names, those further down after the others."""
-    flat: list[_Field] = []
-    below: list[_Field] = []
-    for name, value in body.items():
-        plain = _plain(name)
+def _fields(body: Any) -> Fields:
+    """Returns the fields by plain names, those one step further down after the others."""
+    flat: Fields = {}
+    below: Fields = {}
+    for name in sorted(body):
+        plain, value = _plain(name), body[name]
         if plain in _NESTED and isinstance(value, dict):
-            below += [_Field(f"{plain}.{_plain(inner)}", value[inner]) for inner in value]
+            for inner in sorted(value):
+                _add(below, f"{plain}.{_plain(inner)}", f"{plain}.{inner}", value[inner])
         else:
-            flat.append(_Field(plain, value))
-    return [field for field in flat + below if field.value is not None and field.value != ""]
+            _add(flat, plain, name, value)
+    return {path: value for path, value in (flat | below).items() if value not in (None, "")}
 
 
-def _named(fields: list[_Field], names: tuple[str, ...]) -> Iterator[_Field]:
-    """Yields the fields with one of these names or paths, in the order of the names."""
-    for name in names:
-        yield from (field for field in fields if name in (field.name, field.path))
+def _add(fields: Fields, plain: str, written: str, value: Any) -> None:
+    """Adds a field by its plain name, or as it is written if another spelling is there already."""
+    fields[written if plain in fields else plain] = value
 
 
-def _text(fields: list[_Field], names: tuple[str, ...]) -> str | None:
-    return next((str(field.value) for field in _named(fields, names) if field.is_text()), None)
+def _first(fields: Fields, names: tuple[str, ...]) -> Any:
+    """Returns the first field with one of these names or paths, in the order of the names."""
+    values = (fields[path] for name in names for path in fields if name in (path, _name(path)))
+    return next(values, None)
 
 
-def _subject(fields: list[_Field], kind: str) -> tuple[str, _Field]:
-    for field in _named(fields, (*_SUBJECTS, *_RESOURCES)):
-        if field.is_text():
-            known = _SUBJECTS.get(field.path) or _SUBJECTS.get(field.name)
-            return known or family_of(kind or "object").partition(".")[0], field
+def _text(fields: Fields, names: tuple[str, ...]) -> str | None:
+    texts = {path: value for path, value in fields.items() if type(value) in (str, int)}
+    value = _first(texts, names)
+    return None if value is None else str(value)
+
+
+def _without(fields: Fields, names: tuple[str, ...]) -> Fields:
+    return {path: value for path, value in fields.items() if _name(path) not in names}
+
+
+def _subject(fields: Fields, kind: str) -> tuple[str, str]:
+    """Returns the kind and the id of the event's subject."""
+    for name, subject_type in _SUBJECTS.items():
+        value = _text(fields, (name,))
+        if value is not None:
+            return subject_type or family_of(kind or "object").partition(".")[0], value
     raise UnfitError(
-        ParkedReason.NO_SUBJECT,
+        Unfit.NO_SUBJECT,
         "The event names no conversation, user or queue that it is about.",
     )
 
 
-def _own_ids(fields: list[_Field], body: Any) -> list[_Field]:
-    """Returns the publisher's ids of the event. One that is another id in it as well says what the
-    event is about: taken for the event's own, it would make each later state a copy."""
-    others = {*_other_ids(body)}
-    own = [
-        *(field for field in fields if field.name == "eventid"),
-        *(field for field in fields if field.path == "id"),
-    ]
-    return [field for field in own if field.is_text() and str(field.value) not in others]
-
-
-def _other_ids(value: Any, is_top: bool = True) -> Iterator[str]:
-    """Yields all ids in an event but those that may be its own."""
-    if isinstance(value, list):
-        for part in value:
-            yield from _other_ids(part, is_top=False)
-    elif isinstance(value, dict):
-        for name, part in value.items():
-            plain = _plain(name)
-            is_own = plain == "eventid" or (is_top and plain == "id")
-            if isinstance(part, dict | list):
-                yield from _other_ids(part, is_top=False)
-            elif plain.endswith("id") and not is_own and isinstance(part, str | int):
-                yield str(part)
-
-
-def _is_readable(field: _Field) -> bool:
-    value = field.value
-    if field.name in _KNOWN_IDS:
-        return isinstance(value, str) and is_id(value)
-    if field.name not in (*_STATUSES, *_KINDS):
-        return False
-    if isinstance(value, int):
-        return abs(value) < 1000
-    return isinstance(value, str) and len(value) <= _LONGEST_STATE and is_known(value)
+def _name(path: str) -> str:
+    return path.rpartition(".")[2]
 
 
 def _plain(name: str) -> str:

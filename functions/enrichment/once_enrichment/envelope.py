@@ -1,24 +1,24 @@
-"""Finds the event inside a queue message, whatever it is wrapped in."""
+"""Finds the event inside a queue message, whatever it is wrapped in, and the path to its body."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
-
-from pydantic_core import from_json
+from math import isinf
+from typing import Any, NoReturn
 
 from once_enrichment import topics
-from once_enrichment.contract import ParkedReason
+from once_enrichment.contract import Unfit
 from once_enrichment.families import BY_TOPIC
-from once_enrichment.keys import is_word, opaque
+from once_enrichment.keys import is_plain, opaque
 
 Json = Mapping[str, Any]
 
 PARTNER = "aws.partner/genesys.com/"
 LONGEST_TOPIC = 512  # characters; also of a source
 _HEARTBEAT = "channel.metadata"
-_WRAPPERS = ("body", "Body", "detail", "Message", "requestPayload")
-_LAYERS = 4  # text of the SQS body, a wrapper around the event, text inside it, and the event
+_WRAPPERS = ("detail", "Message", "body")
+_LAYERS = 4  # text of the queue, a wrapper around the event, text inside it, and the event
 _AROUND_A_BODY = {"topicName", "version", "metadata", "timestamp"}
 
 
@@ -30,6 +30,8 @@ class Opened:
     """The topic with its slots empty; None for a home-made event."""
     topic: str
     body: Json
+    path: Sequence[str]
+    """The keys that lead from the text to the body."""
     metadata: Json = field(default_factory=dict)
     """Without the correlation id, which each copy has anew."""
     correlation_id: str | None = None
@@ -43,82 +45,119 @@ class Opened:
 class UnfitError(Exception):
     """The message holds no event that could be decided on."""
 
-    def __init__(self, reason: ParkedReason, detail: str) -> None:
-        super().__init__(detail)
-        self.reason = reason
-        self.detail = detail
+    def __init__(self, code: Unfit, sentence: str) -> None:
+        super().__init__(f"{code}: {sentence}")
+        self.code = code
+        self.sentence = sentence
 
 
 def parse(text: str) -> Any:
-    """Reads JSON text. Of a name that is there twice the last one counts."""
+    """Reads JSON text, or raises UnfitError. If a name is there twice, the last value counts."""
     if not text:
-        raise UnfitError(ParkedReason.BODY_MISSING, "The message has no body.")
+        raise UnfitError(Unfit.BODY_MISSING, "The message has no body.")
     try:
-        return from_json(text, allow_inf_nan=False, cache_strings="keys")
-    except (ValueError, TypeError) as error:  # the latter for half of a surrogate pair
-        detail = str(error)
-    if "recursion" in detail:
-        raise UnfitError(ParkedReason.TOO_DEEP, "The text is nested too deeply to be read.")
-    raise UnfitError(ParkedReason.NOT_JSON, f"The text is not JSON: {detail}.")
+        value = json.loads(text, parse_float=_float, parse_int=_int, parse_constant=_not_json)
+        if "\\ud" in text or "\\uD" in text:
+            json.dumps(value, ensure_ascii=False).encode()  # fails on half of a surrogate pair
+    except ValueError as error:
+        raise UnfitError(Unfit.NOT_JSON, f"The text is not JSON: {_told(error)}.") from None
+    return value
+
+
+def _told(error: ValueError) -> str:
+    """Describes an error without the text in which it is."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at line {error.lineno}, column {error.colno}"
+    return "half of a surrogate pair" if isinstance(error, UnicodeError) else "not a number"
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    return _out_of_range() if isinf(value) else value
+
+
+def _int(text: str) -> int:
+    value = int(text)
+    return _out_of_range() if value.bit_length() > 63 else value
+
+
+def _out_of_range() -> NoReturn:
+    """Refuses numbers that other readers of JSON on the way cannot read."""
+    raise UnfitError(
+        Unfit.NUMBER_OUT_OF_RANGE,
+        "A number in the event is too large for JSON readers on the way (whole numbers end at 64 "
+        "bits): its publisher must correct it, or send it as text.",
+    )
+
+
+def _not_json(_constant: str) -> NoReturn:
+    raise ValueError  # NaN and Infinity, which Python would read
 
 
 def open_event(value: Any) -> Opened:
-    """Returns the event in a parsed message body."""
+    """Returns the event in a parsed message."""
+    path: list[str] = []
     for _ in range(_LAYERS):
         if isinstance(value, dict):
-            opened = _genesys(value) or _flat(value)
+            opened = _genesys(value, path)
             if opened:
                 return opened
-            inner = _wrapped(value)
-            if inner is None:
-                return _custom(value)
+            wrapper = _wrapper(value)
+            if wrapper is None:
+                return _custom(value, path)
+            path, value = [*path, wrapper], value[wrapper]
+        elif isinstance(value, str) and not isinstance(inner := parse(value), str):
             value = inner
-        elif isinstance(value, str):
-            value = parse(value)
         else:
             raise UnfitError(
-                ParkedReason.NOT_AN_OBJECT,
+                Unfit.NOT_AN_OBJECT,
                 f"The text is JSON, but {_kind(value)} is where an event should be.",
             )
-    raise UnfitError(ParkedReason.UNKNOWN_SHAPE, "The event is wrapped too many times to be found.")
+    raise UnfitError(Unfit.UNKNOWN_SHAPE, "The event is wrapped too many times to be found.")
 
 
-def _genesys(value: Json) -> Opened | None:
-    """Opens what has an eventBody: below `detail`, or a WebSocket's or an envelope's detail."""
-    detail = value.get("detail")
-    detail = detail if isinstance(detail, dict) and "eventBody" in detail else value
-    if "eventBody" not in detail:
-        return None
-    body, topic = detail["eventBody"], detail.get("topicName")
-    if not isinstance(topic, str):
-        raise UnfitError(
-            ParkedReason.UNKNOWN_SHAPE,
-            "The event has an eventBody, but no topicName, which holds ids that are nowhere else.",
-        )
-    if body is not None and not isinstance(body, dict):
-        raise UnfitError(
-            ParkedReason.UNKNOWN_SHAPE,
-            f"The event has a topicName, but its eventBody is {_kind(body)} and no object.",
-        )
-    return _of_topic(value, detail, topic, body or {})
+def _wrapper(value: Json) -> str | None:
+    """Returns the name of the field that holds the event; None if `value` itself is the event."""
+    for name in _WRAPPERS:
+        inner = value.get(name)
+        if isinstance(inner, dict) and inner.keys() & {"detail", "detail-type", "eventBody"}:
+            return name
+        if isinstance(inner, str) and inner.lstrip()[:1] in ("{", '"'):
+            return name
+    return None
 
 
-def _flat(value: Json) -> Opened | None:
-    """Opens a Genesys topic whose fields are in the detail itself, without an eventBody."""
-    detail = value.get("detail")
-    detail = detail if isinstance(detail, dict) else value
-    topic = detail.get("topicName")
-    topic = topic if isinstance(topic, str) else value.get("detail-type")
-    if not isinstance(topic, str) or not topic.startswith("v2."):
-        return None
-    body = {name: part for name, part in detail.items() if name not in _AROUND_A_BODY}
-    return _of_topic(value, detail, topic, body)
+def _genesys(value: Json, path: Sequence[str]) -> Opened | None:
+    """Opens an event of a Genesys topic; its fields may be in the detail itself."""
+    detail = value
+    if isinstance(value.get("detail"), dict) and "eventBody" not in value:
+        detail, path = value["detail"], [*path, "detail"]
+    topic, body = detail.get("topicName"), detail.get("eventBody")
+    if "eventBody" in detail:
+        path = [*path, "eventBody"]
+        if not isinstance(topic, str):
+            raise UnfitError(
+                Unfit.UNKNOWN_SHAPE,
+                "The event has an eventBody, but no topicName, which holds ids that are nowhere "
+                "else.",
+            )
+        if body is not None and not isinstance(body, dict):
+            raise UnfitError(
+                Unfit.UNKNOWN_SHAPE,
+                f"The event has a topicName, but its eventBody is {_kind(body)} and no object.",
+            )
+    else:
+        topic = topic if isinstance(topic, str) else value.get("detail-type")
+        if not isinstance(topic, str) or not topic.startswith("v2."):
+            return None
+        body = {name: inner for name, inner in detail.items() if name not in _AROUND_A_BODY}
+    return _of_topic(value, detail, topic, body or {}, path)
 
 
-def _of_topic(envelope: Json, detail: Json, topic: str, body: Json) -> Opened:
+def _of_topic(envelope: Json, detail: Json, topic: str, body: Json, path: Sequence[str]) -> Opened:
     if len(topic) > LONGEST_TOPIC:
         raise UnfitError(
-            ParkedReason.UNKNOWN_SHAPE,
+            Unfit.UNKNOWN_SHAPE,
             f"The topic is longer than {LONGEST_TOPIC} characters, so it is none of Genesys'.",
         )
     template, source = envelope.get("detail-type"), envelope.get("source")
@@ -126,7 +165,7 @@ def _of_topic(envelope: Json, detail: Json, topic: str, body: Json) -> Opened:
         is_genuine = isinstance(source, str) and source.startswith(PARTNER)
     elif topic == _HEARTBEAT:
         raise UnfitError(
-            ParkedReason.NOT_AN_EVENT,
+            Unfit.NOT_AN_EVENT,
             f"This is a WebSocket heartbeat ({_HEARTBEAT}) and no event: nothing is lost.",
         )
     else:
@@ -137,7 +176,8 @@ def _of_topic(envelope: Json, detail: Json, topic: str, body: Json) -> Opened:
         template=template,
         topic=topic,
         body=body,
-        metadata={n: v for n, v in metadata.items() if n.lower() != "correlationid"},
+        path=path,
+        metadata={n: inner for n, inner in metadata.items() if n.lower() != "correlationid"},
         correlation_id=_correlation_id(metadata),
         published=detail.get("timestamp"),
         envelope=envelope,
@@ -157,20 +197,7 @@ def _template_of(topic: str) -> str:
     return topics.template_of(topic, BY_TOPIC)
 
 
-def _wrapped(value: Json) -> Any:
-    """Returns what is inside a wrapper; None if `value` itself is the event."""
-    for name in _WRAPPERS:
-        inner = value.get(name)
-        if isinstance(inner, dict) and not inner.keys().isdisjoint(
-            ("detail", "detail-type", "eventBody")
-        ):
-            return inner
-        if isinstance(inner, str) and inner.lstrip()[:1] in ("{", '"'):
-            return inner
-    return None
-
-
-def _custom(value: Json) -> Opened:
+def _custom(value: Json, path: Sequence[str]) -> Opened:
     """Opens a home-made event. Its trace is logged, so it holds no text that may be private."""
     detail, source = value.get("detail"), value.get("source")
     envelope: dict[str, Any] = {}
@@ -179,8 +206,9 @@ def _custom(value: Json) -> Opened:
     if not isinstance(detail, dict):
         detail = value
     else:
+        path = [*path, "detail"]
         envelope |= {name: value[name] for name in ("time", "replay-name") if name in value}
-        if isinstance(source, str) and is_word(source):
+        if isinstance(source, str) and is_plain(source):
             envelope["source"] = source
         if isinstance(value.get("id"), str):
             envelope["id"] = opaque(value["id"])
@@ -189,6 +217,7 @@ def _custom(value: Json) -> Opened:
         template=None,
         topic=name[:LONGEST_TOPIC] if isinstance(name, str) else "",
         body=detail,
+        path=path,
         correlation_id=_correlation_id(detail.get("metadata")),
         envelope=envelope,
     )

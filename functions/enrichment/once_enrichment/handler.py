@@ -1,32 +1,43 @@
 """Lambda entry of the enrichment."""
 
+import json
 import os
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from once_enrichment import bucket
-from once_enrichment.batch import enrich, refuse
-from once_enrichment.contract import RetryReason
+from once_enrichment.message import Element
+from once_enrichment.normalise import normalise
 from once_enrichment.routes import Routes
 from once_enrichment.routes_file import InvalidRoutesError, read
-from once_enrichment.settings import Settings
 
 _FOLDER = Path(__file__).resolve().parents[1]
+LARGEST_BYTES = 248 * 1024
+"""Step Functions takes 256 KiB into a state; what the state machine adds needs the rest."""
+_SMALL_CHARS = 16_384  # JSON writes no character in more than six bytes, and the rest is small
 
 
-def handler(event: list[Any], _context: object) -> list[dict[str, Any]]:
-    """One element for each message of the batch, in their order."""
-    try:
-        routes = _routes()
-    except InvalidRoutesError as error:
-        return refuse(event, RetryReason.ROUTES_INVALID, str(error))
-    return enrich(event, bucket.write, routes)
+class TooLargeError(Exception):
+    """The element does not fit into the state machine; the message stays in the queue."""
+
+
+def handler(event: list[Any], _context: object) -> list[Element]:
+    """Returns the element of the one message that the pipe sends; raises if it cannot be used."""
+    (record,) = event
+    element = normalise(record, _routes())
+    if len(element["raw"]) > _SMALL_CHARS:
+        size = len(json.dumps([element], ensure_ascii=False).encode())
+        if size > LARGEST_BYTES:
+            raise TooLargeError(
+                f"The event of message {element['messageId']} makes an element of {size:,} bytes; "
+                f"the state machine takes {LARGEST_BYTES:,}: its publisher must send less text."
+            )
+    return [element]
 
 
 @cache
 def _routes() -> Routes:
-    name = Settings.read(os.environ).routes_file
+    name = os.environ.get("ROUTES_FILE", "routes.toml")
     try:
         text = (_FOLDER / name).read_text("utf-8")
     except (OSError, ValueError):

@@ -8,9 +8,8 @@ from once_enrichment import ignored, topics
 from once_enrichment.contract import KEY_VERSION
 from once_enrichment.envelope import Opened
 from once_enrichment.family import Order
-from once_enrichment.keys import canonical, digest, is_id, opaque, sort_key
+from once_enrichment.keys import canonical, digest, family_of, is_plain, opaque, sort_key
 from once_enrichment.times import maybe_ms
-from once_enrichment.vocabulary import family_of, is_known
 
 Json = Mapping[str, Any]
 
@@ -41,8 +40,6 @@ class Identity:
     family: str
     subject_type: str
     subject_id: str | None
-    is_hidden: bool = False
-    """The subject's id may be text about a person."""
     sk: str
     is_exact: bool
     """The key alone decides; else copies lie within a window."""
@@ -50,70 +47,68 @@ class Identity:
     latest: str = ""
     """Sort key of the row that holds the latest event."""
     time_ms: int | None = None
+    """The time in the key."""
     state: str | None = None
     ids: Json = field(default_factory=dict)
     """The ids in the topic's name."""
     note: str | None = None
 
 
-def hash_whole(opened: Opened, name: str, *more: Any) -> str:
-    """Hashes the whole body and the metadata, without the fields that the family ignores."""
-    return digest([ignored.without(name, opened.body), opened.metadata, *more])
+def whole(opened: Opened, family: str) -> list[Any]:
+    """Returns the whole body and the metadata, without the fields that the family ignores."""
+    return [{"body": ignored.without(family, opened.body), "metadata": opened.metadata}]
 
 
 def generic(opened: Opened, template: str) -> Identity:
     """Identifies any topic by the ids in its name, a known time or a version, and its body."""
     body = opened.body
     name, names = topics.family_name(template), topics.slot_names(template)
-    if not opened.is_genuine and not is_known(name):
-        name = family_of(name)
     ids = topics.slots(template, opened.topic)
-    found = dict(zip(names, ids, strict=False))
-    subject_type, subject_id = subject_of(found, body)
-    if not opened.is_genuine and not is_known(subject_type):
-        subject_type = "topic"
+    in_topic = dict(zip(names, ids, strict=False))
+    subject_type, subject_id = subject_of(in_topic, body)
+    if not opened.is_genuine:
+        name = name if is_plain(name) else family_of(name)
+        subject_type = subject_type if is_plain(subject_type) else "topic"
     times = [maybe_ms(body[field]) for field in _TIMES if field in body]
     time = next(filter(None, times), None)
     version, own_id = body.get("version"), body.get("id")
-    named, versions = list(ids[1:]), list[str]()
-    if isinstance(own_id, str) and own_id and type(version) in (int, float):
-        named.append(own_id)
-        versions = [canonical(version)]
-    # What may be about a person is known by its hash alone.
-    hidden = [None if is_id(one) else one for one in named]
-    parts = [*filter(is_id, named), *versions, *([] if time is None else [str(time)])]
+    parts = [*map(opaque, ids[1:])]
+    is_versioned = isinstance(own_id, str) and own_id and type(version) in (int, float)
+    if is_versioned:
+        parts += [opaque(str(own_id)), canonical(version)]
+    if time is not None:
+        parts.append(str(time))
     return Identity(
         family=name,
         subject_type=subject_type,
         subject_id=subject_id,
-        is_hidden=True,
-        sk=sort_key(f"{KEY_VERSION}/{name}/", parts, hash_whole(opened, name, hidden)),
-        is_exact=bool(time is not None or versions),
+        sk=sort_key(f"{KEY_VERSION}/{name}/", parts, digest(whole(opened, name))),
+        is_exact=bool(time is not None or is_versioned),
         time_ms=time,
         state=next((body[field] for field in _STATES if isinstance(body.get(field), str)), None),
-        ids=found,
+        ids=in_topic,
     )
 
 
 def topic_in_log(opened: Opened, template: str) -> str:
     """Returns the topic with a hash for each word of it that may be about a person."""
     words = [
-        word if opened.is_genuine or word == topics.SLOT or is_known(word) else opaque(word)
+        word if opened.is_genuine or word == topics.SLOT or is_plain(word) else opaque(word)
         for word in template.split(".")
     ]
     return topics.filled(".".join(words), map(opaque, topics.slots(template, opened.topic)))
 
 
-def latest_key(name: str, slot_parts: Sequence[str]) -> str:
+def latest_key(name: str, parts: Sequence[str]) -> str:
     """Returns the sort key of the row that holds the latest event of a subject."""
-    return sort_key(f"latest/{name}/", slot_parts) if slot_parts else f"latest/{name}"
+    return sort_key(f"latest/{name}/", parts) if parts else f"latest/{name}"
 
 
-def subject_of(found: Mapping[str, str], body: Json) -> tuple[str, str | None]:
+def subject_of(in_topic: Mapping[str, str], body: Json) -> tuple[str, str | None]:
     """Returns the subject by the topic's first id, else by the body; at last the organisation."""
-    if found:
-        first = next(iter(found))
-        return first.removesuffix("Id"), found[first]
+    if in_topic:
+        first = next(iter(in_topic))
+        return first.removesuffix("Id"), in_topic[first]
     for name in _SUBJECTS:
         value = body.get(name)
         if isinstance(value, str) and value:

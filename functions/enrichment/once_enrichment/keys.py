@@ -7,14 +7,17 @@ from hashlib import sha256
 from typing import Any
 
 SK_BYTES = 1024
-_LONGEST = 400  # bytes of one part; a longer one is hashed, for nobody reads it
+_LONGEST = 400  # bytes of one part; a longer part is hashed, since no person reads it
 # A UUID, as Genesys' ids are; a long number in hexadecimal; a ULID.
 _MACHINE_MADE = re.compile(
     r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
     r"|[0-9a-f]{24,64}|[0-9A-F]{24,64}|[0-7][0-9A-HJKMNP-TV-Z]{25}"
 ).fullmatch
+_PLAIN = re.compile(r"[A-Za-z0-9 .:_/-]{1,100}").fullmatch
 _FEWEST_DIGITS_OF_A_NUMBER = 5
+_NO_WORD = re.compile(r"[^0-9A-Za-z]+")
 _HASHED = "~"  # opens a hashed part; in a literal part it is always escaped
+_EMPTY = ("null", "{}", "[]")
 
 
 def sort_key(prefix: str, parts: Sequence[str], content: str | None = None) -> str:
@@ -36,7 +39,7 @@ def part(text: str) -> str:
 def _escape(char: str) -> str:
     if char.isprintable() and char not in "%/~":
         return char
-    return "".join(f"%{byte:02X}" for byte in _bytes(char))
+    return "".join(f"%{byte:02X}" for byte in char.encode())
 
 
 def is_id(text: str) -> bool:
@@ -44,9 +47,12 @@ def is_id(text: str) -> bool:
     return bool(_MACHINE_MADE(text)) and not text.isdecimal() and not text.isalpha()
 
 
-def is_word(text: str) -> bool:
-    """Returns true for what may name a system: it holds no phone number and no address."""
-    return "@" not in text and sum(map(str.isdecimal, text)) < _FEWEST_DIGITS_OF_A_NUMBER
+def is_plain(text: str) -> bool:
+    """Returns true for text that looks like the name of a kind, a status or a system.
+
+    It has few digits and no `@`, so it is neither a phone number nor an address.
+    """
+    return bool(_PLAIN(text)) and sum(map(str.isdecimal, text)) < _FEWEST_DIGITS_OF_A_NUMBER
 
 
 def opaque(text: str) -> str:
@@ -54,31 +60,46 @@ def opaque(text: str) -> str:
     return text if is_id(text) else _HASHED + _hash(text)
 
 
+def shown(text: str) -> str:
+    """Returns a plain text escaped and an id as it is, and hashes any other text."""
+    return part(text) if is_plain(text) else opaque(text)
+
+
+def family_of(text: str) -> str:
+    """Makes the name of a family of a kind; a kind that is not plain is hashed."""
+    if is_plain(text):
+        return _NO_WORD.sub(".", text).strip(".").lower() or "event"
+    return f"event.{_hash(text)[:8]}"
+
+
+def ascii_only(text: str) -> str:
+    """Returns text for a log, with `?` in place of other characters."""
+    return text.encode("ascii", "replace").decode()
+
+
 def digest(value: Any) -> str:
-    """Hashes canonical JSON: order of fields, spacing, nulls and 1.0 for 1 do not change it."""
+    """Hashes canonical JSON."""
     return _hash(canonical(value))
 
 
 def canonical(value: Any) -> str:
-    """Writes JSON with sorted names, without spaces and nulls, and 1.0 as 1."""
-    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    """Writes JSON of which no copy has another spelling.
 
-
-def _plain(value: Any) -> Any:
-    """Removes fields that are null, which say as much as absent ones, and fractions of zero."""
+    Fields and items of lists are sorted, 1.0 is 1, and a field that is null or empty is absent.
+    """
     if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items() if part is not None}
-    if isinstance(value, list):
-        return [_plain(part) for part in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+        texts = ((name, canonical(inner)) for name, inner in value.items())
+        fields = (f"{json.dumps(name)}:{text}" for name, text in texts if text not in _EMPTY)
+        return f"{{{','.join(sorted(fields))}}}"
+    if isinstance(value, list | tuple):
+        return f"[{','.join(sorted(map(canonical, value)))}]"
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return json.dumps(value)
 
 
 def _hash(text: str) -> str:
-    return sha256(_bytes(text)).hexdigest()[:32]
+    return sha256(text.encode()).hexdigest()[:32]
 
 
 def partition_key(organization_id: str | None, subject_type: str, subject: str) -> str:

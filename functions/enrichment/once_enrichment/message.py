@@ -1,10 +1,10 @@
-"""Reads an SQS record as the pipe passes it on, and tolerates one that a person wrote."""
+"""Reads an SQS record as the pipe passes it on, and what the project wrote around a message."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
-from once_enrichment.contract import CANARY, FIRST_SENT
+from once_enrichment.contract import CANARY
+from once_enrichment.envelope import UnfitError, parse
 from once_enrichment.times import maybe_ms
 
 Element = dict[str, Any]
@@ -14,53 +14,51 @@ Element = dict[str, Any]
 class Message:
     """One queue message."""
 
-    text: str
-    sent_ms: int | None
-    """The time of the first sending, if it is a replay."""
+    raw: str
+    """The event as it came."""
+    first_sent_ms: int | None
+    """The time at which the first message of the event was sent."""
     delivery: Element
     """The fields that every element has of its message."""
     is_canary: bool
 
-    @property
-    def id(self) -> str:
-        message_id: str = self.delivery["messageId"]
-        return message_id
-
 
 def read(record: Any) -> Message:
     """Returns the message; what a record lacks is empty, or 0."""
-    fields = record if isinstance(record, dict) else {"body": record}
-    attributes = _dict(fields.get("attributes"))
-    marks = _dict(fields.get("messageAttributes"))
-    receives = str(attributes.get("ApproximateReceiveCount", ""))
+    attributes = record.get("attributes") or {}
+    once, raw = _unwrap(record.get("body") or "")
+    message_id = str(record.get("messageId") or "")
     sent_ms = maybe_ms(attributes.get("SentTimestamp"))
-    delivery = {
-        "messageId": as_text(fields.get("messageId")),
-        "receiptHandle": as_text(fields.get("receiptHandle")),
-        "receives": int(receives) if receives.isdecimal() and len(receives) < 10 else 0,
+    first_sent_ms = _earlier(once.get("firstSentAtMs"), sent_ms)
+    first_id, after = once.get("firstMessageId"), once.get("after")
+    delivery: Element = {
+        "messageId": message_id,
+        "firstMessageId": first_id if first_id and isinstance(first_id, str) else message_id,
         "sentAtMs": sent_ms or 0,
+        "firstSentAtMs": first_sent_ms or 0,
+        "waitsSinceMs": _earlier(once.get("waitsSinceMs"), sent_ms) or 0,
+        "receives": int(attributes.get("ApproximateReceiveCount") or 0),
     }
-    first_ms = maybe_ms(_dict(marks.get(FIRST_SENT)).get("stringValue"))
-    return Message(
-        text=as_text(fields.get("body")),
-        # A message cannot have been sent first after it was sent.
-        sent_ms=min(filter(None, (first_ms, sent_ms)), default=None),
-        delivery=delivery,
-        is_canary=CANARY in marks,
-    )
+    if after and isinstance(after, str):
+        delivery["after"] = after
+    is_canary = once.get("canary") is True or CANARY in (record.get("messageAttributes") or {})
+    return Message(raw, first_sent_ms, delivery, is_canary)
 
 
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def as_text(value: Any) -> str:
-    """Returns text for what should have been text: a queue sends no other body, but people do."""
-    if value is None:
-        return ""
-    if type(value) is not str:
+def _unwrap(text: str) -> tuple[Element, str]:
+    """Returns what `once` says of a message that the project sent, and the event in it."""
+    if '"once"' in text:
         try:
-            value = json.dumps(value)
-        except (TypeError, ValueError, RecursionError):
-            value = f"({type(value).__name__} that cannot be written as JSON)"
-    return str(value).encode("utf-8", "backslashreplace").decode()
+            value = parse(text)
+        except (UnfitError, RecursionError):
+            return {}, text  # the message is no event either, which the normaliser says
+        if isinstance(value, dict) and value.keys() == {"once", "event"}:
+            once, raw = value["once"], value["event"]
+            if isinstance(once, dict) and isinstance(raw, str):
+                return once, raw
+    return {}, text
+
+
+def _earlier(value: Any, sent_ms: int | None) -> int | None:
+    """Returns a time that a person may have written, but none after the message was sent."""
+    return min(filter(None, (maybe_ms(value), sent_ms)), default=None)

@@ -1,189 +1,171 @@
-"""Turns one queue message into one element. Never raises, and never reads a clock."""
+"""Turns one queue message into one element. It reads no clock."""
 
-from math import isinf
+import json
 from typing import Any
 
-from pydantic_core import ValidationError, from_json, to_json
-
-from once_enrichment import custom_events, declared
-from once_enrichment.budget import TooSlowError, bounded
-from once_enrichment.contract import VERSION, ParkedReason
+from once_enrichment import custom_events, declared, facts
+from once_enrichment.contract import KEY_VERSION, UNREADABLE, VERSION, Unfit
 from once_enrichment.envelope import Json, Opened, UnfitError, open_event, organization_of, parse
 from once_enrichment.families import BY_TOPIC
 from once_enrichment.identity import Identity, generic, ids_of, topic_in_log
-from once_enrichment.keys import idempotency_key, opaque, part, partition_key
-from once_enrichment.message import Element, Message, as_text, read
-from once_enrichment.routes import Routes
+from once_enrichment.keys import (
+    ascii_only,
+    digest,
+    idempotency_key,
+    opaque,
+    partition_key,
+    sort_key,
+)
+from once_enrichment.message import Element, Message, read
+from once_enrichment.routes import Route, Routes
 from once_enrichment.times import Moment, choose, iso, maybe_ms
 
-_LONG_CHARS = 4096  # a shorter message cannot make an element's small parts large
+_NO_ROUTE = Route(name="", family="*", action="send")
+# Only a mistaken or hostile publisher has longer texts. Keys hold the hash of the whole text.
 _LONGEST_PART = 160
-_LONGEST_NAME = 64
+_LONGEST_METADATA = 4096
 _MOST_IDS = 24
-# U+FFFE and U+FFFF: of what JSON does not escape, all that SQS takes in no message. Its reference
-# of SendMessage said for a while that it puts U+FFFD in their place, and now that it refuses them.
-_NOT_FOR_SQS = ("\ufffe".encode(), "\uffff".encode())
-_REPLACEMENT = "\ufffd".encode()
 
 
-def normalise(record: Any) -> Element:
-    """Returns the element of one SQS record: an event, or parked with the reason."""
-    return prepare(record)[0]
-
-
-def prepare(record: Any, routes: Routes | None = None) -> tuple[Element, bytes]:
-    """Returns the element of one SQS record, and the same as JSON."""
+def normalise(record: Any, routes: Routes | None = None) -> Element:
+    """Returns the element of one SQS record: an event, or `broken` with the reason."""
     message = read(record)
     try:
-        with bounded():
-            element = _element(message)
-            # A body that is in the bucket cannot be matched again: its event keeps its route.
-            if routes is not None and "body" in element and not message.is_canary:
-                routes.add_to(element)
-            return _written(element)
+        opened = open_event(parse(message.raw))
+        return _event(message, opened, None if message.is_canary else routes)
     except UnfitError as unfit:
-        parked = _parked(message, unfit.reason, unfit.detail)
-    except TooSlowError:
-        detail = "It took too much time to normalise: keep this message and report it."
-        parked = _parked(message, ParkedReason.TOO_SLOW, detail)
-    except Exception as error:  # one bad message must not fail its whole batch
-        detail = f"{type(error).__name__} while normalising: keep this message and report it."
-        parked = _parked(message, ParkedReason.UNEXPECTED, detail)
-    return _written(parked)
+        return _broken(message, unfit.code, unfit.sentence)
+    except RecursionError:
+        return _broken(message, Unfit.TOO_DEEP, "The text is nested too deeply to be read.")
 
 
-def _written(element: Element) -> tuple[Element, bytes]:
-    """Returns the element and the same as JSON, in characters with which SQS takes it.
-
-    Keys are computed by now, and escape what is replaced here.
-    """
-    text = written = to_json(element)
-    for character in _NOT_FOR_SQS:
-        text = text.replace(character, _REPLACEMENT)
-    return (element if text == written else from_json(text)), text
-
-
-def _element(message: Message) -> Element:
-    value = parse(message.text)
-    if isinstance(value, dict) and "key" in value and value.get("kind") == "event":
-        return _replayed(message, value)
-    element = _event(message, open_event(value))
-    if len(message.text) > _LONG_CHARS:
-        _cut(element)
-    return element
-
-
-def _parked(message: Message, reason: ParkedReason, detail: str) -> Element:
-    parked: Element = {
+def _broken(message: Message, code: Unfit, sentence: str) -> Element:
+    """Returns the element of a message that holds no event: its text is its identity."""
+    subject = digest(message.raw)
+    pk, sk = f"-/message/{subject}", f"{KEY_VERSION}/broken"
+    first_sent_ms = message.first_sent_ms or 0
+    return {
+        "version": VERSION,
         **message.delivery,
-        "kind": "parked",
-        "subjectKey": message.id,
-        "reason": reason.value,
-        "detail": detail,
-        "raw": as_text(message.text),
+        "family": "broken",
+        "topic": "",
+        "subject": {"type": "message", "id": subject},
+        "occurredAt": iso(first_sent_ms),
+        "occurredAtMs": first_sent_ms,
+        "ids": {},
+        "key": {"pk": pk, "sk": sk},
+        "idempotencyKey": idempotency_key(pk, sk),
+        "policy": {"windowMs": 0, "order": "none"},
+        "trace": {},
+        **({"canary": True} if message.is_canary else {}),
+        "broken": UNREADABLE,
+        "detail": f"{code}: {sentence}",
+        "raw": message.raw,
+        "bodyPath": [],
     }
-    if message.sent_ms is not None:
-        parked["firstSentAtMs"] = message.sent_ms
-    return parked
 
 
-def _replayed(message: Message, value: Element) -> Element:
-    """Returns an element that a person sends again, with the key it was parked with."""
-    # Rare, and its models would cost every cold start more than all else.
-    from once_enrichment.elements import Event
-
-    _refuse_large_numbers(value.values())
-    wrong = "its idempotencyKey is not that of its key"
-    try:
-        of_message = {**message.delivery, "canary": message.is_canary or None}
-        event = Event.model_validate({"subjectKey": "", **value, **of_message})
-        if event.idempotency_key == idempotency_key(event.key.pk, event.key.sk):
-            written = event.model_dump(by_alias=True, exclude_none=True)
-            return {**written, "subjectKey": event.key.pk}
-    except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        wrong = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    raise UnfitError(
-        ParkedReason.INVALID_REPLAY,
-        f"This is no element as the enrichment writes them ({wrong}): replay what was parked.",
-    )
-
-
-def _event(message: Message, opened: Opened) -> Element:
-    _refuse_large_numbers(opened.body.values())
-    _refuse_large_numbers(opened.metadata.values())
+def _event(message: Message, opened: Opened, routes: Routes | None) -> Element:
     topic, published, event_id = opened.topic, opened.published, None
     if opened.template is None:
         custom = custom_events.identify(opened)
         identity, topic, published = custom.identity, custom.topic, custom.published
         event_id = custom.event_id
+    elif family := BY_TOPIC.get(opened.template):
+        identity = declared.identify(opened, opened.template, family)
     else:
-        family = BY_TOPIC.get(opened.template)
-        if family:
-            identity = declared.identify(opened, opened.template, family)
-        else:
-            identity = generic(opened, opened.template)
-            topic = topic_in_log(opened, opened.template)
-    moment = choose(identity.time_ms, published, opened.envelope.get("time"), message.sent_ms)
+        identity = generic(opened, opened.template)
+        topic = topic_in_log(opened, opened.template)
+    envelope = opened.envelope
+    moment = choose(identity.time_ms, published, envelope.get("time"), message.first_sent_ms)
     if moment is None:
-        raise UnfitError(ParkedReason.NO_TIME, "Neither the event nor its message tells a time.")
+        raise UnfitError(Unfit.NO_TIME, "Neither the event nor its message tells a time.")
 
-    source = opened.envelope.get("source")
-    organization_id = organization_of(source) if isinstance(source, str) else None
-    organization_id, subject_id = _subject(identity, organization_id, opened.body)
-    subject = opaque(subject_id) if identity.is_hidden else part(subject_id)
-    pk = partition_key(organization_id, identity.subject_type, subject)
-
-    element: Element = {
-        **message.delivery,
-        "kind": "event",
-        "subjectKey": pk,
-        "version": VERSION,
+    organization_id, subject_id = _subject(identity, envelope.get("source"), opened.body)
+    pk = partition_key(organization_id, identity.subject_type, opaque(subject_id))
+    matched: Element = {
         "family": identity.family,
-        "topic": topic,
         "subject": {"type": identity.subject_type, "id": subject_id},
-        "occurredAt": iso(moment.ms),
-        "occurredAtMs": moment.ms,
         "ids": _ids(identity, subject_id, opened.body),
-        "key": {"pk": pk, "sk": identity.sk},
-        "idempotencyKey": idempotency_key(pk, identity.sk),
-        "policy": _policy(identity, moment),
         "body": opened.body,
-        "trace": _trace(opened, event_id),
-    }
-    published_ms = maybe_ms(published)
-    more = {
-        "organizationId": organization_id,
-        "freeFamily": opened.template not in BY_TOPIC and not opened.is_genuine,
-        "state": identity.state,
-        "publishedAt": None if published_ms is None else iso(published_ms),
         "metadata": opened.metadata,
-        "note": _note(identity, moment),
+        **({"state": identity.state} if identity.state else {}),
+    }
+    route = _NO_ROUTE
+    taken: Element = {}
+    if routes is not None:
+        route = routes.take(matched)
+        taken["route"] = routes.describe(route, matched)
+        if route.max_age_ms is not None:
+            taken["expiresAtMs"] = moment.ms + route.max_age_ms
+    sk, policy = _policy(identity, moment, route)
+    notes = [*_notes(identity, moment)]
+    if policy["order"] == "changes":
+        taken["facts"], note = facts.hash_of(route, opened, identity.family)
+        notes += [note] if note else []
+    has_long_metadata = len(json.dumps(opened.metadata)) > _LONGEST_METADATA
+    notes += ["metadata too long"] if has_long_metadata else []
+    published_ms = maybe_ms(published)
+    optional: Element = {
+        "freeFamily": opened.template not in BY_TOPIC and not opened.is_genuine,
+        "organizationId": organization_id and organization_id[:_LONGEST_PART],
+        "state": identity.state and identity.state[:_LONGEST_PART],
+        "publishedAt": None if published_ms is None else iso(published_ms),
+        "metadata": None if has_long_metadata else opened.metadata,
+        "note": ascii_only("; ".join(notes)),
         "canary": message.is_canary,
     }
-    return element | {name: value for name, value in more.items() if value}
-
-
-def _policy(identity: Identity, moment: Moment) -> Element:
-    """Says how copies are told. A state that no clock can order is windowed."""
-    if identity.order == "none" or not moment.is_orderable:
-        return {"windowMs": 0 if identity.is_exact else moment.window_ms, "order": "none"}
-    is_windowed = not identity.is_exact and identity.order == "latest"
+    ids = [(name, text) for name, text in matched["ids"].items() if len(name) <= _LONGEST_PART]
     return {
-        "windowMs": moment.window_ms if is_windowed else 0,
-        "order": identity.order,
-        "latest": identity.latest,
+        "version": VERSION,
+        **message.delivery,
+        "family": identity.family,
+        "topic": ascii_only(topic),
+        "subject": {"type": identity.subject_type, "id": subject_id[:_LONGEST_PART]},
+        "occurredAt": iso(moment.ms),
+        "occurredAtMs": moment.ms,
+        "ids": {name: text[:_LONGEST_PART] for name, text in ids[:_MOST_IDS]},
+        "key": {"pk": pk, "sk": sk},
+        "idempotencyKey": idempotency_key(pk, sk),
+        "policy": policy,
+        **taken,
+        "trace": _trace(opened, event_id),
+        **{name: value for name, value in optional.items() if value},
+        "raw": message.raw,
+        "bodyPath": [*opened.path],
     }
 
 
-def _note(identity: Identity, moment: Moment) -> str:
-    """Says what is not as declared."""
+def _policy(identity: Identity, moment: Moment, route: Route) -> tuple[str, Element]:
+    """Returns the sort key, and the claim's rules for events of the same key.
+
+    A state that no clock can order is windowed.
+    """
+    if identity.order == "none" or not moment.is_orderable:
+        window_ms = 0 if identity.is_exact else moment.window_ms
+        return identity.sk, {"windowMs": window_ms, "order": "none"}
+    if route.order == "every":
+        # Its time tells a repeat from a copy; a time that is in the key already is not added.
+        is_timed = identity.time_ms is not None and identity.is_exact
+        version, family, rest = identity.sk.split("/", 2)
+        timed = sort_key(f"{version}/{family}/", [rest, str(moment.ms)])
+        sk = identity.sk if is_timed else timed
+        order = "every" if identity.order == "changes" else "none"
+        latest = {"latest": identity.latest} if order == "every" else {}
+        return sk, {"windowMs": 0, "order": order, **latest}
+    order = "changes" if route.facts else identity.order
+    window_ms = 0 if identity.is_exact or order == "changes" else moment.window_ms
+    return identity.sk, {"windowMs": window_ms, "order": order, "latest": identity.latest}
+
+
+def _notes(identity: Identity, moment: Moment) -> list[str]:
+    """Returns what is not as declared."""
     notes = [] if identity.note is None else [identity.note]
     if identity.time_ms is not None and moment.ms != identity.time_ms:
         notes.append(f"the time in the body is ahead of the queue's: {iso(identity.time_ms)}")
     if identity.order == "changes" and not moment.is_orderable:
         notes.append("no timestamp says when: the state cannot be ordered")
-    return "; ".join(notes)
+    return notes
 
 
 def _ids(identity: Identity, subject_id: str, body: Json) -> dict[str, str]:
@@ -194,9 +176,10 @@ def _ids(identity: Identity, subject_id: str, body: Json) -> dict[str, str]:
     return ids
 
 
-def _subject(identity: Identity, organization_id: str | None, body: Json) -> tuple[str | None, str]:
+def _subject(identity: Identity, source: Any, body: Json) -> tuple[str | None, str]:
     """Returns organisation and subject, if the source lacks the one or the event the other."""
     subject_id = identity.subject_id
+    organization_id = organization_of(source) if isinstance(source, str) else None
     if organization_id is None:
         own = body.get("organizationId")
         organization_id = opaque(own).lstrip("~") if isinstance(own, str) and own else None
@@ -204,7 +187,7 @@ def _subject(identity: Identity, organization_id: str | None, body: Json) -> tup
         subject_id = organization_id
     if subject_id is None:
         raise UnfitError(
-            ParkedReason.NO_SUBJECT,
+            Unfit.NO_SUBJECT,
             f"Neither body nor topic says which {identity.subject_type} the event is about.",
         )
     return organization_id, subject_id
@@ -219,42 +202,8 @@ def _trace(opened: Opened, event_id: str | None) -> dict[str, str]:
         "replayName": envelope.get("replay-name"),
         "source": envelope.get("source"),
     }
-    return {name: value for name, value in trace.items() if isinstance(value, str)}
-
-
-def _refuse_large_numbers(values: Any) -> None:
-    """Parks numbers that would fail the whole batch: `1e999` is read as infinity, which no JSON
-    writer can repeat, and some engines of JSONata refuse whole numbers of more than 64 bits."""
-    for value in values:
-        kind = type(value)
-        if kind is str or kind is bool:
-            continue
-        if kind is dict:
-            _refuse_large_numbers(value.values())
-        elif kind is list:
-            _refuse_large_numbers(value)
-        elif (kind is int and value.bit_length() > 63) or (kind is float and isinf(value)):
-            raise UnfitError(
-                ParkedReason.NUMBER_OUT_OF_RANGE,
-                "A number in the event is too large for JSON readers on the way (whole numbers "
-                "end at 64 bits): its publisher must correct it, or send it as text.",
-            )
-
-
-def _cut(element: Element) -> None:
-    """Cuts what only a mistaken or hostile publisher makes long. Keys are computed by now."""
-    for name in ("state", "organizationId"):
-        if name in element:
-            element[name] = element[name][:_LONGEST_PART]
-    element["subject"]["id"] = element["subject"]["id"][:_LONGEST_PART]
-    short = [(name, value) for name, value in element["ids"].items() if len(name) <= _LONGEST_NAME]
-    element["ids"] = {name: value[:_LONGEST_PART] for name, value in short[:_MOST_IDS]}
-    if len(to_json(element.get("metadata"))) > _LONG_CHARS:
-        del element["metadata"]  # the key holds its hash
-        element["note"] = "; ".join(filter(None, [element.get("note"), "metadata too long"]))
-    element["topic"] = _ascii(element["topic"])
-    element["trace"] = {n: _ascii(value[:_LONGEST_PART]) for n, value in element["trace"].items()}
-
-
-def _ascii(text: str) -> str:
-    return text.encode("ascii", "replace").decode()
+    return {
+        name: ascii_only(value[:_LONGEST_PART])
+        for name, value in trace.items()
+        if isinstance(value, str)
+    }

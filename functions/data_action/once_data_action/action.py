@@ -1,0 +1,329 @@
+"""One event, one request: asks the breaker and the limit, sends, notes the end, says what follows.
+
+`act` returns what was done, or that nothing may be sent for now. It raises what failed, with the
+facts that the state machine writes down: the tries, and when the event comes back. It is a
+generator of its requests and has no I/O of its own.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from . import breaker_row, canary, slot_row
+from .breaker import Open, Probe, Row, Wait, judge
+from .errors import (
+    ActionError,
+    Failed,
+    GaveUp,
+    NotNow,
+    RateLimited,
+    Rejected,
+    Transient,
+    Uncertain,
+    plain,
+)
+from .limiter import Limiter
+from .request import ActionRequest
+from .returns import retry_in_seconds
+from .settings import Settings
+from .steps import Clock, Draw, Json, Read, Reply, Send, Sleep, Step, Steps, Unanswered, Write
+
+# The row is good for the next events of this environment for so long: a pause stops them then.
+FRESH_MS = 1_000
+# A refusal that any event would have met is taken for granted for so long.
+REFUSED_MS = 30_000
+# Events of other environments may have failed during a response as slow as this.
+SLOW_MS = 1_000
+_LOOKS = 3  # at the row, if other events change it meanwhile
+_LONGEST_SLEEP_MS = 2_500  # longer waits for a token happen on the queue
+
+
+@dataclass
+class Memory:
+    """What one environment of the function remembers between events."""
+
+    row: Row | None = None
+    read_ms: int | None = None
+    refusal: ActionError | None = None
+    refused_ms: int = 0
+
+
+def act(
+    request: ActionRequest,
+    settings: Settings,
+    memory: Memory,
+    until_ms: int,
+    now_ms: Clock,
+    draw: Draw,
+) -> Steps:
+    """Yields the steps of one event. No request begins at `until_ms` or later."""
+    return _Action(request, settings, memory, until_ms, now_ms, draw).steps()
+
+
+@dataclass
+class _Action:
+    request: ActionRequest
+    settings: Settings
+    memory: Memory
+    until_ms: int
+    now_ms: Clock
+    draw: Draw
+
+    def __post_init__(self) -> None:
+        self.tries = self.request.tries
+        self.row: Row | None = None
+        self.row_is_known = False
+        self.probe_ms: int | None = None
+        self.is_recalled = False
+
+    def steps(self) -> Steps:
+        try:
+            if self._is_observed():
+                return {"result": "ACTED", "reason": "OBSERVED", "requests": 0}
+            yield from self._count_death()
+            yield from self._take_turn()
+            if self.settings.limiter:
+                yield from self._take_token(self.settings.limiter)
+            self._recall_refusal()
+            reply: Reply = yield Send(self.until_ms)
+        except NotNow as wait:
+            return (yield from self._end_unsent(wait))
+        except ActionError as error:
+            raise (yield from self._end_failed(error)) from None
+        yield from self._note_success(reply.started_ms)
+        return {
+            "result": "ACTED",
+            "reason": "ACTED",
+            "requests": self.request.retry + 1,
+            "status": reply.status,
+            "durationMs": self.now_ms() - reply.started_ms,
+            "ageMs": max(0, self.now_ms() - self.request.event["occurredAtMs"]),
+        }
+
+    # Before the request.
+
+    def _is_observed(self) -> bool:
+        """Answers a canary, which only a bus sees. A setup without a target sends nothing."""
+        if canary.is_canary(self.request.event):
+            canary.answer(self.request.event, self.now_ms())
+            return not self.settings.sends_canaries
+        return self.settings.target == "none"
+
+    def _count_death(self) -> Generator[Step, Any, None]:
+        """Counts the last claim of this event, if the function ended in it without an answer.
+
+        Such an end is a failure like any other, noted now. After a first one the request follows
+        immediately. An event that goes on to end the function waits between its requests, as after
+        any failure, and is given up after MaxTries. Ends in which the function never ran to note
+        them, however many, count once: a broken deployment gives up no event.
+        """
+        before = self.tries
+        if not self.request.deaths:
+            return
+        yield from self._note_failure(self.now_ms())
+        self.tries = before.after_failure(self._since_ms(), self.now_ms())
+        sentence = "the function ended without an answer during a request of this event"
+        if self.tries.are_over(self.settings.max_tries, before):
+            raise GaveUp(sentence)
+        if before.count or self.request.deaths > 1:
+            raise Failed(f"{sentence}; nothing was sent this time")
+
+    def _take_turn(self) -> Generator[Step, Any, None]:
+        """Raises NotNow unless the breaker lets a request through, or cannot be read."""
+        try:
+            for _ in range(_LOOKS):
+                row = yield from self._read_row()
+                now_ms = self.now_ms()
+                verdict = judge(row, now_ms, self.settings.times)
+                if isinstance(verdict, Wait):
+                    raise NotNow(_sentence(verdict.reason, row), verdict.reason)
+                if not isinstance(verdict, Open | Probe):
+                    return
+                self._forget_row()
+                make = breaker_row.open_ if isinstance(verdict, Open) else breaker_row.probe
+                write = make(self.settings.claim_table, verdict.seen, verdict.until_ms, now_ms)
+                if (yield Write("update_item", write)) is None:
+                    continue  # another event opened it, probes, or succeeded
+                self.row = replace(verdict.seen, open_until_ms=verdict.until_ms)
+                if isinstance(verdict, Probe):
+                    self.probe_ms = verdict.until_ms
+                    self.until_ms = min(self.until_ms, verdict.until_ms)
+                    return
+                break
+        except Unanswered:
+            self._forget_row()
+            return  # the breaker protects the destination, never an event
+        raise NotNow(_sentence("BREAKER_OPEN", self.row), "BREAKER_OPEN")
+
+    def _read_row(self) -> Generator[Step, Any, Row | None]:
+        memory, now_ms = self.memory, self.now_ms()
+        if memory.read_ms is None or not 0 <= now_ms - memory.read_ms < FRESH_MS:
+            response = yield Read(breaker_row.read(self.settings.claim_table))
+            memory.row, memory.read_ms = Row.of(response.get("Item")), now_ms
+        self.row, self.row_is_known = memory.row, True
+        return self.row
+
+    def _take_token(self, limiter: Limiter) -> Generator[Step, Any, None]:
+        """Takes a token, sleeping once if the next slot is near. Unanswered, nothing is sent."""
+        for is_last in (False, True):
+            slot = limiter.slot_at(self.now_ms())
+            write = slot_row.take(self.settings.claim_table, slot, limiter.quota, self.now_ms())
+            try:
+                if (yield Write("update_item", write)) is not None:
+                    self.until_ms = min(self.until_ms, limiter.request_until_ms(slot))
+                    return
+            except Unanswered:
+                raise NotNow("the table did not respond for the limit", "LIMITED") from None
+            sleep_ms = limiter.wait_ms(self.now_ms(), self.draw())
+            ends_ms = self.now_ms() + sleep_ms
+            if is_last or sleep_ms > _LONGEST_SLEEP_MS or ends_ms >= self.until_ms:
+                break
+            yield Sleep(sleep_ms / 1_000)
+        raise NotNow("MaxActionsPerMinute is used up", "LIMITED")
+
+    def _recall_refusal(self) -> None:
+        """Raises a refusal of a moment ago again; a probe asks the destination."""
+        refusal, age_ms = self.memory.refusal, self.now_ms() - self.memory.refused_ms
+        if refusal and self.probe_ms is None and 0 <= age_ms < REFUSED_MS:
+            self.is_recalled = True
+            raise type(refusal)(refusal.sentence, status=refusal.status, for_all=True)
+
+    # After it.
+
+    def _note_success(self, started_ms: int) -> Generator[Step, Any, None]:
+        """Clears the row, if there is reason to think that there is one.
+
+        The function has still to answer: an end before its answer repeats the request. So there
+        is one write of at most 0.8 s, and none at all while the destination is healthy.
+        """
+        is_slow = self.now_ms() - started_ms > SLOW_MS
+        if self.row is not None or self.request.retry or is_slow:
+            self._forget_row()
+            # Refused if a request failed since, or if a 429 or a pause is not over.
+            clear = breaker_row.clear(self.settings.claim_table, started_ms)
+            yield from self._try(Write("delete_item", clear))
+
+    def _end_unsent(self, wait: NotNow) -> Steps:
+        """Returns WAIT. A first request of this execution that failed counts now."""
+        yield from self._end_probe()
+        if self.request.retry:
+            row = self.row
+            # No row: a request succeeded since this event's own failure was noted.
+            since_ms = row.since_ms if row else self.now_ms() if self.row_is_known else None
+            self.tries = self.tries.after_failure(since_ms, self.now_ms())
+        facts = self._facts(wait.why, None)
+        known = {name: value for name, value in facts.items() if value is not None}
+        return {"result": "WAIT", "reason": wait.why, "cause": plain(wait.sentence)} | known
+
+    def _end_failed(self, error: ActionError) -> Generator[Step, Any, ActionError]:
+        """Notes the failure; returns the error of the class that says what follows."""
+        started_ms = error.started_ms
+        if error.for_all:
+            if not self.is_recalled:
+                self.memory.refusal, self.memory.refused_ms = error, self.now_ms()
+            # It says as much as a request: that the destination cannot be used.
+            yield from self._note_failure(started_ms or self.memory.refused_ms)
+        elif started_ms is None:
+            yield from self._end_probe()
+        elif isinstance(error, Failed):
+            yield from self._note_failure(started_ms)
+            error = self._after_failure(error)
+        elif isinstance(error, RateLimited):
+            yield from self._note_rate_limited(error, started_ms)
+        elif isinstance(error, Rejected | Uncertain):
+            yield from self._note_success(started_ms)
+        error.facts = self._facts(error.reason, started_ms) | {"status": error.status}
+        return error
+
+    def _after_failure(self, error: Failed) -> Failed | GaveUp:
+        before = self.tries
+        self.tries = before.after_failure(self._since_ms(), self.now_ms())
+        if self.tries.are_over(self.settings.max_tries, before):
+            return _as(GaveUp, error)
+        counts_full = self.row is not None and (
+            self.row.opened or self.row.failed >= breaker_row.MOST_FAILED
+        )
+        may_repeat = (
+            error.repeatable
+            and not self.request.retry
+            and not self.settings.limiter
+            and self.probe_ms is None
+            and self.row_is_known
+            and not counts_full
+        )
+        return _as(Transient, error) if may_repeat else error
+
+    def _note_failure(self, since_ms: int) -> Generator[Step, Any, None]:
+        key = None if self.tries.count else self.request.idempotency_key
+        table = self.settings.claim_table
+        write = breaker_row.note_failure(table, since_ms, key, self.now_ms())
+        self._forget_row()
+        response = yield from self._try(Write("update_item", write))
+        self.row_is_known = response is not None
+        if response is not None:
+            self.row = Row.of(response["Attributes"])
+
+    def _note_rate_limited(self, error: RateLimited, started_ms: int) -> Generator[Step, Any, None]:
+        table, now_ms = self.settings.claim_table, self.now_ms()
+        until_ms = breaker_row.rate_limited_until_ms(now_ms, error.retry_after_seconds)
+        self._forget_row()
+        # Refused if a later time is in the row.
+        write = breaker_row.note_rate_limited(table, started_ms, until_ms, now_ms)
+        yield from self._try(Write("update_item", write))
+        self.row = replace(self.row or Row(started_ms), not_before_ms=until_ms)
+
+    def _end_probe(self) -> Generator[Step, Any, None]:
+        """Lets another event probe, if this one sent nothing."""
+        if self.probe_ms is not None:
+            self._forget_row()
+            write = breaker_row.end_probe(self.settings.claim_table, self.probe_ms, self.now_ms())
+            yield from self._try(Write("update_item", write))
+
+    def _try(self, write: Write) -> Generator[Step, Any, Any]:
+        """Writes a note. If the table does not respond, the note is left out."""
+        try:
+            return (yield write)
+        except Unanswered:
+            return None
+
+    def _forget_row(self) -> None:
+        self.memory.read_ms = None
+
+    def _since_ms(self) -> int | None:
+        return self.row.since_ms if self.row is not None and self.row_is_known else None
+
+    def _facts(self, reason: str, started_ms: int | None) -> Json:
+        """Says what the state machine writes down, and when the event comes back."""
+        row, now_ms = self.row, self.now_ms()
+        opened_ms = row.since_ms if row and row.opened else None
+        waits_since_ms = int(self.request.event["waitsSinceMs"])
+        times = self.settings.times
+        return {
+            "requests": self.request.retry + (started_ms is not None),
+            "durationMs": now_ms - started_ms if started_ms is not None else None,
+            "tries": self.tries.count,
+            "failedAtMs": self.tries.failed_at_ms,
+            # They are in the tries now.
+            "deaths": 0,
+            "breakerSeconds": (now_ms - opened_ms) // 1_000 if opened_ms is not None else None,
+            "retryInSeconds": retry_in_seconds(
+                reason, waits_since_ms, row, now_ms, self.draw(), times
+            ),
+        }
+
+
+_Error = TypeVar("_Error", bound=ActionError)
+
+
+def _as(kind: type[_Error], error: ActionError) -> _Error:
+    other = kind(error.sentence, status=error.status)
+    other.started_ms = error.started_ms
+    return other
+
+
+def _sentence(reason: str, row: Row | None) -> str:
+    if reason == "PAUSED" and row:
+        return f"paused by {row.held_by}: {row.held}"
+    if reason == "RATE_LIMITED":
+        return "the destination asked for a pause, which is not over"
+    return "the breaker is open, since requests to the destination fail"

@@ -1,0 +1,68 @@
+"""Follows paths through a body, as ignored.toml and the `facts` of a route name them.
+
+`*` stands for each item of a list or each field of an object, `**` for any number of fields, or
+none.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+Way = tuple[str, ...]
+
+ABSENT = object()
+"""Returned by `only` if no path leads to anything."""
+
+
+def ways(paths: Iterable[str]) -> list[Way]:
+    """Splits paths into their steps."""
+    return [tuple(path.split(".")) for path in paths]
+
+
+def without(value: Any, left_out: Sequence[Way]) -> Any:
+    """Returns the value without the fields and items at these paths."""
+    if not left_out:
+        return value
+    if isinstance(value, list):
+        below = [*_below(left_out, None)]
+        return [] if () in below else [without(item, below) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {}
+    for name, inner in value.items():
+        below = [*_below(left_out, name)]
+        if () not in below:
+            kept[name] = without(inner, below)
+    return kept
+
+
+def only(value: Any, counted: Sequence[Way]) -> Any:
+    """Returns what is at these paths. An item of a list is told by its `id`, if it has one."""
+    if () in counted:
+        return value
+    if not counted:
+        return ABSENT
+    if isinstance(value, list):
+        below = [*_below(counted, None)]
+        items = [(item, only(item, below)) for item in value]
+        kept = [_told(item, part) for item, part in items if part is not ABSENT]
+        return kept or ABSENT
+    if not isinstance(value, dict):
+        return ABSENT
+    parts = {name: only(inner, [*_below(counted, name)]) for name, inner in value.items()}
+    return {name: part for name, part in parts.items() if part is not ABSENT} or ABSENT
+
+
+def _told(item: Any, part: Any) -> Any:
+    """Keeps the states of two items apart: "A held, B talking" is not "A talking, B held"."""
+    has_id = isinstance(item, dict) and item.get("id") is not None
+    return {"id": item["id"], "counts": part} if has_id else part
+
+
+def _below(those: Sequence[Way], name: str | None) -> Iterator[Way]:
+    """Yields the rest of each way below a field, or below the items of a list."""
+    for way in those:
+        if way and way[0] == "**":
+            yield way
+            way = way[1:]
+        if way and way[0] in ("*", name):
+            yield way[1:]

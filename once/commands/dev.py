@@ -1,0 +1,206 @@
+"""`once dev`: a local stack, its console and a line per event in one terminal, until Ctrl-C."""
+
+import contextlib
+import re
+import secrets
+import socket
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+from botocore.exceptions import BotoCoreError
+
+from once.cli_options import Output, standalone
+from once.errors import OnceError
+from once.lines import Line, read_element
+from once.local.aws import require_local
+from once.local.options import SET
+from once.local.stack import LocalStack, local_stack
+from once.model.records import Record
+from once.ports import LOOPBACK, listen
+from once.project import EXAMPLE, say_how_to_type_once
+from once.screen import say
+from once.stack import running
+from once.stack.facade import LOCAL, Stack, read_clock_ms
+from once.stack.log import OutcomeLog
+from once.stack.sending import send_to_queue
+
+_POLL_SECONDS = 0.5
+_DEMO_SECONDS = 1.0
+_CONNECT_SECONDS = 2.0
+_TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z|(?<![\w"-])1[5-9]\d{11}(?!\d)')
+
+
+def _read_address(_: click.Context, __: click.Parameter, url: str | None) -> str | None:
+    """Refuses, before anything starts, what the template would refuse as WebhookUrl."""
+    if url is None:
+        return None
+    with contextlib.suppress(ValueError):  # of a port that is none
+        parts = urlsplit(url)
+        is_here = parts.hostname in ("localhost", LOOPBACK) and parts.port
+        if parts.hostname and (parts.scheme == "https" or (parts.scheme == "http" and is_here)):
+            return url
+    raise click.BadParameter(
+        f"{url!r} is no https address, nor one here such as http://localhost:3000/events"
+    )
+
+
+@standalone("once dev --forward http://localhost:3000/events")
+@click.option(
+    "--forward",
+    metavar="URL",
+    callback=_read_address,
+    help="Send each event to your own server: once, and signed.",
+)
+@click.option("--demo", is_flag=True, help="Send the example story, an event per second.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8095,
+    help="Port of the console; 0 chooses a free one.",
+)
+@click.option("--no-browser", is_flag=True, help="Print the console's address; open no browser.")
+@SET
+def command(
+    _: Output,
+    forward: str | None,
+    demo: bool,
+    port: int,
+    no_browser: bool,
+    parameters: dict[str, str],
+) -> None:
+    """Start a local stack and its console, and print the outcome of each event, until Ctrl-C."""
+    require_local()
+    from once.console.app import make
+    from once.console.command import opened, serve
+
+    if (up := running.find()) is not None:
+        console = f"Its console: {up.console}" if up.console else "See it with: once console"
+        raise OnceError(
+            f"A local stack is up already in this folder, by process {up.pid}. {console}\n"
+            "To start another one, end it: once down"
+        )
+    if forward:
+        parameters = {"ActionTarget": "webhook", "WebhookUrl": forward} | parameters
+    listening = listen(port, "once dev")
+    chosen_port, token = listening.getsockname()[1], secrets.token_urlsafe(24)
+    address = f"http://{LOOPBACK}:{chosen_port}/?token={token}"
+    script = EXAMPLE.with_suffix(".destination.json") if demo else None
+    stopping = threading.Event()
+    with (
+        running.kept() as note,
+        local_stack(parameters, script, step=lambda text: say(f"{text} …")) as local,
+    ):
+        note(local.describe().model_copy(update={"console": address}))
+        stack = Stack.find(LOCAL, None, None)
+        app = make(stack, chosen_port, token)
+        _introduce(address, forward, local)
+        threads: list[threading.Thread] = []
+
+        def begin(server: Any) -> None:
+            threads.append(
+                threading.Thread(target=_print_outcomes, args=(local, forward, stopping, server))
+            )
+            if demo:
+                threads.append(threading.Thread(target=_play_story, args=(stack, stopping)))
+            for thread in threads:
+                thread.start()
+
+        try:
+            with (
+                contextlib.suppress(KeyboardInterrupt),
+                contextlib.nullcontext() if no_browser else opened(address),
+            ):
+                serve(app, listening, begin)
+        finally:
+            stopping.set()
+            for thread in threads:
+                thread.join()
+        if not local.aws.alive():
+            raise OnceError(f"The AWS emulator has ended:\n{local.aws.log_tail()}")
+
+
+def _introduce(address: str, forward: str | None, local: LocalStack) -> None:
+    say(f"The console is at {address}")
+    if forward:
+        secret = local.destination.signing_secret
+        say(f"Events go to {forward}, signed. A server verifies them with standardwebhooks:")
+        say(f'  Webhook("{secret}").verify(body, headers)')
+        say("A server that needs nothing but Python: once example receiver > receiver.py")
+        say(f"  SIGNING_SECRET={secret} PORT={urlsplit(forward).port or 80} python3 receiver.py")
+        if problem := _try_connection(forward):
+            say(f"{forward}: {problem}. Events wait until a server listens there.")
+    say("Send events from another terminal, in this folder: once send FILE. Ctrl-C ends all.")
+    if line := say_how_to_type_once():
+        say(f"To put the command once on your PATH: {line}")
+
+
+def _try_connection(url: str) -> str | None:
+    """Returns why nobody can connect to this address; None if somebody listens."""
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((str(parts.hostname), port), _CONNECT_SECONDS).close()
+    except ConnectionRefusedError:
+        return "connection refused"
+    except OSError as error:
+        return str(error)
+    return None
+
+
+def _print_outcomes(
+    local: LocalStack, forward: str | None, stopping: threading.Event, server: Any
+) -> None:
+    """Prints a line for each record of the outcome log. Ends the console with the emulator."""
+    outcomes = OutcomeLog(local.client("logs"), local.outputs["OutcomeLogGroupName"])
+    while not stopping.wait(_POLL_SECONDS):
+        try:
+            records = list(outcomes.read_new())
+        except BotoCoreError:
+            server.should_exit = not local.aws.alive()
+            continue
+        for record in records:
+            say(_describe(record, forward))
+
+
+def _describe(record: Record, forward: str | None) -> str:
+    """Shows an event, the response to its request if there was one, and what follows."""
+    event = f"{record.family} {record.pk}" if record.key else "no event"
+    line = f"{record.outcome:<9}  {event}  {record.why}".rstrip()
+    if record.requests:
+        response = f"HTTP {record.status}" if record.status else "no response"
+        if record.duration_ms is not None:
+            response += f" in {record.duration_ms} ms"
+        line += f"  → {forward or 'destination'}: {response}"
+    if record.retry_in_seconds is not None:
+        line += f"; again in {record.retry_in_seconds} s"
+    return line
+
+
+def _play_story(stack: Stack, stopping: threading.Event) -> None:
+    """Sends the example story as if it happened now."""
+    texts = EXAMPLE.read_text("utf-8").splitlines()
+    now_ms = read_clock_ms()
+    elements = (read_element({"messageId": "-", "body": text, "attributes": {}}) for text in texts)
+    newest_ms = max(element["occurredAtMs"] for element in elements)
+    for number, text in enumerate(texts, 1):
+        if stopping.wait(_DEMO_SECONDS):
+            return
+        # All by as much, so that order and distances stay as they are.
+        line = Line(number, _shift(text, now_ms - newest_ms))
+        with contextlib.suppress(BotoCoreError):  # the emulator has ended, and so will this
+            list(send_to_queue(stack.client, stack.outputs, [line]))
+
+
+def _shift(text: str, milliseconds: int) -> str:
+    """Moves every time in a text."""
+
+    def move(match: re.Match[str]) -> str:
+        if match[0].isdecimal():
+            return str(int(match[0]) + milliseconds)
+        moved = datetime.fromisoformat(match[0]) + timedelta(milliseconds=milliseconds)
+        return moved.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    return _TIME.sub(move, text)

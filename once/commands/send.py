@@ -1,0 +1,132 @@
+"""`once send`: puts the events of a file into a stack's queue, and waits if told to."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from pydantic import Field
+from rich.markup import escape
+
+from once.cli_options import ATTENTION, YES, Operation, on_stack
+from once.errors import OnceError
+from once.lines import Line, read_lines
+from once.model import words
+from once.model.base import Model
+from once.model.outcomes import Outcome
+from once.model.reasons import describe
+from once.project import EXAMPLE, HOW_TO_GET_EVENTS
+from once.stack.delivery import Delivery, Standing
+from once.stack.facade import read_clock_ms
+
+_LISTED_LINES = 20
+
+
+class Sent(Model):
+    """The number of events that were sent, and with --wait their ends."""
+
+    sent: int
+    no_event: int = Field(description="Texts without an event: they are parked.")
+    outcomes: dict[Outcome, int] | None = Field(default=None, description="Only with --wait.")
+    unsettled: dict[str, int] | None = Field(
+        default=None, description="Only with --wait: by the last reason, what is not settled yet."
+    )
+
+
+@on_stack("once send events.jsonl --wait", answers=Sent)
+@click.argument("events", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--wait",
+    is_flag=True,
+    help="Send a copy or newer state when the one before it is settled, and wait until all are; "
+    "exit code 3 if they are not in time. Default: send all together.",
+)
+@click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0),
+    default=300,
+    help="How long --wait waits.",
+)
+@YES
+def command(
+    operation: Operation, events: Path | None, wait: bool, timeout: float, yes: bool
+) -> None:
+    """Put EVENTS, a file in any known form, into the queue, as the rule would deliver them.
+
+    Default, on a local stack: the example story.
+    """
+    stack = operation.stack
+    if events is None and not stack.is_local:
+        raise OnceError(f"The example is for a local stack. {HOW_TO_GET_EVENTS}")
+    lines = read_lines(events or EXAMPLE)
+    no_event = sum(line.problem is not None for line in lines)
+    if not stack.is_local or no_event > len(lines) / 2:
+        facts = [] if stack.is_local else ["They act as if they came from Genesys."]
+        if no_event:
+            texts = f"{no_event} of {len(lines)} are no events"
+            facts.append(f"{texts} and will be parked. Is it the right file?")
+        operation.confirm(f"Send {words.count(len(lines), 'message')} there?", yes, facts)
+    with operation.errors.status("sending …") as status:
+
+        def is_over(standing: Standing) -> bool:
+            status.update(f"{standing.settled} of {len(lines)} settled …")
+            return standing.seconds > timeout
+
+        delivery = Delivery(
+            stack.client,
+            stack.outputs,
+            is_over,
+            since_ms=read_clock_ms(),
+            poll_seconds=0.1 if stack.is_local else 1.0,
+            ends_when_quiet=False,
+        )
+        if wait:
+            delivery.send_in_steps(lines)
+        else:
+            delivery.send(lines)
+    sent = Sent(sent=sum(delivery.via_of(line) is not None for line in lines), no_event=no_event)
+    if wait:
+        ends = [delivery.end_of(line) for line in lines]
+        settled = [end for end in ends if end is not None and end.is_settled]
+        sent.outcomes = dict(Counter(end.outcome for end in settled))
+        sent.unsettled = dict(
+            Counter(_name_state(line, delivery) for line in lines if not _has_end(line, delivery))
+        )
+    operation.answer(sent, _view(sent, lines, delivery, timeout))
+    if sent.unsettled:
+        operation.exit(ATTENTION)
+
+
+def _has_end(line: Line, delivery: Delivery) -> bool:
+    end = delivery.end_of(line)
+    return end is not None and end.is_settled
+
+
+def _name_state(line: Line, delivery: Delivery) -> str:
+    """Returns the last reason of an event that is not settled."""
+    end = delivery.end_of(line)
+    if end is not None:
+        return end.reason or Outcome.RETRY
+    return "NOT_SENT" if delivery.via_of(line) is None else "NOTHING_RECORDED"
+
+
+def _view(sent: Sent, lines: list[Line], delivery: Delivery, timeout: float) -> Iterator[str]:
+    if sent.outcomes is None:
+        yield f"{words.count(sent.sent, 'message')} sent. To follow them: once status"
+    else:
+        numbers = ", ".join(f"{sent.outcomes[o]:,} {o}" for o in Outcome if o in sent.outcomes)
+        yield f"{words.count(sent.sent, 'message')} sent: {numbers or 'none is settled'}."
+        if len(lines) <= _LISTED_LINES:
+            for line in lines:
+                if (end := delivery.end_of(line)) is not None:
+                    why = end.why or "the destination acted"
+                    key = f"  once explain {escape(str(end.key))}" if end.key else ""
+                    yield f"{line.number:>3}  {end.outcome:<9}  {escape(why)}{key}"
+    for reason, number in (sent.unsettled or {}).items():
+        failed = "Not sent" if reason == "NOT_SENT" else f"Not settled within {timeout:g} s"
+        yield f"{failed}: {words.count(number, 'message')}, {describe(reason)}."
+    if sent.unsettled:
+        yield "See why with: once status"
+    if sent.no_event:
+        yield f"Without an event, so parked: {words.count(sent.no_event, 'message')}."

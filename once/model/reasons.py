@@ -1,0 +1,279 @@
+"""Every reason for which an event ends or waits as it does, with everything that is known about it.
+
+The definition and the functions produce the codes. Commands, console, runbook and the tests of the
+alarms read this table, so another reason is one more entry here. `python -m once.model.reasons`
+writes it into docs/runbook.md; with --check it fails if the page differs.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from once.model.outcomes import Outcome
+
+
+class Acted(StrEnum):
+    """Says if the destination acted on the event, in a delivery with this reason."""
+
+    NO = "no"
+    """No request was sent."""
+    REJECTED = "rejected"
+    """The last response says that it did nothing."""
+    MAYBE = "perhaps"
+    """A request was sent, or perhaps sent, and its effect is unknown."""
+    YES = "yes"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One reason, and all that is known about it."""
+
+    code: str
+    outcome: Outcome | None
+    """None if the outcome is that of an earlier delivery."""
+    sentence: str
+    remedy: str = ""
+    """The repair by an operator; empty if it passes by itself."""
+    page: str = ""
+    """A heading of docs/runbook.md."""
+    acted: Acted = Acted.NO
+    is_try: bool = False
+    """The event's own failure: it counts towards MaxTries if others succeeded meanwhile."""
+    is_copy: bool = False
+    """The message is a copy of another one."""
+    has_full_cause: bool = False
+    """The cause, if it is known, makes the sentence needless."""
+    log: str = ""
+    """The output of the stack that names the log group to read."""
+    alarms: tuple[str, ...] = ()
+    """The alarms that count it, by their names without the stack's."""
+
+
+_DONE, _COPY, _STALE = Outcome.PROCESSED, Outcome.DUPLICATE, Outcome.STALE
+_IGNORED, _PARKED, _WAITS = Outcome.IGNORED, Outcome.PARKED, Outcome.RETRY
+_LONG = ("waiting-long",)
+_REPAIR = ("needs-repair", "waiting-long")
+_DOWN = ("destination-down", "waiting-long")
+_FOR_A_PERSON = ("events-parked", "parked-ageing")
+
+_ALL = (
+    Reason("ACTED", _DONE, "", acted=Acted.YES),
+    Reason("OBSERVED", _DONE, "nothing was sent: ActionTarget is none, or it is a canary"),
+    Reason("SAME_KEY", _COPY, "a copy of a settled event", is_copy=True),
+    Reason(
+        "SAME_EVENT_ID", _COPY, "a copy of a settled event, by its publisher's id", is_copy=True
+    ),
+    Reason("WAITS_ALREADY", _COPY, "a copy of an event that waits", is_copy=True),
+    Reason("UNCHANGED", _COPY, "the newest settled state of its subject has the same facts"),
+    Reason(
+        "SETTLED_BEFORE", None, "an earlier delivery of the same message settled it", is_copy=True
+    ),
+    Reason("NEWER_STATE", _STALE, "a newer state of its subject came first"),
+    Reason("NO_ROUTE_MATCHED", _IGNORED, "no route wants it"),
+    Reason("ROUTE_IS_NONE", _IGNORED, "its route has the action none"),
+    Reason("EXPIRED", _IGNORED, "it was older than max_age of its route"),
+    Reason(
+        "CALL_FAILED",
+        _WAITS,
+        "the request failed",
+        remedy="repair the destination; events wait and come back by themselves",
+        page="the-destination-fails",
+        acted=Acted.MAYBE,
+        is_try=True,
+        has_full_cause=True,
+        alarms=_LONG,
+    ),
+    Reason(
+        "RATE_LIMITED",
+        _WAITS,
+        "the destination answered 429, too many requests",
+        remedy="wait; if it recurs, lower MaxActionsPerMinute",
+        page="the-destination-limits-requests",
+        acted=Acted.REJECTED,
+        has_full_cause=True,
+        alarms=_LONG,
+    ),
+    Reason(
+        "LIMITED",
+        _WAITS,
+        "MaxActionsPerMinute is used up",
+        page="the-destination-limits-requests",
+        alarms=_LONG,
+    ),
+    Reason(
+        "PAUSED",
+        _WAITS,
+        "an operator paused requests",
+        remedy="ask the operator, then: once resume",
+        page="destination-down",
+        has_full_cause=True,
+        alarms=_DOWN,
+    ),
+    Reason(
+        "BREAKER_OPEN",
+        _WAITS,
+        "no request was sent: the breaker was open",
+        remedy="repair the destination; the next probe closes the breaker",
+        page="destination-down",
+        has_full_cause=True,
+        alarms=_DOWN,
+    ),
+    Reason(
+        "SETUP_FAULT",
+        _WAITS,
+        "the destination's credentials, address or data action are wrong",
+        remedy="repair what the cause names; the events come back by themselves",
+        page="setup-fault",
+        acted=Acted.REJECTED,
+        has_full_cause=True,
+        alarms=_REPAIR,
+    ),
+    Reason(
+        "FUNCTION_FAILED",
+        _WAITS,
+        "the function that sends the request failed, or did not end in time",
+        remedy="read the function's log and repair the function; the destination is not the cause",
+        page="the-function-fails",
+        acted=Acted.MAYBE,
+        log="DataActionLogGroupName",
+        alarms=_REPAIR,
+    ),
+    Reason(
+        "THROTTLED",
+        _WAITS,
+        "Lambda did not run the function that sends the request: its reserved concurrency is 0 or "
+        "used up, or the account's is",
+        remedy="delete a reserved concurrency of 0, else free concurrency for the function",
+        page="requests-are-throttled",
+        alarms=_LONG,
+    ),
+    Reason("TOO_LATE", _WAITS, "no time was left for a request", has_full_cause=True, alarms=_LONG),
+    Reason("HELD", _WAITS, "another execution works on it", alarms=_LONG),
+    Reason("BEHIND", _WAITS, "another event of its subject has its turn", alarms=_LONG),
+    Reason(
+        "TABLE_UNANSWERED",
+        _WAITS,
+        "the claim table did not respond",
+        remedy="repair the table: its permissions, its KMS key or a limit of its throughput",
+        page="the-table-or-a-queue-fails",
+        alarms=_LONG,
+    ),
+    Reason(
+        "PARKING_FAILED",
+        _WAITS,
+        "the dead-letter queue did not take it",
+        remedy="repair the dead-letter queue: its policy or its KMS key",
+        page="the-table-or-a-queue-fails",
+        alarms=_LONG,
+    ),
+    Reason(
+        "REJECTED",
+        _PARKED,
+        "the destination permanently rejected it",
+        remedy="remove the cause and replay it, or drop it",
+        page="events-parked",
+        acted=Acted.REJECTED,
+        alarms=_FOR_A_PERSON,
+    ),
+    Reason(
+        "UNCERTAIN",
+        _PARKED,
+        "the destination failed while it acted, so it may have acted",
+        remedy="look at the destination, then replay it or drop it",
+        page="events-parked",
+        acted=Acted.MAYBE,
+        alarms=_FOR_A_PERSON,
+    ),
+    Reason(
+        "GAVE_UP",
+        _PARKED,
+        "its last try (MaxTries) failed, while requests of others succeeded",
+        remedy="look at the destination, remove the cause and replay it, or drop it",
+        page="events-parked",
+        acted=Acted.MAYBE,
+        is_try=True,
+        alarms=_FOR_A_PERSON,
+    ),
+    Reason(
+        "WAITED_TOO_LONG",
+        _PARKED,
+        "it waited for 10 days",
+        remedy="decide if it still helps to act, then replay it or drop it",
+        page="events-parked",
+        alarms=_FOR_A_PERSON,
+    ),
+    Reason(
+        "UNREADABLE",
+        _PARKED,
+        "the message holds no event that can be read",
+        remedy="correct its publisher, and drop it",
+        page="events-parked",
+        alarms=_FOR_A_PERSON,
+    ),
+)
+REASONS: dict[str, Reason] = {reason.code: reason for reason in _ALL}
+
+UNRECORDED = {
+    "NOT_DELIVERED": "the rule could not deliver it",
+    "NOT_READ": "the enrichment cannot handle it",
+    "NOT_RECORDED": "the queue gave it up, and nothing is recorded of its last try",
+}
+"""What is said of a dead letter if no record of an outcome says it."""
+
+
+def describe(code: str | None) -> str:
+    """Returns the sentence of a code; a code of another release is put in words."""
+    if code is None:
+        return ""
+    if code in REASONS:
+        return REASONS[code].sentence
+    return UNRECORDED.get(code, code.replace("_", " ").lower())
+
+
+def describe_end(code: str | None, cause: str | None, status: int | None = None) -> str:
+    """Returns the sentence of a code with the cause, or the status of the response."""
+    if cause and code in REASONS and REASONS[code].has_full_cause:
+        return cause
+    detail = cause or (f"HTTP {status}" if status is not None else "")
+    return ": ".join(part for part in (describe(code), detail) if part)
+
+
+_PAGE = Path(__file__).parents[2] / "docs" / "runbook.md"
+_BEGIN, _END = "<!-- reasons: python -m once.model.reasons -->\n", "<!-- end of reasons -->\n"
+
+
+def write_table() -> Iterator[str]:
+    """Yields the lines of the runbook's table."""
+    yield "| reason | outcome | meaning | acted on? | do |"
+    yield "|---|---|---|---|---|"
+    for reason in _ALL:
+        remedy = f"[{reason.remedy}](#{reason.page})" if reason.page and reason.remedy else ""
+        if reason.page and not reason.remedy:
+            remedy = f"[see](#{reason.page})"
+        cells = (
+            f"`{reason.code}`",
+            reason.outcome or "as before",
+            reason.sentence or "the destination acted",
+            reason.acted,
+            remedy or "-",
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def main(*options: str) -> int:
+    """Writes the table into the runbook; with --check returns 1 if the page differs."""
+    page = _PAGE.read_text("utf-8")
+    head, _, rest = page.partition(_BEGIN)
+    tail = rest.partition(_END)[2]
+    table = "\n".join(write_table())
+    made = f"{head}{_BEGIN}\n{table}\n\n{_END}{tail}"
+    if "--check" in options:
+        return int(made != page)
+    _PAGE.write_text(made, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

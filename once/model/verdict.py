@@ -1,0 +1,166 @@
+"""Puts in words what became of an event, and what its requests mean for the destination."""
+
+from once.model import words
+from once.model.claims import Status
+from once.model.outcomes import Outcome
+from once.model.records import LONGEST_DELAY_MS, Record
+from once.model.story import Chains, Story
+
+_LATE_MS = 86_400_000  # an older event is a replay, or of a file of examples
+_GRACE_MS = 300_000  # a running pipe takes a message within minutes after its return
+
+
+def judge(story: Story, chains: Chains, now_ms: int, breaker: str) -> str:
+    """Says what became of an event; `breaker` says why events wait for it now."""
+    claim, lead = story.claim, story.lead
+    if claim and claim.status is Status.IN_PROGRESS:
+        if not claim.is_held(now_ms):
+            return "its owner died; the next delivery takes it over"
+        return f"in progress; if the owner died, it is free in {claim.free_in_seconds(now_ms)} s"
+    acted = "acted on" if story.acts else ""
+    if len(story.acts) > 1:
+        acted += f" {words.count_times(len(story.acts))}"
+    is_recorded_since = lead is not None and lead.recorded_at_ms > story.forgotten_ms
+    if story.forgotten_ms and claim and claim.status is Status.FAILED and not is_recorded_since:
+        opened = f"{_describe_forgotten(story.forgotten_ms)}: its next copy is acted on"
+        return f"{acted}; {opened}" if acted else opened
+    before = f"{acted}, and then " if acted else ""
+    match story.outcome:
+        case Outcome.PROCESSED:
+            return _describe_processed(story, acted)
+        case Outcome.IGNORED:
+            return _describe_ignored(story)
+        case Outcome.PARKED:
+            return before + _describe_parked(story)
+        case Outcome.RETRY:
+            return before + _describe_waiting(story, now_ms, breaker)
+    return _describe_skipped(story, _find_met(story, chains))
+
+
+def _describe_processed(story: Story, acted: str) -> str:
+    lead = story.lead
+    text = "observed" if lead and lead.reason == "OBSERVED" else acted or "acted on"
+    if lead and lead.age_ms is not None and lead.age_ms <= _LATE_MS:
+        text += f", {words.format_duration(lead.age_ms)} after it occurred"
+    if len(story.acts) > 1 and story.forgotten_ms:
+        text += f"; {_describe_forgotten(story.forgotten_ms)}"
+    elif lead and lead.unconfirmed:
+        text += "; its completion write failed, so a copy repeats it with the same Idempotency-Key"
+    elif lead and lead.why:
+        text += f"; {lead.why}"
+    if story.is_in_doubt:
+        text += f"; {story.count_requests()}, perhaps acted on more than once"
+    return text
+
+
+def _describe_ignored(story: Story) -> str:
+    lead = story.lead
+    if lead is None:
+        return "ignored"
+    text = lead.cause or lead.why
+    if lead.reason == "EXPIRED":
+        text = f'too old for route "{lead.route}"' if lead.route else lead.why
+        if lead.occurred_at_ms:
+            age = words.format_duration(lead.recorded_at_ms - lead.occurred_at_ms)
+            text += f", {age} after it occurred"
+    if story.requests:
+        text += f"; {story.count_requests()} before, and it may have been acted on"
+    return f"ignored: {text}"
+
+
+def _describe_parked(story: Story) -> str:
+    lead, claim, text = story.lead, story.claim, "parked"
+    if lead:
+        text = f"parked: {lead.why}"
+        if lead.tries and lead.reason == "GAVE_UP":
+            text += f"; {words.count(lead.tries, 'try')}"
+        if lead.failed_at_ms and lead.reason != "REJECTED":
+            text += f"; last request on {words.format_second(lead.failed_at_ms)} UTC"
+    if not claim or not claim.dropped_at_ms:
+        return text
+    when = words.format_second(claim.dropped_at_ms)
+    return f"dropped by an operator on {when} UTC (once parked drop); was {text}"
+
+
+def _describe_waiting(story: Story, now_ms: int, breaker: str) -> str:
+    """Says why an event waits, when it comes back, and how often it was tried."""
+    lead, claim = story.lead, story.claim
+    due_ms = max(lead.due_at_ms if lead else 0, (claim.due_at or 0) if claim else 0)
+    why = lead.why if lead else (claim.cause if claim else "") or "nothing is recorded yet"
+    # While nothing may be sent, a short look writes no record: the event comes back all the same.
+    if lead and lead.reason in ("BREAKER_OPEN", "PAUSED") and breaker:
+        why = breaker
+        due_ms = due_ms if due_ms > now_ms else now_ms + LONGEST_DELAY_MS
+    text = f"waits: {why}"
+    if story.deliveries:
+        text += f"; tried {words.count_times(story.deliveries)}"
+    if lead and lead.tries:
+        text += f", {words.count(lead.tries, 'try')} of MaxTries spent"
+    if now_ms < due_ms:
+        return f"{text}; comes back at {words.format_clock(due_ms)} UTC at the latest"
+    if now_ms < due_ms + _GRACE_MS:
+        return f"{text}; it is due now"
+    age = words.format_age(now_ms - due_ms)
+    return f"{text}; due {age} ago and not recorded since: see once status, once parked list"
+
+
+def describe_return(record: Record) -> str:
+    return f"comes back at {words.format_clock(record.due_at_ms)}"
+
+
+def _find_met(story: Story, chains: Chains) -> Record | None:
+    """Finds the event that passed a stale event, or the first of the equal states."""
+    skipped = (
+        end for end in story.ends if end.outcome is Outcome.STALE or end.reason == "UNCHANGED"
+    )
+    met, passed = next(skipped, None), set[str]()
+    while met and (not passed or met.reason == "UNCHANGED"):
+        passed.add(met.message_id)
+        earlier = chains.get(met.met or "")
+        met = earlier.end if earlier and met.met not in passed else None
+    return met
+
+
+def _describe_skipped(story: Story, met: Record | None) -> str:
+    """Names the event that a skipped one met, and the setting that would have acted."""
+    lead = story.lead
+    every = 'order = "every" on its route would have acted'
+    if story.outcome is Outcome.STALE:
+        if met is None or met.key is None:
+            known = f", message {lead.met}" if lead and lead.met else ""
+            return f"skipped: older than the newest state{known}; {every}"
+        when = words.format_time(met.occurred_at_ms)[11:] if met.occurred_at_ms else "a later time"
+        newer = f"{words.describe_event(met.key)} of {when} (message {met.message_id})"
+        return f"skipped: older than {newer}; {every}"
+    if lead is None or lead.reason != "UNCHANGED":
+        return "skipped as a copy; what was acted on instead is no longer in the log"
+    if met is None or met.occurred_at_ms is None:
+        return f"skipped: {lead.why}; {every}"
+    since = words.format_second(met.occurred_at_ms)
+    return f"skipped: unchanged since {since} UTC, as message {met.message_id} says; {every}"
+
+
+def explain_requests(story: Story) -> str:
+    """Says what more than one request means for the destination."""
+    if story.requests < 2:
+        return ""
+    acts = [record for record in story.sent if record.outcome is Outcome.PROCESSED]
+    if len({record.idempotency_key for record in acts}) > 1:
+        forgotten_ms = story.forgotten_ms
+        opened = _describe_forgotten(forgotten_ms) if forgotten_ms else "once forget"
+        return f"acted on again on purpose, with another Idempotency-Key: {opened}"
+    if len(acts) > 1:
+        lost = "its claim had expired"
+        if acts[0].unconfirmed:
+            lost = "the first completion write failed"
+        return f"acted on again, since {lost}; a destination that stores no keys acted twice"
+    if story.may_have_acted < 2:
+        return "the rejected requests did nothing"
+    may = "a destination that stores no keys may have acted on"
+    if not acts:
+        return f"no request is known to have succeeded; {may} each"
+    return f"{may} it {words.count_times(story.may_have_acted)}"
+
+
+def _describe_forgotten(ms: int) -> str:
+    return f"`once forget` opened it on {words.format_second(ms)} UTC"

@@ -1,1 +1,0 @@
-"""Operates a stack from the terminal: why, what is stuck, and what repairs it."""

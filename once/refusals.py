@@ -1,0 +1,74 @@
+"""Says what AWS, or the connection to it, refused, and what to do next."""
+
+from botocore import exceptions as aws
+
+from once.errors import OnceError
+
+UNKNOWN_CREDENTIALS = {
+    "InvalidClientTokenId",
+    "UnrecognizedClientException",
+    "SignatureDoesNotMatch",
+    "InvalidSignatureException",
+    "AuthFailure",
+}
+OLD_CREDENTIALS = {"ExpiredToken", "ExpiredTokenException", "RequestExpired"}
+NOT_ALLOWED = {
+    "AccessDenied",
+    "AccessDeniedException",
+    "AuthorizationError",
+    "UnauthorizedOperation",
+    "KMS.AccessDeniedException",
+}
+_LOG_IN = "Log in (for SSO: aws sso login), or name another profile with --profile."
+
+
+def explain_refusal(error: aws.BotoCoreError | aws.ClientError, is_local: bool) -> OnceError:
+    """Says what a person at the terminal can do about an error of AWS."""
+    if isinstance(error, aws.ClientError):
+        return OnceError(_say_refused(error))
+    if is_local:
+        return OnceError(
+            f"The local stack does not answer: {error}\nStart it again with: once down, once up"
+        )
+    return OnceError(_say_unreached(error))
+
+
+def _say_refused(error: aws.ClientError) -> str:
+    refused = error.response.get("Error", {})
+    code, said = str(refused.get("Code", "")), refused.get("Message", str(error))
+    if code in UNKNOWN_CREDENTIALS:
+        return f"AWS does not know these credentials ({code}).\n{_LOG_IN}"
+    if code in OLD_CREDENTIALS:
+        return f"These credentials have expired.\n{_LOG_IN}"
+    if code in NOT_ALLOWED:
+        return (
+            f"These credentials lack a permission: {said}\n"
+            "The policy that the commands need is docs/examples/operator-policy.json."
+        )
+    if code == "ValidationError" and "does not exist" in said:
+        return (
+            f"{said}.\nName the stack with --stack, its region with --region, and whose account "
+            "with --profile."
+        )
+    return f"AWS refused {error.operation_name}: {said} ({code})."
+
+
+def _say_unreached(error: aws.BotoCoreError) -> str:
+    match error:
+        case aws.NoRegionError():
+            return (
+                "No region is set. Add --region, e.g. --region eu-central-1, or set AWS_REGION.\n"
+                "To try the commands on this machine first: once up"
+            )
+        case aws.ProfileNotFound():
+            return (
+                f"{error}.\nThe profiles of this machine are listed by: aws configure list-profiles"
+            )
+        case aws.InvalidRegionError():
+            return f"{error}\nA region is written like eu-central-1."
+        case aws.ConfigParseError():
+            return f"{error}.\nCorrect that file, or point AWS_CONFIG_FILE to another one."
+        case aws.ConnectionError() | aws.HTTPClientError():
+            return f"AWS cannot be reached: {error}\nIs the region spelled right, the network up?"
+    # What is left of botocore's own errors is a login: SSO, a role, a process, or none at all.
+    return f"{str(error).rstrip('.')}.\n{_LOG_IN}"

@@ -1,0 +1,1 @@
+"""Reads and writes one stack: everything that holds a boto3 client."""

@@ -1,0 +1,138 @@
+"""Tells commands where the local stack is: a note in `.once/`, locked while the stack lives."""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self
+
+from pydantic import BaseModel, Field
+
+from once.errors import OnceError
+
+if TYPE_CHECKING:
+    from once.genesys.server import GenesysServer
+    from once.local.aws import Emulator
+
+FOLDER = Path(".once")
+LOG = FOLDER / "up.log"
+_NOTE = "stack.json"
+
+
+class Running(BaseModel):
+    """The address of a local stack, and the keys that its servers need.
+
+    Its process keeps the note locked as long as it lives.
+    """
+
+    pid: int
+    endpoint: str
+    key: str = Field(repr=False)
+    region: str
+    account: str
+    stack: str
+    genesys: str
+    genesys_key: str = Field(repr=False)
+    console: str | None = Field(default=None, repr=False)
+    """The address that `once dev` serves, with its token."""
+
+    @classmethod
+    def here(cls, aws: "Emulator", destination: "GenesysServer", stack: str) -> Self:
+        """Describes the stack that this process keeps."""
+        return cls(
+            pid=os.getpid(),
+            endpoint=aws.endpoint,
+            key=aws.key,
+            region=aws.region,
+            account=aws.account,
+            stack=stack,
+            genesys=destination.url,
+            genesys_key=destination.key,
+        )
+
+
+def private_folder(folder: Path = FOLDER) -> Path:
+    """Creates the folder for its owner alone. In a shared place it could be another user's."""
+    with suppress(FileExistsError):
+        folder.mkdir()
+    if not _is_own(folder):
+        raise OnceError(
+            f"{folder.absolute()} is a link, or belongs to another user. Remove it, or work in "
+            "another folder."
+        )
+    folder.chmod(0o700)
+    return folder
+
+
+def _is_own(folder: Path) -> bool:
+    found = folder.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+
+
+def open_private(path: Path, mode: str) -> IO[Any]:
+    """Opens a file that its owner alone may read, and never what a link at its place leads to."""
+
+    def opener(name: str, flags: int) -> int:
+        opened = os.open(name, flags | os.O_NOFOLLOW, 0o600)
+        os.fchmod(opened, 0o600)
+        return opened
+
+    try:
+        return open(path, mode, opener=opener)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise OnceError(
+            f"{path.absolute()} is a link. Remove it, or work in another folder."
+        ) from None
+
+
+@contextmanager
+def kept(folder: Path = FOLDER) -> Iterator[Callable[[Running], None]]:
+    """Holds the lock while the block lasts, and yields what writes the note.
+
+    A note whose lock is free has no owner.
+    """
+    import fcntl  # not on Windows, where no local stack runs
+
+    path = private_folder(folder) / _NOTE
+    with open_private(path, "a+") as note:
+        try:
+            fcntl.flock(note, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OnceError("Another local stack is starting in this folder.") from None
+        note.truncate(0)
+
+        def write(running: Running) -> None:
+            note.write(running.model_dump_json())
+            note.flush()
+
+        try:
+            yield write
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def find(folder: Path = FOLDER) -> Running | None:
+    """Returns the local stack that is up in this folder; another user's note is not read."""
+    try:
+        if not _is_own(folder):
+            return None
+        with (folder / _NOTE).open() as note:
+            if os.fstat(note.fileno()).st_uid != os.getuid() or not _is_held(note):
+                return None
+            return Running.model_validate_json(note.read())
+    except (FileNotFoundError, PermissionError):
+        return None
+
+
+def _is_held(note: IO[str]) -> bool:
+    import fcntl
+
+    try:
+        fcntl.flock(note, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.fstat(note.fileno()).st_size > 0
+    return False

@@ -1,0 +1,122 @@
+"""Finds the events that wait: each was put back and is not settled.
+
+Nobody can look at delayed messages, so the records tell. While requests are paused or the breaker
+is open, an event that comes back writes no record unless its reason has changed: its last record
+may be days old.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from once.model.base import Model
+from once.model.outcomes import SETTLED, Outcome
+from once.model.pace import Breaker
+from once.model.reasons import REASONS
+from once.model.records import LONGEST_DELAY_MS, Record
+from once.stack import log
+from once.stack.facade import Stack
+
+_HOUR_MS = 3_600_000
+_LOOKS_BACK_MS = (_HOUR_MS, 24 * _HOUR_MS, 11 * 24 * _HOUR_MS)
+_GRACE_MS = 300_000  # a running pipe takes a message within minutes after its return
+_NAMED = 50  # ids that fit into one search
+_SETTLED = f'"outcome": ?"({"|".join(sorted(SETTLED))})"'
+FOR_THE_BREAKER = ("BREAKER_OPEN", "PAUSED")
+
+
+class Waits(Model):
+    """Events that were put back for the same reason."""
+
+    reason: str
+    sentence: str = Field(description="The reason in words, with the newest cause.")
+    families: list[str]
+    events: int
+    most_tries: int
+    since_ms: int = Field(description="Since when the first of them waits, epoch milliseconds.")
+    newest_ms: int = Field(description="When one of them was put back last, as recorded.")
+    last_due_ms: int = Field(description="When the last of them is back, at the latest.")
+    example: str = Field(description="The subject of the one that waits longest.")
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The newest record of each event that waits."""
+
+    records: list[Record]
+    is_complete: bool
+    """False if more can wait than one search of the log returns; then the newest are known."""
+
+
+def read_waiting(stack: Stack, breaker: Breaker, queued: int, now_ms: int) -> Waiting:
+    """Reads what waits, with `queued` messages on the queue; looks back further until records of
+    so many events are found, or of no more."""
+    waiting = Waiting([], True)
+    for ago_ms in _LOOKS_BACK_MS if queued else ():
+        before = len(waiting.records)
+        waiting = _read_since(stack, breaker, now_ms - ago_ms, now_ms)
+        is_all = len(waiting.records) >= queued or 0 < len(waiting.records) == before
+        if is_all or not waiting.is_complete:
+            break
+    return waiting
+
+
+def _read_since(stack: Stack, breaker: Breaker, since_ms: int, now_ms: int) -> Waiting:
+    put_back = log.search(stack, f'"{Outcome.RETRY}"', since_ms=since_ms)
+    newest = {one.message_id: one for one in put_back.records if one.outcome is Outcome.RETRY}
+    if not newest:
+        return Waiting([], put_back.is_complete)
+    pattern = _SETTLED if len(newest) > _NAMED else log.any_of(*newest)
+    ends = log.search(stack, pattern, since_ms=min(one.recorded_at_ms for one in newest.values()))
+    for end in ends.records:
+        put_back_last = newest.get(end.message_id)
+        is_later = put_back_last and end.recorded_at_ms >= put_back_last.recorded_at_ms
+        if end.is_settled and is_later and end.reason != "WAITS_ALREADY":
+            del newest[end.message_id]
+    is_open = not breaker.is_healthy
+    waits = [
+        record
+        for record in newest.values()
+        if is_open or record.due_at_ms + LONGEST_DELAY_MS + _GRACE_MS > now_ms
+    ]
+    return Waiting(waits, put_back.is_complete and ends.is_complete)
+
+
+def group_by_reason(waiting: Waiting, breaker: Breaker, now_ms: int) -> list[Waits]:
+    """Groups what waits, the largest group first."""
+    groups: dict[str, list[Record]] = defaultdict(list)
+    for record in waiting.records:
+        groups[record.reason or "RETRY"].append(record)
+    made = []
+    for code, records in groups.items():
+        newest = max(records, key=lambda record: record.recorded_at_ms)
+        oldest = min(records, key=_read_since_ms)
+        # A record of then does not say why an event still waits; the breaker's row of now does.
+        is_paced = code in FOR_THE_BREAKER and not breaker.is_healthy
+        last_due_ms = max(record.due_at_ms for record in records)
+        if last_due_ms < now_ms:  # it came back since, and wrote no record
+            last_due_ms = now_ms + LONGEST_DELAY_MS
+        made.append(
+            Waits(
+                reason=code,
+                sentence=breaker.text(now_ms) if is_paced else newest.why,
+                families=sorted({record.family for record in records if record.family}),
+                events=len(records),
+                most_tries=max(record.tries or 0 for record in records),
+                since_ms=_read_since_ms(oldest),
+                newest_ms=newest.recorded_at_ms,
+                last_due_ms=last_due_ms,
+                example=oldest.key.subject.id if oldest.key else oldest.message_id,
+            )
+        )
+    return sorted(made, key=lambda waits: (-waits.events, waits.reason))
+
+
+def is_failure(code: str) -> bool:
+    """Returns true for a reason that somebody has to repair."""
+    return code not in REASONS or bool(REASONS[code].remedy)
+
+
+def _read_since_ms(record: Record) -> int:
+    return record.waits_since_ms or record.recorded_at_ms

@@ -1,0 +1,67 @@
+"""The deployed definition, with production's numbers, on our interpreter."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import yaml
+
+from proof.asl.expressions import Expressions
+from proof.asl.jsonata import Library
+from proof.asl.machine import Machine
+from proof.definition.asl import ROOT
+from proof.sim.function import Function
+
+PATH = ROOT / "statemachine" / "once.asl.yaml"
+SUBSTITUTIONS = {
+    "Partition": "aws",
+    "ClaimTable": "claims",
+    "EventQueueUrl": "events",
+    "DeadLetterQueueUrl": "dead-letters",
+    "DataActionFunction": "data-action",
+    "OutcomeLogGroup": "outcomes",
+    "OutcomeLogStream": "outcomes",
+    "StackName": "genesys-once",
+    "ClaimDays": "30",
+    "WaitDays": "10",
+    "WaitSeconds": "1, 3, 6",
+    "BeginSeconds": "40",
+    "LeaseSeconds": "140",
+}
+_MOST_KNOWN = 30_000
+
+
+class _Expressions(Expressions):
+    """Forgets what expressions came to before that fills the memory: walks ask few twice."""
+
+    def _evaluated(self, *given: Any) -> Any:
+        if len(self._known) > _MOST_KNOWN:
+            self._known.clear()
+        return super()._evaluated(*given)
+
+
+EXPRESSIONS = _Expressions(Library())
+
+
+def text() -> str:
+    return PATH.read_text()
+
+
+def definition_of(source: str) -> dict[str, Any]:
+    filled = re.sub(r"\$\{(\w+)\}", lambda name: SUBSTITUTIONS[name[1]], source)
+    loaded: dict[str, Any] = yaml.load(filled, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return loaded
+
+
+def machine_of(definition: Mapping[str, Any]) -> Machine:
+    return Machine(definition, EXPRESSIONS, draw=lambda: 0.5)
+
+
+@cache
+def machine() -> Machine:
+    return machine_of(definition_of(text()))
+
+
+def functions(per_minute: int = 0, most_tries: int = 3) -> Function:
+    return Function(per_minute, most_tries)

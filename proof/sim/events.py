@@ -1,0 +1,151 @@
+"""Events, the messages that carry them, and the elements that the enrichment makes of messages."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple
+
+START_MS = 1_760_000_000_000
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
+# Two clocks of Genesys may differ by as much: within it no state is surely older.
+UNSURE_MS = 500
+
+Order = Literal["none", "latest", "changes", "every"]
+Temper = Literal["well", "fails", "rejected", "uncertain", "crashes", "broken"]
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened. Messages with the same event are its copies."""
+
+    name: str
+    at_ms: int = START_MS
+    state: str = "on"
+    subject: str = "s1"
+    order: Order = "none"
+    window_ms: int = 0
+    # The order of its family, where a route wants every change.
+    family_order: Order = "none"
+    # Two states with the same facts and another noise are no change.
+    noise: str = ""
+    temper: Temper = "well"
+    wanted: bool = True
+    expires_ms: int | None = None
+    event_id: str = ""
+    # Copies of an event with a window may differ in time.
+    name_of_copy: str = ""
+
+    @property
+    def identity(self) -> str:
+        return self.name_of_copy or self.name
+
+    @property
+    def is_ordered(self) -> bool:
+        return self.order in ("latest", "changes")
+
+    @property
+    def span_ms(self) -> int:
+        """States closer than this are not surely older."""
+        return UNSURE_MS if self.order == "changes" else self.window_ms
+
+    @property
+    def row(self) -> tuple[str, str]:
+        """The key of the row that holds the newest state of its subject."""
+        return f"org/user/{self.subject}", f"latest/family/{self.subject}"
+
+    @property
+    def key(self) -> tuple[str, str]:
+        if self.temper == "broken":
+            return f"-/message/{self.name}", "v2/broken"
+        if self.order == "changes":
+            told = f"{self.state}/{self.noise}"
+        elif self.window_ms:
+            told = self.state
+        elif self.order == "every":
+            told = f"{self.state}/{self.noise}/{self.at_ms}"
+        else:
+            told = f"{self.identity}/{self.state}"
+        return f"org/user/{self.subject}", f"v2/family/{told}"
+
+
+class Message(NamedTuple):
+    """A message of a queue. Only promises read which event it carries."""
+
+    id: str
+    event: str
+    body: str
+    sent_ms: int
+    visible_ms: int
+    receives: int = 0
+    # The execution that sent it; empty for a message that came from outside.
+    sender: str = ""
+
+
+def iso(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1_000, UTC).isoformat(timespec="milliseconds")[:23] + "Z"
+
+
+def unwrapped(body: str) -> tuple[dict[str, Any], str]:
+    """Returns what is remembered of a message that the machine sent, and the message as it came."""
+    value = json.loads(body)
+    if isinstance(value, dict) and set(value) == {"once", "event"}:
+        return value["once"], value["event"]
+    return {}, body
+
+
+def body_of(event: Event) -> str:
+    return json.dumps({"event": event.identity, "state": event.state, "at": event.at_ms})
+
+
+def element(event: Event, message: Message) -> dict[str, Any]:
+    """Returns what the enrichment hands over: a stand-in for it, with keys of its own."""
+    once, raw = unwrapped(message.body)
+    pk, sk = event.key
+    made: dict[str, Any] = {
+        "version": "2",
+        "messageId": message.id,
+        "firstMessageId": once.get("firstMessageId", message.id),
+        "sentAtMs": message.sent_ms,
+        "firstSentAtMs": once.get("firstSentAtMs", message.sent_ms),
+        "waitsSinceMs": once.get("waitsSinceMs", message.sent_ms),
+        "receives": message.receives,
+        "raw": raw,
+        "bodyPath": [],
+        "family": "family",
+        "topic": "topic",
+        "subject": {"type": "user", "id": event.subject},
+        "occurredAt": iso(event.at_ms),
+        "occurredAtMs": event.at_ms,
+        "ids": {"user": event.subject},
+        "key": {"pk": pk, "sk": sk},
+        "idempotencyKey": hashlib.sha256(f"{pk} {sk}".encode()).hexdigest(),
+        "policy": {"windowMs": event.window_ms, "order": event.order},
+        "route": {"name": "route", "action": "action"},
+        "trace": {"source": "aws.partner/genesys.com/x"}
+        | ({"eventId": event.event_id} if event.event_id else {}),
+    }
+    for name, remembered in {
+        "after": "after",
+        "dueAtMs": "dueAtMs",
+        "reason": "lastReason",
+    }.items():
+        if name in once and "parkedAtMs" not in once:
+            made[remembered] = once[name]
+    if "after" in once:
+        made["after"] = once["after"]
+    if event.temper == "broken":
+        made |= {"broken": "UNREADABLE", "detail": "NOT_JSON: It is no JSON."}
+        made["policy"] = {"windowMs": 0, "order": "none"}
+        return made
+    if event.order != "none":
+        made["policy"]["latest"] = event.row[1]
+    if event.order == "changes":
+        made["facts"] = f"route/{event.state}"
+    if not event.wanted:
+        made["route"] = {"name": "route", "action": "none", "ignored": "ROUTE_IS_NONE"}
+    if event.expires_ms is not None:
+        made["expiresAtMs"] = event.expires_ms
+    return made

@@ -1,0 +1,586 @@
+"""Promises, judged by what really happened at the destination, in the queues and to the rows:
+never by a key, a row or a record of ours alone."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from proof.asl.errors import NO_CHOICE, QUERY, RUNTIME
+from proof.asl.machine import Call
+from proof.asl.position import Ended
+from proof.sim.events import DAY_MS, HOUR_MS, MINUTE_MS, Event, Message, unwrapped
+from proof.sim.function import Invocation, Raised, Returned
+from proof.sim.table import Key, Row
+
+if TYPE_CHECKING:
+    from proof.sim.world import Run, World
+
+WAIT_DAYS = 10
+# Clocks differ by up to 300 ms, twice.
+_CLOCKS_MS = 700
+# A row that was read stays good for some seconds, and a token is waited for.
+_PAUSE_BEGINS_MS = 8_500
+_MOST_STATES = 16
+_PUT_BACK = {"firstMessageId", "firstSentAtMs", "waitsSinceMs", "reason"}
+_PARKED = {"firstMessageId", "firstSentAtMs", "reason", "key", "parkedAtMs"}
+
+
+class BrokenError(Exception):
+    """A promise that a step has broken."""
+
+    def __init__(self, promise: str, sentence: str) -> None:
+        super().__init__(f"{promise}: {sentence}")
+        self.promise = promise
+
+
+class Known(NamedTuple):
+    """What happened to one event so far."""
+
+    keys: frozenset[str] = frozenset()
+    requests: int = 0
+    acts: int = 0
+    dead_functions: int = 0
+    # Executions that have heard of an act, and have not written it down.
+    in_hand: frozenset[str] = frozenset()
+    completed_by: str = ""
+    parked: bool = False
+    ignored: bool = False
+    stale: bool = False
+    unchanged: bool = False
+    claimed: bool = False
+    took_turn: bool = False
+    is_purged: bool = False
+    first_ids: frozenset[str] = frozenset()
+    messages: int = 0
+    most_allowed: int = 0
+    faults: int = 0
+    looks: int = 0
+    looks_allowed: int = 0
+    began_ms: int = 0
+
+
+class Seen(NamedTuple):
+    """A state that the row of a subject has seen."""
+
+    at_ms: int
+    is_wanted: bool
+    facts: str
+    owner: str
+    event: str
+
+
+class Life(NamedTuple):
+    """What one execution did."""
+
+    acted: bool = False
+    put_back: bool = False
+    is_recorded: bool = False
+    states: tuple[str, ...] = ()
+    first_id: str = ""
+    waits_since_ms: int = 0
+    first_sent_ms: int = 0
+
+
+@dataclass
+class Promises:
+    events: Mapping[str, Event]
+    per_minute: int = 0
+    most_tries: int = 3
+    known: dict[str, Known] = field(default_factory=dict)
+    lives: dict[str, Life] = field(default_factory=dict)
+    seen: dict[Key, tuple[Seen, ...]] = field(default_factory=dict)
+    settled: frozenset[str] = frozenset()  # owners whose state is delivered
+    under_way: dict[str, str] = field(default_factory=dict)  # invocation: event
+    owners: dict[str, str] = field(default_factory=dict)  # invocation: owner
+    requests_ms: tuple[int, ...] = ()
+    pauses: tuple[tuple[int, int], ...] = ()
+    unread_ms: int = -DAY_MS
+    outcomes: tuple[tuple[str, str, str], ...] = ()
+    acts_in_order: tuple[str, ...] = ()
+
+    def fork(self) -> "Promises":
+        return replace(
+            self,
+            known=dict(self.known),
+            lives=dict(self.lives),
+            seen=dict(self.seen),
+            under_way=dict(self.under_way),
+            owners=dict(self.owners),
+        )
+
+    def fingerprint(self) -> Any:
+        return (
+            tuple(self.known.items()),
+            tuple(self.lives.items()),
+            tuple(self.seen.items()),
+            self.settled,
+            tuple(self.under_way.items()),
+            self.requests_ms,
+        )
+
+    def _of(self, event: str) -> tuple[Event, Known]:
+        happened = self.events[event]
+        return happened, self.known.get(happened.identity, Known())
+
+    def _note(self, event: str, **changes: Any) -> None:
+        name = self.events[event].identity
+        self.known[name] = self.known.get(name, Known())._replace(**changes)
+
+    def _live(self, run: str, **changes: Any) -> None:
+        self.lives[run] = self.lives.get(run, Life())._replace(**changes)
+
+    # The queues.
+
+    def sent(self, world: "World", message: Message) -> None:
+        event, known = self._of(message.event)
+        if not message.sender:
+            once, _ = unwrapped(message.body)
+            known = known._replace(
+                first_ids=known.first_ids | {message.id} if not once else known.first_ids,
+                most_allowed=known.most_allowed + 1,
+                parked=known.parked and "parkedAtMs" not in once,
+                began_ms=known.began_ms or world.now_ms,
+            )
+        known = known._replace(messages=known.messages + 1)
+        self.known[event.identity] = known
+        if known.messages > 2 * known.most_allowed + 2 * known.faults:
+            raise BrokenError(
+                "one message per event",
+                f"{event.name} has {known.messages} messages at the same time, "
+                f"after {known.most_allowed} from outside and {known.faults} faults",
+            )
+
+    def faulted(self, event: str) -> None:
+        known = self._of(event)[1]
+        self._note(event, faults=known.faults + 1, looks_allowed=known.looks_allowed + 3)
+
+    def gone(self, world: "World", message: Message, *, is_purged: bool = False) -> None:
+        """A message has left the queue, other than by the pipe."""
+        known = self._of(message.event)[1]
+        self._note(
+            message.event,
+            messages=known.messages - 1,
+            is_purged=known.is_purged or is_purged,
+        )
+
+    def replayed(self, name: str) -> None:
+        """All of the day came again, also what was purged."""
+        self._note(name, is_purged=False)
+
+    def deleted(self, world: "World", run: "Run", message: Message) -> None:
+        event, known = self._of(message.event)
+        self._note(message.event, messages=known.messages - 1)
+        life = self.lives.get(run.name, Life())
+        if not life.is_recorded and not run.faulted and not life.put_back:
+            raise BrokenError("each deletion has its record", f"{run.name} leaves no record")
+        self.check_lost(world, event.name)
+        self.lives.pop(run.name, None)
+
+    def check_lost(self, world: "World", name: str) -> None:
+        event, known = self._of(name)
+        if known.acts or known.stale or known.unchanged or known.ignored or known.is_purged:
+            return
+        same = event.identity
+        kept = [*world.queue.values(), *world.dead_letters.values()]
+        if not any(self.events[m.event].identity == same for m in kept):
+            raise BrokenError("nothing is lost", f"{name} is in no queue and has no outcome")
+
+    def put_back(self, world: "World", run: "Run", request: Mapping[str, Any]) -> None:
+        life, name = self.lives.get(run.name, Life()), run.event
+        if life.acted:
+            raise BrokenError("acts once", f"{run.name} puts back {name}, which acted")
+        delay = request["DelaySeconds"]
+        if type(delay) is not int or not 0 <= delay <= 900:
+            raise BrokenError("nothing is lost", f"{run.name} sends with DelaySeconds {delay}")
+        once = self._checked_body(world, run, request["MessageBody"], _PUT_BACK)
+        if once["waitsSinceMs"] != life.waits_since_ms:
+            raise BrokenError("ten days", f"{name} waits since another time")
+        self._live(run.name, put_back=True)
+        known = self._of(name)[1]
+        hours = (world.now_ms - known.began_ms) / HOUR_MS
+        copies = max(1, known.most_allowed)
+        if known.looks > copies * (60 + 30 * hours) + known.looks_allowed:
+            raise BrokenError("looks are bounded", f"{name}: {known.looks} looks in {hours:.1f} h")
+
+    def parked(self, world: "World", run: "Run", parked: Message) -> None:
+        event, known = self._of(run.event)
+        life = self.lives.get(run.name, Life())
+        if life.acted:
+            raise BrokenError("acts once", f"{run.name} parks {event.name}, which acted")
+        once = self._checked_body(world, run, parked.body, _PARKED)
+        match once["reason"]:
+            case "GAVE_UP" if known.requests + known.dead_functions < self.most_tries:
+                tries = known.requests
+                raise BrokenError("tries", f"{event.name} is given up after {tries} requests")
+            case "WAITED_TOO_LONG":
+                waited_ms = world.now_ms - life.waits_since_ms
+                if waited_ms < WAIT_DAYS * DAY_MS - 2 * _CLOCKS_MS:
+                    raise BrokenError("ten days", f"{event.name} has waited {waited_ms} ms")
+        self._note(run.event, most_allowed=known.most_allowed + 1)
+
+    def _checked_body(
+        self, world: "World", run: "Run", body: str, names: set[str]
+    ) -> Mapping[str, Any]:
+        event, known = self._of(run.event)
+        life = self.lives.get(run.name, Life())
+        once, raw = unwrapped(body)
+        message = world.queue.get(run.message)
+        if message is not None and raw != unwrapped(message.body)[1]:
+            raise BrokenError("the message as it came", f"{run.name} sends another text")
+        if set(once) - {"cause", "after", "canary", "dueAtMs"} != names:
+            raise BrokenError("the message as it came", f"{run.name} sends {sorted(once)}")
+        if once["firstMessageId"] not in known.first_ids:
+            raise BrokenError("the message as it came", f"{event.name} has another first id")
+        if once["firstSentAtMs"] != life.first_sent_ms:
+            raise BrokenError("the message as it came", f"{event.name} has another first time")
+        return once
+
+    # Executions.
+
+    def begun(self, world: "World", run: "Run", given: Mapping[str, Any]) -> None:
+        known = self._of(run.event)[1]
+        self._note(run.event, looks=known.looks + 1)
+        self.lives[run.name] = Life(
+            first_id=given["firstMessageId"],
+            waits_since_ms=given["waitsSinceMs"],
+            first_sent_ms=given["firstSentAtMs"],
+        )
+
+    def entered(self, world: "World", run: "Run", call: Call) -> None:
+        life = self.lives[run.name]
+        self._live(run.name, states=(*life.states, call.state))
+        if (*life.states, call.state).count(call.state) > _MOST_STATES:
+            raise BrokenError("executions end", f"{run.name} enters {call.state} again and again")
+        if call.resource.endswith("putLogEvents"):
+            for line in call.arguments["LogEvents"]:
+                self._decided(world, run, json.loads(line["Message"]))
+
+    def ended(self, world: "World", run: "Run", end: Ended) -> None:
+        failure = end.failure
+        if failure and (failure.error in (QUERY, NO_CHOICE, RUNTIME) or not run.faulted):
+            cause = failure.cause[:400]
+            raise BrokenError("executions end", f"{run.name} fails: {failure.error} {cause}")
+        in_hand = run.name in self._of(run.event)[1].in_hand
+        if in_hand and not run.faulted and not failure:
+            sentence = f"{run.name} ends, and no row says that {run.event} acted"
+            raise BrokenError("acts once", sentence)
+
+    def over(self, world: "World", run: "Run") -> None:
+        """An execution is over: what it has in hand is explained by its fault."""
+        known = self._of(run.event)[1]
+        if run.name in known.in_hand:
+            self._note(run.event, in_hand=known.in_hand - {run.name})
+
+    def recorded(self, world: "World", run: "Run", record: Mapping[str, Any]) -> None:
+        outcome, reason = record["outcome"], record["reason"]
+        self._live(run.name, is_recorded=True)
+        self.outcomes += ((run.event, outcome, reason),)
+        world.say(run.name, "RECORDS", run.event, outcome, reason)
+
+    def _decided(self, world: "World", run: "Run", record: Mapping[str, Any]) -> None:
+        """Judges an outcome, whether or not the log takes it."""
+        event, _ = self._of(run.event)
+        outcome, reason = record["outcome"], record["reason"]
+        life = self.lives[run.name]
+        if record["messageId"] != life.first_id:
+            raise BrokenError("each deletion has its record", f"{run.name} names another message")
+        if outcome == "STALE":
+            self._judge_stale(event)
+        if outcome == "IGNORED":
+            self._note(run.event, ignored=True)
+            has_expired = event.expires_ms is not None and (
+                event.expires_ms < world.now_ms + _CLOCKS_MS and reason == "EXPIRED"
+            )
+            if event.wanted and not has_expired:
+                raise BrokenError("wanted events", f"{event.name} is wanted and ignored")
+            if event.order == "changes":
+                self._see(event, Seen(event.at_ms, False, event.state, "", event.name))
+        if reason == "UNCHANGED":
+            self._judge_unchanged(event, f"{run.name}#{life.first_id}")
+        if (outcome, reason) == ("RETRY", "HELD") and not run.faulted:
+            if str(record.get("because", "")).startswith(f"{run.name}#"):
+                raise BrokenError("executions end", f"{run.name} is held by itself")
+
+    # The table.
+
+    def wrote(
+        self, world: "World", run: str, event: str, key: Key, old: Row | None, new: Row, late: bool
+    ) -> None:
+        if "expires_at" not in new:
+            raise BrokenError("rows expire", f"{run} writes a row that stays for ever")
+        if key[1].startswith("latest/"):
+            return self._wrote_latest(world, run, event, key, old or {}, new)
+        if key[0] == "pace":
+            return None
+        self._wrote_claim(world, run, event, old, new, late)
+        return None
+
+    def _wrote_claim(
+        self, world: "World", run: str, name: str, old: Row | None, new: Row, late: bool
+    ) -> None:
+        event, known = self._of(name)
+        owner, status = _s(new, "owner"), _s(new, "status")
+        outcome, old_status = _s(new, "outcome"), _s(old, "status")
+        shown = f"{status} {outcome}".strip()
+        world.say(run, "claims" if _s(old, "owner") != owner else shown, name, _short(new))
+        if not event.wanted and event.temper != "broken":
+            raise BrokenError("unwanted events pass nobody", f"{run} claims {name}")
+        if not owner.startswith(f"{run}#"):
+            raise BrokenError("owners", f"{run} changes the claim of {owner}")
+        if old is None or _s(old, "owner") != owner:
+            self._claimed(run, event, old, new)
+        elif old_status == "DONE" or (old_status == "FAILED" and status == "IN_PROGRESS"):
+            raise BrokenError("owners", f"{run} changes its claim, which it has closed")
+        life = self.lives.get(run, Life())
+        if status == "FAILED" and not life.put_back and not late:
+            raise BrokenError("nothing is lost", f"{run} releases {name} before it is put back")
+        if status != "DONE":
+            return
+        match outcome:
+            case "PROCESSED":
+                if not known.acts and event.temper != "broken" and not life.acted:
+                    raise BrokenError("acts once", f"{name} is completed, and did not act")
+                self.settled |= {owner}
+                in_hand = known.in_hand - {run}
+                self._note(name, completed_by=known.completed_by or run, in_hand=in_hand)
+            case "PARKED":
+                same = event.identity
+                parked = world.dead_letters.values()
+                if not late and not any(self.events[m.event].identity == same for m in parked):
+                    raise BrokenError("nothing is lost", f"{name} is closed before it is parked")
+                self._note(name, parked=True)
+            case "STALE":
+                self._judge_stale(event)
+            case "DUPLICATE":
+                self.settled |= {owner}
+                self._note(name, unchanged=True)
+            case _:
+                raise BrokenError("outcomes", f"{run} closes {name} as {outcome}")
+
+    def _claimed(self, run: str, event: Event, old: Row | None, new: Row) -> None:
+        """A claim has a new owner."""
+        known = self._of(event.name)[1]
+        self._note(event.name, claimed=True)
+        if old is None:
+            return
+        before = _s(old, "owner")
+        if any(owner == before for owner in self.owners.values()):
+            sentence = f"{run} takes the claim of {before}, whose request is under way"
+            raise BrokenError("one request at a time", sentence)
+        same_occurrence = _n(old, "occurrence") == _n(new, "occurrence")
+        parked = _s(old, "outcome") == "PARKED"
+        if same_occurrence and not parked and known.parked and not known.acts:
+            raise BrokenError("parked events", f"{event.name} goes on though it is parked")
+        if parked and same_occurrence and (_n(new, "tries") or _n(new, "deaths")):
+            raise BrokenError("tries", f"{event.name} was replayed and keeps its tries")
+        if same_occurrence and not parked and _s(old, "status") != "DONE":
+            for counter in ("tries", "failed_at", "deaths"):
+                if _n(new, counter) < _n(old, counter):
+                    raise BrokenError("tries", f"{run} forgets {counter} of {event.name}")
+
+    def _wrote_latest(
+        self, world: "World", run: str, name: str, key: Key, old: Row, new: Row
+    ) -> None:
+        event = self.events[name]
+        world.say(run, "writes latest", name, _short(new))
+        for time in ("event_time", "unwanted_time"):
+            if _n(new, time) < _n(old, time):
+                raise BrokenError("order of a subject", f"{run} moves {time} back")
+        taken = [n for n in ("event_time", "owner", "turn_until", "claim", "state")
+                 if new.get(n) != old.get(n)]  # fmt: skip
+        has_expired = event.expires_ms is not None and (
+            event.expires_ms < world.now_ms + _CLOCKS_MS
+        )
+        if not taken:
+            if new.get("unwanted_time") == old.get("unwanted_time"):
+                return
+            if event.wanted and event.order != "every" and not has_expired:
+                raise BrokenError("unwanted events pass nobody", f"{name} is wanted and a break")
+            self._see(event, Seen(event.at_ms, False, event.state, "", name))
+            return
+        if not event.wanted or event.order == "every":
+            raise BrokenError("unwanted events pass nobody", f"{name} takes a turn: {taken}")
+        owner = _s(new, "owner")
+        self._note(name, took_turn=True)
+        if not any(seen.owner == owner for seen in self.seen.get(key, ())):
+            self._see(event, Seen(event.at_ms, True, event.state, owner, name))
+
+    def refused(
+        self, world: "World", run: str, verb: str, request: Any, row: Row | None, late: bool
+    ) -> None:
+        world.say(run, "is refused", _short(row or {}))
+
+    def _see(self, event: Event, seen: Seen) -> None:
+        self.seen[event.row] = (*self.seen.get(event.row, ()), seen)
+
+    def _judge_stale(self, event: Event) -> None:
+        if event.order == "every":
+            raise BrokenError("stale", f"{event.name} wants every change and is called stale")
+        for other in self.events.values():
+            known = self.known.get(other.identity, Known())
+            passed = other.is_ordered and event.is_ordered and other.row == event.row
+            passed = passed and other.at_ms > event.at_ms + event.span_ms and known.took_turn
+            newer = other.key == event.key and other.at_ms > event.at_ms and known.claimed
+            if other.name != event.name and (passed or newer) and other.wanted:
+                self._note(event.name, stale=True)
+                return
+        if not self._of(event.name)[1].acts:
+            sentence = f"{event.name} is called stale, and no newer wanted state took the turn"
+            raise BrokenError("stale", sentence)
+
+    def _judge_unchanged(self, event: Event, owner: str) -> None:
+        """Compares with the newest state before it, as the row had seen them at its turn."""
+        self._note(event.name, unchanged=True)
+        name = f"{event.name} is called unchanged"
+        if event.order == "every":
+            raise BrokenError("unchanged", f"{name}, and wants every change")
+        seen = self.seen.get(event.row, ())
+        place = next((i for i, state in enumerate(seen) if state.owner == owner), None)
+        if place is None:
+            raise BrokenError("unchanged", f"{name} without its turn")
+        before = [state for state in seen[:place] if state.at_ms <= event.at_ms]
+        if not before:
+            raise BrokenError("unchanged", f"{name}, and nothing was before it")
+        newest_ms = max(state.at_ms for state in before)
+        newest = [state for state in before if state.at_ms == newest_ms]
+        for state in newest:
+            if not state.is_wanted:
+                raise BrokenError("unchanged", f"{name}, but {state.event} came between")
+        last = newest[-1]
+        if last.facts != event.state:
+            raise BrokenError("unchanged", f"{name}, but {last.event} had other facts")
+        if last.owner not in self.settled:
+            raise BrokenError("unchanged", f"{name} from {last.event}, which is not settled")
+
+    # The destination.
+
+    def request_begins(self, world: "World", invocation: Invocation) -> None:
+        event, known = self._of(invocation.event)
+        name, by, key = event.name, invocation.by, invocation.payload["idempotencyKey"]
+        for other in self.under_way.values():
+            if self.events[other].identity == event.identity:
+                raise BrokenError("one request at a time", f"{name}, by {invocation.owner}")
+            if event.is_ordered and self.events[other].is_ordered:
+                if self.events[other].row == event.row:
+                    sentence = f"{name} begins while {other} of its subject is under way"
+                    raise BrokenError("one request at a time", sentence)
+        if known.completed_by:
+            sentence = f"{name} is asked again by {by}, though {known.completed_by} completed it"
+            raise BrokenError("acts once", sentence)
+        if known.in_hand - {by}:
+            raise BrokenError("acts once", f"{name} is asked again, and no fault explains it")
+        if known.parked and not known.acts:
+            raise BrokenError("parked events", f"{name} is asked by {by}, and was not replayed")
+        if not event.wanted:
+            raise BrokenError("unwanted events pass nobody", f"{name} is asked by {by}")
+        if known.keys and key not in known.keys:
+            raise BrokenError("one key per occurrence", f"{name} is asked with another key")
+        for other_event in self.events.values():
+            other_known = self.known.get(other_event.identity, Known())
+            if other_event.identity == event.identity or not other_known.requests:
+                continue
+            if key in other_known.keys:
+                other = other_event.name
+                raise BrokenError("one key per occurrence", f"{name} has the key of {other}")
+            newer = event.is_ordered and other_event.is_ordered and other_event.row == event.row
+            if newer and other_event.at_ms > event.at_ms + event.span_ms:
+                sentence = f"{name} begins after the newer {other_event.name} began"
+                raise BrokenError("order of a subject", sentence)
+        self._check_pace(world, name)
+        self.under_way[invocation.name] = name
+        self.owners[invocation.name] = invocation.owner
+        self._note(name, keys=known.keys | {key}, requests=known.requests + 1)
+
+    def _check_pace(self, world: "World", name: str) -> None:
+        now_ms = world.now_ms
+        for begins_ms, ends_ms in self.pauses:
+            if begins_ms + _PAUSE_BEGINS_MS < now_ms < ends_ms - _CLOCKS_MS:
+                if now_ms - self.unread_ms > 3_000:
+                    raise BrokenError("a pause holds", f"{name} is asked in a pause")
+        if self.per_minute:
+            within = [ms for ms in self.requests_ms if ms > now_ms - MINUTE_MS]
+            self.requests_ms = (*within, now_ms)
+            if len(self.requests_ms) > self.per_minute:
+                sentence = f"{name} is request {len(self.requests_ms)} of a minute"
+                raise BrokenError("the limit", sentence)
+
+    def acts(self, invocation: Invocation, *, heard: bool) -> None:
+        known = self._of(invocation.event)[1]
+        in_hand = known.in_hand | {invocation.by} if heard and invocation.run else known.in_hand
+        self._note(invocation.event, acts=known.acts + 1, in_hand=in_hand)
+        self.acts_in_order = (*self.acts_in_order, invocation.event)
+
+    def request_ends(self, name: str) -> None:
+        self.under_way.pop(name, None)
+        self.owners.pop(name, None)
+
+    def function_ended(self, invocation: Invocation, end: Returned | Raised | None) -> None:
+        known = self._of(invocation.event)[1]
+        if isinstance(end, Returned) and end.value.get("result") == "ACTED":
+            if invocation.run:
+                self._live(invocation.run, acted=True)
+            else:
+                self._note(invocation.event, in_hand=known.in_hand - {invocation.by})
+        if end is None:
+            self._note(
+                invocation.event,
+                dead_functions=known.dead_functions + 1,
+                in_hand=known.in_hand - {invocation.by},
+            )
+
+    # The end.
+
+    def quiet(self, world: "World") -> None:
+        """Nothing is left to do, and no fault is left to excuse it."""
+        for event in self.events.values():
+            known = self.known.get(event.identity, Known())
+            if not known.began_ms and not known.messages and not known.looks:
+                continue
+            self.check_lost(world, event.name)
+            self._check_settled(event, known)
+        rows = {event.row for event in self.events.values() if event.is_ordered}
+        for row in sorted(rows):
+            self._check_newest([e for e in self.events.values() if e.is_ordered and e.row == row])
+
+    def _check_settled(self, event: Event, known: Known) -> None:
+        if not event.wanted or event.temper != "well" or known.acts or known.is_purged:
+            return
+        if known.parked or known.stale or known.unchanged:
+            return
+        if known.ignored and event.expires_ms is not None:
+            return
+        if event.order == "every" or not known.parked:
+            raise BrokenError("nothing is lost", f"{event.name} never acted, nothing passed it")
+
+    def _check_newest(self, events: list[Event]) -> None:
+        wanted = [e for e in events if e.wanted and self.known.get(e.identity, Known()).looks]
+        newest = max(wanted, key=lambda e: e.at_ms, default=None)
+        names = {e.name for e in events}
+        acts = [name for name in self.acts_in_order if name in names]
+        if newest is None or newest.temper != "well" or not acts:
+            return
+        known = self.known[newest.identity]
+        last = self.events[acts[-1]]
+        if known.ignored or known.is_purged or last.identity == newest.identity:
+            return
+        if known.parked and not known.acts:
+            return
+        close = newest.at_ms - last.at_ms <= newest.span_ms
+        if not close and not (known.unchanged and last.state == newest.state):
+            sentence = f"the last act is {last.name}, and the newest state is {newest.name}"
+            raise BrokenError("order of a subject", sentence)
+
+
+def _s(row: Row | None, name: str) -> str:
+    return str(row[name]["S"]) if row and name in row else ""
+
+
+def _n(row: Row | None, name: str) -> int:
+    return int(row[name]["N"]) if row and name in row else 0
+
+
+def _short(row: Row) -> str:
+    shown = ("status", "outcome", "owner", "event_time", "tries", "deaths", "state",
+             "unwanted_time")  # fmt: skip
+    return json.dumps({n: next(iter(row[n].values())) for n in shown if n in row})

@@ -1,0 +1,260 @@
+"""An event, and the function around it: a clock, a table of moto, and a target that is told what
+to do, or the real targets with the mock of Genesys."""
+
+import hashlib
+import json
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from once_data_action import genesys, webhook
+from once_data_action.breaker import Row
+from once_data_action.breaker_row import KEY, read
+from once_data_action.errors import ActionError
+from once_data_action.handler import Driver
+from once_data_action.limiter import Limiter
+from once_data_action.outbound import Outbound
+from once_data_action.request import ActionRequest, Budget
+from once_data_action.secret import Secret
+from once_data_action.settings import Settings
+
+from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
+
+NOW = 1_777_888_900_000
+TABLE = "claims"
+REMAINING_MS = 13_000
+# The authorities take 20 ms to read, and each test has a driver of its own.
+TLS = ssl.create_default_context()
+
+
+def event(number: int = 1, body: str = '{"disconnectType":"PEER"}') -> dict[str, Any]:
+    pk, sk = f"org/conversation/c{number}", "v2/conversation.user.end/x"
+    return {
+        "version": "2",
+        "messageId": f"m{number}",
+        "firstMessageId": f"m{number}",
+        "waitsSinceMs": NOW - 2_000,
+        "family": "conversation.user.end",
+        "topic": f"v2.detail.events.conversation.c{number}.user.end",
+        "organizationId": "org",
+        "subject": {"type": "conversation", "id": f"c{number}"},
+        "state": "end",
+        "occurredAt": "2026-05-04T10:00:00.123Z",
+        "occurredAtMs": 1_777_888_800_123,
+        "ids": {"conversationId": f"c{number}", "participantId": "p", "queueId": "q"},
+        "key": {"pk": pk, "sk": sk},
+        "idempotencyKey": hashlib.sha256(f"{pk}\n{sk}".encode()).hexdigest(),
+        "policy": {"windowMs": 0, "order": "none"},
+        "route": {"name": "*", "action": "custom_-_1"},
+        "trace": {"envelopeId": "e", "correlationId": "k", "source": "s"},
+        "raw": f'{{"id":"e","detail":{{"eventBody":{body}}}}}',
+        "bodyPath": ["detail", "eventBody"],
+    }
+
+
+def payload(number: int = 1, **changes: Any) -> dict[str, Any]:
+    one = changes.pop("event", None) or event(number)
+    return {
+        "version": "3",
+        "event": one,
+        "idempotencyKey": one["idempotencyKey"],
+        "owner": f"0f0f:1#m{number}",
+        "tries": 0,
+        "failedAtMs": 0,
+        "deaths": 0,
+        "retry": 0,
+        **changes,
+    }
+
+
+def read_facts(error: BaseException) -> dict[str, Any]:
+    """Reads an error as the state machine does, from Lambda's JSON in the Cause."""
+    text = str(error)
+    assert text.isascii()
+    assert len(text) < 2_048
+    cause = json.dumps({"errorMessage": text, "errorType": type(error).__name__})
+    facts: dict[str, Any] = json.loads(json.loads(cause)["errorMessage"])
+    return facts
+
+
+def aws_error(code: str, status: int = 400, **more: Any) -> ClientError:
+    response: Any = {
+        "Error": {"Code": code, "Message": "quotes +4915550001234"},
+        "ResponseMetadata": {"HTTPStatusCode": status},
+        **more,
+    }
+    return ClientError(response, "Operation")
+
+
+class Clock:
+    """Stands still until a test, or a request, moves it."""
+
+    def __init__(self, ms: int = NOW) -> None:
+        self.ms = ms
+
+    def __call__(self) -> int:
+        return self.ms
+
+    def pass_seconds(self, seconds: float) -> None:
+        self.ms += round(seconds * 1_000)
+
+
+class Killed(BaseException):
+    """Lambda ends the function: nothing is noted or answered."""
+
+
+class ToldTarget:
+    """Responds as it is told: a status, an error, or Killed; then with 200."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.told: list[int | BaseException | type[BaseException]] = []
+        self.sent: list[str] = []
+        self.takes_seconds = 0.2
+        self.waits_seconds = 0.0  # before its request begins
+
+    def act(self, request: ActionRequest, headers: Mapping[str, str], budget: Budget) -> int:  # noqa: ARG002
+        told = self.told.pop(0) if self.told else 200
+        self.clock.pass_seconds(self.waits_seconds)
+        budget.seconds_for_a_request()
+        self.sent.append(request.idempotency_key)
+        self.clock.pass_seconds(self.takes_seconds)
+        if isinstance(told, int):
+            return told
+        raise told
+
+
+class Table:
+    """moto's DynamoDB, which counts the requests and can be told to fail."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.requests: list[str] = []
+        self.broken: set[str] = set()
+
+    def __getattr__(self, verb: str) -> Any:
+        def request(**arguments: Any) -> Any:
+            self.requests.append(verb)
+            if verb in self.broken:
+                raise aws_error("InternalServerError", 500)
+            return getattr(self.client, verb)(**arguments)
+
+        return request
+
+    def row(self) -> Row | None:
+        return Row.of(self.client.get_item(**read(TABLE)).get("Item"))
+
+    def drop_row(self) -> None:
+        self.client.delete_item(TableName=TABLE, Key=KEY)
+
+
+class Site:
+    """One stack: any number of environments of the function, one table, one destination."""
+
+    def __init__(self, client: Any, **settings: Any) -> None:
+        self.clock = Clock()
+        self.table = Table(client)
+        self.target = ToldTarget(self.clock)
+        self.settings = replace(Settings("webhook", claim_table=TABLE), **settings)
+        self.driver = self.environment()
+
+    def environment(self) -> Driver:
+        return Driver(
+            self.settings,
+            self.target,
+            self.table,
+            self.clock,
+            draw=lambda: 0.5,
+            sleep=self.clock.pass_seconds,
+        )
+
+    def act(self, number: int = 1, **changes: Any) -> dict[str, Any]:
+        return self.driver(payload(number, **changes), REMAINING_MS)
+
+    def fails(self, number: int = 1, **changes: Any) -> tuple[str, dict[str, Any]]:
+        """Returns the class and the facts that the state machine sees."""
+        with pytest.raises(ActionError) as raised:
+            self.act(number, **changes)
+        return type(raised.value).__name__, read_facts(raised.value)
+
+    def limit(self, per_minute: int) -> None:
+        self.settings = replace(self.settings, limiter=Limiter(per_minute))
+        self.driver = self.environment()
+
+
+def create_table(client: Any) -> None:
+    names = ("pk", "sk")
+    client.create_table(
+        TableName=TABLE,
+        KeySchema=[
+            {"AttributeName": name, "KeyType": kind}
+            for name, kind in zip(names, ("HASH", "RANGE"), strict=True)
+        ],
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
+def items(client: Any) -> Iterator[dict[str, Any]]:
+    yield from client.scan(TableName=TABLE)["Items"]
+
+
+class FakeSecrets:
+    """Secrets Manager with one secret; counts its reads."""
+
+    def __init__(self, **values: str) -> None:
+        self.text: str | None = json.dumps(values)
+        self.error: Exception | None = None
+        self.reads = 0
+
+    def get_secret_value(self, SecretId: str) -> dict[str, Any]:  # noqa: N803, ARG002
+        self.reads += 1
+        if self.error:
+            raise self.error
+        return {} if self.text is None else {"SecretString": self.text}
+
+
+class NoTable:
+    """A table that takes whatever it is sent, and has no row."""
+
+    def __getattr__(self, verb: str) -> Any:
+        return lambda **_: {"Attributes": {}}
+
+
+class Sender:
+    """The real target of Genesys or of a webhook, with the mock destination behind it."""
+
+    def __init__(self, server: GenesysServer, target: str, request_ms: int = 8_000) -> None:
+        self.server = server
+        self.clock = Clock(time.time_ns() // 1_000_000)
+        with patch.object(ssl, "create_default_context", return_value=TLS):
+            http = Outbound(self.clock)
+        if target == "webhook":
+            self.secrets = FakeSecrets(signingSecret=SIGNING_SECRET)
+            secret = Secret("arn", webhook.FIELDS, self.secrets, self.clock)  # type: ignore[arg-type]
+            self.target: Any = webhook.Webhook(server.webhook_url, secret, http, self.clock)
+        else:
+            self.secrets = FakeSecrets(clientId=CLIENT_ID, clientSecret=CLIENT_SECRET)
+            secret = Secret("arn", genesys.FIELDS, self.secrets, self.clock)  # type: ignore[arg-type]
+            tokens = genesys.Tokens(server.url, secret, http, self.clock)
+            self.target = genesys.Genesys(server.url, tokens, http)
+        settings = Settings("webhook", claim_table=TABLE, request_ms=request_ms)
+        self.driver = Driver(settings, self.target, NoTable(), self.clock)
+
+    def act(self, number: int = 1, **changes: Any) -> dict[str, Any]:
+        return self.driver(payload(number, **changes), REMAINING_MS)
+
+    def fails(self, number: int = 1, **changes: Any) -> tuple[str, dict[str, Any]]:
+        with pytest.raises(ActionError) as raised:
+            self.act(number, **changes)
+        return type(raised.value).__name__, read_facts(raised.value)
+
+
+def dynamodb() -> Any:
+    return boto3.client("dynamodb", region_name="eu-central-1")

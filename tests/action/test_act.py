@@ -1,0 +1,275 @@
+"""One event, one request: what the state machine hears, and what is noted for other events."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from once_data_action import breaker_row, errors
+from once_data_action.breaker import Row
+from once_data_action.errors import ActionError
+from once_data_action.limiter import Limiter
+
+from tests.action.support import NOW, TABLE, Killed, Site, event, payload
+
+KEY = event()["idempotencyKey"]
+WAIT = {"result": "WAIT", "tries": 0, "failedAtMs": 0, "deaths": 0, "requests": 0}
+
+
+def put(site: Site, request: dict[str, Any]) -> None:
+    """Makes another event's write on the row."""
+    site.table.client.update_item(**request)
+
+
+def fail_others(site: Site, events: int = 20, since_ms: int = NOW - 12_000) -> None:
+    for number in range(events):
+        key = f"{number:016x}"
+        put(site, breaker_row.note_failure(TABLE, since_ms, key, since_ms))
+
+
+def test_success_is_reported_with_its_request(site: Site) -> None:
+    assert site.act() == {
+        "result": "ACTED",
+        "reason": "ACTED",
+        "requests": 1,
+        "status": 200,
+        "durationMs": 200,
+        "ageMs": NOW + 200 - 1_777_888_800_123,
+    }
+    assert site.target.sent == [KEY]
+
+
+def test_healthy_destination_costs_one_read_a_second(site: Site) -> None:
+    for number in range(10):
+        site.act(number)
+    assert site.table.requests == ["get_item"] * 2
+
+
+def test_setup_without_a_target_sends_nothing(make_site: Callable[..., Site]) -> None:
+    site = make_site(target="none")
+    assert site.act() == {"result": "ACTED", "reason": "OBSERVED", "requests": 0}
+    assert (site.target.sent, site.table.requests) == ([], [])
+
+
+# What the target raises, the class and reason that the state machine sees, and if it is a try.
+FAILURES = [
+    (errors.Failed("no", status=503), "Transient", "CALL_FAILED", 1),
+    (errors.Failed("no", repeatable=False), "Failed", "CALL_FAILED", 1),
+    (errors.RateLimited("no", status=429), "RateLimited", "RATE_LIMITED", 0),
+    (errors.Rejected("no", status=422), "Rejected", "REJECTED", 0),
+    (errors.Uncertain("no"), "Uncertain", "UNCERTAIN", 0),
+    (errors.NotAuthorised("no", status=403), "NotAuthorised", "SETUP_FAULT", 0),
+    (errors.NotConfigured("no", status=404), "NotConfigured", "SETUP_FAULT", 0),
+]
+
+
+@pytest.mark.parametrize(("error", "name", "reason", "tries"), FAILURES, ids=lambda v: str(v))
+def test_failure_is_raised_with_its_facts(
+    site: Site, error: ActionError, name: str, reason: str, tries: int
+) -> None:
+    site.target.told = [error]
+    raised, facts = site.fails()
+    assert (raised, facts["reason"], facts["tries"]) == (name, reason, tries)
+    assert facts["failedAtMs"] == (site.clock() if tries else 0)
+    assert (facts["requests"], facts["durationMs"], facts["deaths"]) == (1, 200, 0)
+    assert facts.get("status") == error.status
+    assert 1 <= facts["retryInSeconds"] <= 900
+
+
+def test_second_request_follows_a_first_failure_and_no_third(site: Site) -> None:
+    site.target.told = [errors.Failed("no"), errors.Failed("no")]
+    assert site.fails()[0] == "Transient"
+    name, facts = site.fails(retry=1)
+    assert (name, facts["requests"], facts["tries"]) == ("Failed", 2, 1)
+    assert site.act(retry=1)["requests"] == 2
+    assert site.table.row() is None, "a success after a failure clears the row"
+
+
+def test_no_second_request_if_the_number_of_requests_is_limited(site: Site) -> None:
+    site.limit(300)
+    site.target.told = [errors.Failed("no")]
+    assert site.fails()[0] == "Failed"
+
+
+def test_no_second_request_if_twenty_events_failed(site: Site) -> None:
+    fail_others(site, 19, since_ms=NOW - 100)
+    site.target.told = [errors.Failed("no")]
+    assert site.fails()[0] == "Failed"
+    site.target.told = [errors.Failed("no")]
+    assert site.fails(2)[0] == "Failed", "if its own note is refused as well"
+
+
+def test_second_request_that_may_not_be_sent_leaves_a_try(site: Site) -> None:
+    site.target.told = [errors.Failed("no")]
+    site.fails()
+    failed_ms = site.clock()
+    put(site, breaker_row.pause(TABLE, "repair", "ada", NOW + 60_000, NOW))
+    answer = site.act(retry=1)
+    assert (answer["reason"], answer["requests"]) == ("PAUSED", 1)
+    assert (answer["tries"], answer["failedAtMs"]) == (1, failed_ms)
+
+
+def test_twenty_failures_among_successes_give_an_event_up(site: Site) -> None:
+    tries, failed_at_ms = 0, 0
+    for number in range(1, 21):
+        site.clock.pass_seconds(60)
+        site.target.told = [errors.Failed("no", status=500)]
+        name, facts = site.fails(tries=tries, failedAtMs=failed_at_ms, retry=1)
+        tries, failed_at_ms = facts["tries"], facts["failedAtMs"]
+        assert tries == number
+        assert name == ("GaveUp" if number == 20 else "Failed")
+        site.clock.pass_seconds(1)
+        site.act(1_000)
+    assert facts["reason"] == "GAVE_UP"
+
+
+def test_outage_costs_an_event_one_try(site: Site) -> None:
+    tries, failed_at_ms = 19, NOW - 60_000
+    site.target.told = [errors.Failed("no")]
+    put(site, breaker_row.note_failure(TABLE, NOW - 90_000, "0" * 16, NOW))
+    name, facts = site.fails(tries=tries, failedAtMs=failed_at_ms, retry=1)
+    assert (name, facts["tries"]) == ("Failed", 19), "no request succeeded since its last failure"
+
+
+def test_pause_is_returned_with_who_and_why_within_five_seconds(site: Site) -> None:
+    site.act()
+    put(site, breaker_row.pause(TABLE, "the CRM is beïng repaired", "ada", NOW + 60_000, NOW))
+    site.clock.pass_seconds(1)
+    answer = site.act(2)
+    assert answer.items() >= (WAIT | {"reason": "PAUSED"}).items()
+    assert answer["cause"] == "paused by ada: the CRM is be?ng repaired"
+    assert answer["retryInSeconds"] >= 58
+    assert len(site.target.sent) == 1
+
+
+def test_breaker_opens_returns_and_lets_one_probe_end_it(site: Site) -> None:
+    fail_others(site)
+    answer = site.act()
+    assert answer.items() >= (WAIT | {"reason": "BREAKER_OPEN", "breakerSeconds": 12}).items()
+    assert site.table.row() == Row(NOW - 12_000, 20, open_until_ms=NOW + 20_000)
+    assert site.act(2)["reason"] == "BREAKER_OPEN"
+    site.clock.pass_seconds(20)
+    assert site.act(3)["reason"] == "ACTED"
+    assert site.table.row() is None
+
+
+def test_probe_that_fails_leaves_the_breaker_open(site: Site) -> None:
+    put(site, breaker_row.note_failure(TABLE, NOW - 600_000, "0" * 16, NOW))
+    put(site, breaker_row.open_(TABLE, Row(NOW - 600_000), NOW - 1, NOW))
+    site.target.told = [errors.Failed("no")]
+    name, facts = site.fails()
+    assert (name, facts["breakerSeconds"]) == ("Failed", 600)
+    assert site.act(2)["reason"] == "BREAKER_OPEN"
+
+
+@pytest.mark.parametrize("sends", [True, False])
+def test_probe_that_sends_nothing_leaves_it_to_the_next_event(site: Site, sends: bool) -> None:
+    fail_others(site, 3, NOW - 600_000)
+    put(site, breaker_row.open_(TABLE, Row(NOW - 600_000), NOW - 1, NOW))
+    site.target.waits_seconds = 0 if sends else 60
+    answer = site.act()
+    assert answer["reason"] == ("ACTED" if sends else "TOO_LATE")
+    if not sends:
+        site.target.waits_seconds = 0
+        assert site.act(2)["reason"] == "ACTED"
+
+
+def test_429_stops_all_requests_for_its_time_and_is_no_try(site: Site) -> None:
+    site.target.told = [errors.RateLimited("no", status=429, retry_after_seconds=45)]
+    _, facts = site.fails()
+    assert facts["retryInSeconds"] >= 45
+    assert site.act(2).items() >= (WAIT | {"reason": "RATE_LIMITED"}).items()
+    site.clock.pass_seconds(45)
+    assert site.act(3)["reason"] == "ACTED"
+    assert site.table.row() is None
+
+
+@pytest.mark.parametrize(("asked", "waits"), [(None, 30), (0, 1), (7_200, 180)])
+def test_429_is_obeyed_in_steps_of_at_most_three_minutes(
+    site: Site, asked: float | None, waits: int
+) -> None:
+    site.target.told = [errors.RateLimited("no", retry_after_seconds=asked)]
+    site.fails()
+    assert site.table.row() == Row(NOW, not_before_ms=site.clock() + 1_000 * waits)
+
+
+def test_request_waits_for_a_near_token_and_else_on_the_queue(site: Site) -> None:
+    site.limit(60)
+    limiter = Limiter(60)
+    site.clock.ms = limiter.slot_ms * limiter.slot_at(NOW)
+    site.target.takes_seconds = 0
+    for number in range(limiter.quota):
+        assert site.act(number)["reason"] == "ACTED"
+    assert site.act(7).items() >= (WAIT | {"reason": "LIMITED"}).items()
+    site.clock.ms += limiter.slot_ms - 500
+    assert site.act(8)["reason"] == "ACTED"
+    assert limiter.slot_at(site.clock()) == limiter.slot_at(NOW) + 1, "it slept for a token"
+
+
+def test_token_that_is_too_old_sends_nothing(site: Site) -> None:
+    site.limit(300)
+    site.target.waits_seconds = 3.8
+    assert site.act()["reason"] == "TOO_LATE"
+    assert site.target.sent == []
+
+
+def test_rejected_event_proves_that_the_destination_responds(site: Site) -> None:
+    fail_others(site, 3, NOW - 10)
+    site.target.told = [errors.Rejected("no", status=422)]
+    assert site.fails()[0] == "Rejected"
+    assert site.table.row() is None
+
+
+@pytest.mark.parametrize(("seconds", "notes"), [(1.0, 0), (1.1, 1)])
+def test_slow_success_is_noted_without_a_row(site: Site, seconds: float, notes: int) -> None:
+    site.target.takes_seconds = seconds
+    site.act()
+    assert site.table.requests.count("delete_item") == notes
+
+
+def test_table_that_does_not_respond_costs_no_event_but_a_limit_holds(site: Site) -> None:
+    site.table.broken = {"get_item", "update_item", "delete_item"}
+    assert site.act()["reason"] == "ACTED"
+    site.target.told = [errors.Failed("no")]
+    name, facts = site.fails(tries=3, failedAtMs=NOW - 60_000)
+    assert (name, facts["tries"]) == ("Failed", 3), "if nobody knows, it is no try"
+    site.limit(300)
+    assert site.act(2)["reason"] == "LIMITED"
+    assert len(site.target.sent) == 2
+
+
+def test_refusal_of_all_events_is_remembered_and_noted_for_each(site: Site) -> None:
+    site.target.told = [errors.NotAuthorised("no login", status=401, for_all=True)]
+    site.fails()
+    _, facts = site.fails(2)
+    assert (facts["reason"], facts["requests"], facts["tries"]) == ("SETUP_FAULT", 0, 0)
+    assert site.table.row() == Row(NOW, failed=2)
+    site.clock.pass_seconds(31)
+    assert site.act(3)["reason"] == "ACTED"
+    assert len(site.target.sent) == 2
+
+
+def canary(**body: int) -> dict[str, Any]:
+    return event(body=json.dumps(body)) | {"canary": True}
+
+
+def test_canary_is_answered_before_the_destination(site: Site) -> None:
+    fail_others(site)
+    assert site.act(event=canary())["reason"] == "OBSERVED"
+    assert site.fails(event=canary(refuseUntilMs=NOW + 1))[0] == "Rejected"
+    name, facts = site.fails(event=canary(failUntilMs=NOW + 1))
+    assert (name, facts["tries"], facts["requests"]) == ("Failed", 0, 0)
+    assert (site.target.sent, site.table.requests) == ([], [])
+
+
+def test_function_without_time_for_a_request_sends_nothing(site: Site) -> None:
+    answer = site.driver(payload(), 9_000)
+    assert answer.items() >= (WAIT | {"reason": "TOO_LATE"}).items()
+    assert site.driver(payload(), 9_001)["reason"] == "ACTED"
+
+
+def test_killed_function_notes_nothing(site: Site) -> None:
+    site.target.told = [Killed()]
+    with pytest.raises(Killed):
+        site.act()
+    assert site.table.row() is None

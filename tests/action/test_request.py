@@ -1,0 +1,150 @@
+"""The payload of the state machine, the time for a request, and the JSON that is sent."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from once_data_action.body import body_text
+from once_data_action.errors import NotConfigured, NotNow
+from once_data_action.inputs import COMMON, needs_body, read_inputs
+from once_data_action.request import ActionRequest, Budget, encode, webhook_text
+from once_data_action.tries import Tries
+
+from tests.action.support import NOW, Clock, event, payload
+
+BODY = {
+    "deep": {"list": [{"name": "first"}, {"name": "second"}]},
+    "Customer Tier": "gold",
+    "flag": False,
+    "nothing": None,
+}
+
+
+def test_numbers_are_read_as_jsonata_writes_them() -> None:
+    one = event() | {"occurredAtMs": 1.777888800123e12}
+    request = ActionRequest.read(payload(event=one, tries=2.0, failedAtMs=1.7e12, deaths=1.0))
+    assert (request.tries, request.deaths) == (Tries(2, 1_700_000_000_000), 1)
+    assert '"occurredAtMs":1777888800123,' in webhook_text(request)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"version": "2"},
+        {"idempotencyKey": "0f"},
+        {"idempotencyKey": None},
+        {"tries": "1"},
+        {"tries": True},
+        {"failedAtMs": None},
+        {"event": {"family": "x"}},
+        {"event": "text"},
+        {"event": {name: value for name, value in event().items() if name != "raw"}},
+    ],
+)
+def test_payload_of_another_release_is_a_configuration_error(changes: dict[str, Any]) -> None:
+    given = payload() | changes
+    with pytest.raises(NotConfigured, match="same release"):
+        ActionRequest.read(given)
+
+
+def test_requests_of_an_event_share_one_time_and_begin_before_the_deadline() -> None:
+    clock = Clock()
+    with pytest.raises(NotNow):
+        Budget(NOW, 8_000, clock).seconds_for_a_request()
+    budget = Budget(NOW + 4_000, 8_000, clock)
+    assert (budget.started_ms, budget.seconds_for_a_request()) == (None, 8)
+    clock.ms += 3_000
+    assert (budget.started_ms, budget.seconds_for_a_request()) == (NOW, 5)
+    clock.ms += 1_000
+    with pytest.raises(NotNow):
+        budget.seconds_for_a_request()
+
+
+@pytest.mark.parametrize(
+    ("raw", "path"),
+    [
+        ('{"a":{"b": BODY }}', ["a", "b"]),
+        (' { "a" : 1 , "b" : BODY } ', ["b"]),
+        ('{"b":{"old":1},"b":BODY}', ["b"]),
+        ('{"a\\u0062":BODY,"x":[1,{"ab":2}]}', ["ab"]),
+        ("BODY", []),
+    ],
+)
+def test_body_is_cut_from_the_message_character_by_character(raw: str, path: list[str]) -> None:
+    body = '{"n":1.10,"big":12345678901234567890.12345678901234567890,"e":1E400, "t":"\\u00fc"}'
+    one = event() | {"raw": raw.replace("BODY", body), "bodyPath": path}
+    assert body_text(one) == body
+    text = webhook_text(ActionRequest.read(payload(event=one)))
+    assert text.endswith(f',"body":{body}}}')
+
+
+@given(
+    body=st.recursive(
+        st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    ),
+    keys=st.lists(st.text(), max_size=3),
+    texts=st.sets(st.integers(0, 3)),
+)
+def test_body_is_found_through_objects_and_texts_of_json(
+    body: Any, keys: list[str], texts: set[int]
+) -> None:
+    value: Any = {"body": body}
+    for depth, key in enumerate(reversed(keys)):
+        value = json.dumps(value) if depth in texts else value
+        value = {"": 1, key: value, "\\": 2} | {key: value}
+    one = {"raw": json.dumps(value), "bodyPath": keys}
+    assert json.loads(body_text(one)) == {"body": body}
+
+
+@pytest.mark.parametrize(
+    ("raw", "path"),
+    [
+        ("{}", ["a"]),
+        ("[1]", ["a"]),
+        ("", []),
+        ("", ["a"]),
+        ('{"a"', ["a"]),
+        ('{"a":"x"}', ["a", "b"]),
+    ],
+)
+def test_path_without_a_body_is_a_configuration_error(raw: str, path: list[str]) -> None:
+    if not path:
+        assert body_text({"raw": raw, "bodyPath": path}) == ""
+        return
+    with pytest.raises(NotConfigured):
+        body_text({"raw": raw, "bodyPath": path})
+
+
+def test_half_of_a_pair_of_surrogates_is_sent_as_its_escape() -> None:
+    assert json.loads(encode('{"odd":"\ud800 ü"}')) == {"odd": "\ud800 ü"}
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        ("idempotencyKey", "key"),
+        ("subject.id", "c1"),
+        ("occurredAtMs", 1_777_888_800_123),
+        ("ids.absentId", None),
+        ("body.deep.list.1.name", "second"),
+        ("body.deep.list.7.name", None),
+        ("body.deep.list.name", None),
+        ("body.Customer Tier", "gold"),
+        ("body.flag", False),
+        ("body.nothing", None),
+        ("body.deep", '{"list":[{"name":"first"},{"name":"second"}]}'),
+        ("body.flag.deeper", None),
+    ],
+)
+def test_input_of_a_data_action_is_read_from_its_place(source: str, wanted: object) -> None:
+    inputs = read_inputs({"value": source}, event(), "key", BODY)
+    assert inputs == ({} if wanted is None else {"value": wanted})
+
+
+def test_common_inputs_carry_the_key_and_the_time_and_need_no_body() -> None:
+    assert {"idempotencyKey", "occurredAtMs"} <= set(COMMON.values())
+    assert not needs_body(COMMON)
+    assert needs_body({"why": "body.disconnectType"})

@@ -1,0 +1,64 @@
+"""The commands as a person types them, on a stack in memory."""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+import pytest
+from click.testing import CliRunner
+from moto import mock_aws
+
+from once.cli import app
+from once.stack.facade import Stack
+from tests.commands.fakes import Clock, FakeStack
+
+
+@dataclass
+class Answer:
+    """The exit code and the output of a command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def once(*arguments: str, says: str = "") -> Answer:
+    """Runs a command; `says` is what the person types when asked."""
+    result = CliRunner(mix_stderr=False).invoke(app, arguments, input=says)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Answer(result.exit_code, result.stdout, result.stderr)
+
+
+@pytest.fixture
+def stack(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeStack]:
+    """The stack that every command finds, at a time that only sleeping moves."""
+    clock = Clock()
+    monkeypatch.setattr(time, "time_ns", lambda: clock.ms * 1_000_000)
+    monkeypatch.setattr(time, "monotonic", lambda: clock.ms / 1000)
+    monkeypatch.setattr(time, "sleep", clock.sleep)
+    with mock_aws():
+        session = boto3.Session("test", "test", region_name="eu-west-1")
+        dynamodb = session.client("dynamodb")
+        dynamodb.create_table(
+            TableName="claims",
+            KeySchema=[
+                {"AttributeName": "pk", "KeyType": "HASH"},
+                {"AttributeName": "sk", "KeyType": "RANGE"},
+            ],
+            AttributeDefinitions=[
+                {"AttributeName": "pk", "AttributeType": "S"},
+                {"AttributeName": "sk", "AttributeType": "S"},
+            ],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        fake = FakeStack(clock, dynamodb)
+        monkeypatch.setattr(Stack, "find", lambda *_: fake)
+        yield fake

@@ -1,0 +1,174 @@
+"""What `once status` finds: code, severity, page, commands and exit code."""
+
+from typing import Any
+
+import pytest
+
+from once.model.reasons import REASONS
+from tests.commands.conftest import Answer, once
+from tests.commands.fakes import DIGEST, FIRST, NOW_MS, SECOND, USER, FakeStack
+
+MINUTE_MS, HOUR_MS = 60_000, 3_600_000
+
+
+def read_findings(answer: Answer) -> dict[str, Any]:
+    return {finding["code"]: finding for finding in answer.json["findings"]}
+
+
+def test_status_of_a_healthy_stack_is_0(stack: FakeStack) -> None:
+    stack.logs.add("PROCESSED", "ACTED", requests=1)
+    answer = once("status", "--json")
+    assert answer.code == 0
+    assert answer.json["findings"] == []
+    assert "Nothing is stuck" in once("status").out
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [("CALL_FAILED", "connection refused"), ("SETUP_FAULT", "HTTP 401"), ("CALL_FAILED", "no answer in 8 s")],
+)
+def test_status_names_the_cause_of_a_dead_destination_at_its_first_failure(
+    stack: FakeStack, reason: str, cause: str
+) -> None:
+    """One event of three an hour has failed: that is far from an open breaker."""
+    stack.fail(DIGEST[:16], since=NOW_MS - 20_000)
+    stack.logs.add("RETRY", reason, ago_ms=20_000, cause=cause, requests=1, retryInSeconds=60)
+    stack.sqs.delayed = 1
+    answer = once("status", "--json")
+    finding = read_findings(answer)["DESTINATION_DOWN"]
+    assert answer.code == 3
+    assert cause in finding["sentence"]
+    assert finding["page"].endswith("#destination-down")
+    assert finding["commands"] == [f"once explain {USER}"]
+    assert finding["severity"] == "ticket"
+
+
+def test_status_pages_for_a_destination_that_is_down_for_an_hour(stack: FakeStack) -> None:
+    stack.fail("a", "b", since=NOW_MS - 2 * HOUR_MS, open_until=NOW_MS + 60_000)
+    # Looks during an outage write no record, so the last one is old.
+    stack.logs.add("RETRY", "CALL_FAILED", ago_ms=2 * HOUR_MS, cause="HTTP 503", requests=1)
+    stack.sqs.delayed = 1
+    finding = read_findings(once("status", "--json"))["DESTINATION_DOWN"]
+    assert finding["severity"] == "page"
+    assert "HTTP 503" in finding["sentence"]
+    assert finding["count"] == 1
+
+
+def test_status_shows_what_waits_for_longer_than_an_outage_looks_back(stack: FakeStack) -> None:
+    stack.fail("a", since=NOW_MS - 30 * HOUR_MS, open_until=NOW_MS + 60_000)
+    waits = {"waitsSinceMs": NOW_MS - 30 * HOUR_MS}
+    stack.logs.add("RETRY", "BREAKER_OPEN", ago_ms=29 * HOUR_MS, **waits)
+    stack.sqs.delayed = 1
+    answer = once("status", "--json")
+    (group,) = answer.json["waiting"]
+    assert (group["reason"], group["events"]) == ("BREAKER_OPEN", 1)
+    assert NOW_MS < group["lastDueMs"] <= NOW_MS + 15 * MINUTE_MS
+    assert "EVENTS_AGEING" in read_findings(answer)
+
+
+def test_status_does_not_count_events_that_were_settled_since(stack: FakeStack) -> None:
+    stack.logs.add("RETRY", "CALL_FAILED", ago_ms=120_000, requests=1)
+    stack.logs.add("PROCESSED", "ACTED", ago_ms=60_000, requests=1)
+    stack.logs.add("RETRY", "LIMITED", ago_ms=1_000, messageId=SECOND, retryInSeconds=30)
+    stack.sqs.delayed = 1
+    answer = once("status", "--json")
+    (group,) = answer.json["waiting"]
+    assert group["reason"] == "LIMITED"
+    assert answer.json["findings"] == []
+    assert answer.code == 0
+
+
+@pytest.mark.parametrize(
+    "code", [r.code for r in REASONS.values() if r.outcome == "RETRY" and r.remedy]
+)
+def test_status_finds_each_reason_that_has_a_remedy(stack: FakeStack, code: str) -> None:
+    stack.logs.add("RETRY", code, ago_ms=6 * MINUTE_MS, retryInSeconds=900, requests=1)
+    stack.sqs.delayed = 1
+    if code == "PAUSED":
+        stack.pause(held="repair", held_by="ada", held_at=NOW_MS - 1, not_before=NOW_MS + 60_000)
+    elif code in ("BREAKER_OPEN", "RATE_LIMITED"):
+        stack.fail("a", since=NOW_MS - 6 * MINUTE_MS, not_before=NOW_MS + 60_000)
+    answer = once("status", "--json")
+    assert answer.code == 3
+    assert answer.json["findings"]
+    assert "Nothing is stuck" not in once("status").out
+
+
+def test_status_prints_the_command_that_reads_a_failing_function(stack: FakeStack) -> None:
+    stack.logs.add("RETRY", "FUNCTION_FAILED", errorClass="Runtime.ImportModuleError")
+    stack.sqs.delayed = 1
+    finding = read_findings(once("status", "--json"))["FUNCTION_FAILED"]
+    assert "aws logs tail /aws/lambda/data-action --since 1h" in finding["commands"]
+    assert "Runtime.ImportModuleError" in finding["sentence"]
+
+
+def test_status_leaves_a_short_429_to_the_limit(stack: FakeStack) -> None:
+    stack.logs.add("RETRY", "RATE_LIMITED", ago_ms=5_000, requests=1, status=429)
+    stack.pause(since=NOW_MS - 5_000, not_before=NOW_MS + 25_000)
+    stack.sqs.delayed = 1
+    assert once("status").code == 0
+
+
+def test_status_shows_who_paused_and_why(stack: FakeStack) -> None:
+    stack.pause(
+        since=NOW_MS - 1, held="the CRM is down", held_by="ada", held_at=NOW_MS - 1,
+        not_before=NOW_MS + 60_000,
+    )  # fmt: skip
+    answer = once("status", "--json", "--stack", "production")
+    finding = read_findings(answer)["PAUSED"]
+    assert "ada" in finding["sentence"]
+    assert "the CRM is down" in finding["sentence"]
+    assert finding["commands"] == ["once resume --stack production"]
+    assert "DESTINATION_DOWN" not in read_findings(answer)
+
+
+def test_status_pages_for_a_stopped_pipe(stack: FakeStack) -> None:
+    stack.pipes.state, stack.pipes.reason = "STOPPED", "too many errors"
+    finding = read_findings(once("status", "--json"))["PIPE_STOPPED"]
+    assert finding["severity"] == "page"
+    assert finding["commands"][0] == "once resume"
+
+
+def test_status_pages_if_messages_are_taken_and_nothing_is_recorded(stack: FakeStack) -> None:
+    stack.metrics.taken = 40
+    finding = read_findings(once("status", "--json"))["NOTHING_RECORDED"]
+    assert finding["severity"] == "page"
+    assert "once check" in finding["commands"]
+
+
+def test_status_knows_that_looks_in_an_outage_write_no_record(stack: FakeStack) -> None:
+    stack.metrics.taken = 40
+    stack.fail("a", since=NOW_MS - HOUR_MS, open_until=NOW_MS + 60_000)
+    assert "NOTHING_RECORDED" not in read_findings(once("status", "--json"))
+
+
+def test_status_finds_waiting_events_without_a_record(stack: FakeStack) -> None:
+    stack.sqs.delayed = 7
+    assert read_findings(once("status", "--json"))["WAIT_UNKNOWN"]["count"] == 7
+
+
+def test_status_finds_parked_events_alarms_and_an_inactive_machine(stack: FakeStack) -> None:
+    stack.sqs.put("dead-letters", "{}")
+    stack.metrics.alarms = ["events-silent"]
+    stack.machine_status = "DELETING"
+    findings = read_findings(once("status", "--json"))
+    assert findings["EVENTS_PARKED"]["count"] == 1
+    assert findings["ALARM"]["page"] == "docs/runbook.md#events-silent"
+    assert findings["MACHINE_INACTIVE"]["severity"] == "page"
+
+
+def test_status_shows_requests_of_some_families_that_fail(stack: FakeStack) -> None:
+    stack.logs.add("PROCESSED", "ACTED", messageId=SECOND, family="user.activity")
+    stack.logs.add("RETRY", "CALL_FAILED", cause="HTTP 500", requests=1, retryInSeconds=600)
+    stack.sqs.delayed = 1
+    finding = read_findings(once("status", "--json"))["REQUESTS_FAIL"]
+    assert "user.presence" in finding["sentence"]
+    assert "others succeed" in finding["sentence"]
+
+
+def test_a_copy_that_waits_already_does_not_settle_its_event(stack: FakeStack) -> None:
+    stack.logs.add("RETRY", "LIMITED", ago_ms=2_000, retryInSeconds=600)
+    met = f"run#{FIRST}"
+    stack.logs.add("DUPLICATE", "WAITS_ALREADY", ago_ms=1_000, because=met)
+    stack.sqs.delayed = 1
+    assert once("status", "--json").json["waiting"][0]["events"] == 1
