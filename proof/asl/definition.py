@@ -1,7 +1,6 @@
 """Refuses what this interpreter does not know, and what AWS refuses when a machine is created."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,18 +16,9 @@ _FIELDS = {
     "Task": _ANY | _ONWARD | _CAUGHT | {"Resource", "Arguments", "TimeoutSeconds"},
     "Choice": _ANY | {"Choices", "Default", "Assign", "Output"},
     "Wait": _ANY | _ONWARD | {"Seconds"},
-    "Map": _ANY | _ONWARD | _CAUGHT | {"Items", "ItemSelector", "ItemProcessor", "MaxConcurrency"},
-    "Succeed": _ANY | {"Output"},
-    "Fail": _ANY | {"Error", "Cause"},
 }
-_NEEDED = {
-    "Task": {"Resource"},
-    "Choice": {"Choices"},
-    "Wait": {"Seconds"},
-    "Map": {"ItemProcessor"},
-}
+_NEEDED = {"Task": {"Resource"}, "Choice": {"Choices"}, "Wait": {"Seconds"}}
 _MACHINE = {"Comment", "QueryLanguage", "StartAt", "States", "TimeoutSeconds", "Version"}
-_PROCESSOR = {"ProcessorConfig", "StartAt", "States"}
 _RULE = {"Comment", "Condition", "Next", "Assign", "Output"}
 _CATCHER = {"Comment", "ErrorEquals", "Next", "Assign", "Output"}
 _RETRIER = {
@@ -44,8 +34,6 @@ CONTEXT = {
     "Execution": {"Id", "Input", "Name", "StartTime"},
     "State": {"EnteredTime", "Name", "RetryCount"},
 }
-# Known here to an ItemSelector only.
-_ITEM = {"Map": {"Item"}}
 _CONTEXT_PATH = re.compile(r"\$states\.context(?:\.(\w+))?(?:\.(\w+))?")
 
 
@@ -57,14 +45,9 @@ def check(machine: Mapping[str, Json]) -> None:
     _only("the machine", machine, _MACHINE)
     if machine.get("QueryLanguage") != "JSONata":
         raise DefinitionError("the machine: only QueryLanguage JSONata is known here")
-    _check_level("the machine", machine)
-    _check_scopes(machine)
-
-
-def _check_level(where: str, level: Mapping[str, Json]) -> None:
-    names = set(level["States"])
-    _exists(where, "StartAt", level.get("StartAt"), names)
-    for name, state in level["States"].items():
+    names = set(machine["States"])
+    _exists("the machine", "StartAt", machine.get("StartAt"), names)
+    for name, state in machine["States"].items():
         _check_state(name, state, names)
 
 
@@ -92,12 +75,7 @@ def _check_state(name: str, state: Mapping[str, Json], names: set[str]) -> None:
     for field in _CAUGHT & set(state):
         _check_names(f"{name}, {field}", [rule["ErrorEquals"] for rule in state[field]])
     _check_expressions(name, state)
-    if kind == "Map":
-        processor = state["ItemProcessor"]
-        _only(f"{name}, its ItemProcessor", processor, _PROCESSOR)
-        if processor.get("ProcessorConfig", {"Mode": "INLINE"}) != {"Mode": "INLINE"}:
-            raise DefinitionError(f"{name}: only the INLINE mode of Map is known here")
-        _check_level(f"the iterations of {name}", processor)
+    _check_variables(name, state)
 
 
 def _check_onward(name: str, state: Mapping[str, Json], names: set[str]) -> None:
@@ -139,7 +117,7 @@ def _check_expressions(name: str, state: Mapping[str, Json]) -> None:
     errorOutput, which AWS checks when a machine is created."""
     kind = state["Type"]
     for field, template in state.items():
-        if field in ("Comment", "ItemProcessor"):
+        if field == "Comment":
             continue
         for text in _strings(template):
             if text.startswith("{%") != text.endswith("%}"):
@@ -148,47 +126,22 @@ def _check_expressions(name: str, state: Mapping[str, Json]) -> None:
                 continue
             if "$eval(" in text:
                 raise DefinitionError(f"{name}, {field}: Step Functions has $parse, not $eval")
-            if "$states.result" in text and not (
-                field in ("Assign", "Output") and kind in ("Task", "Map")
-            ):
+            if "$states.result" in text and not (field in ("Assign", "Output") and kind == "Task"):
                 raise DefinitionError(f"{name}, {field}: $states.result is not there yet")
             if "$states.errorOutput" in text and field != "Catch":
                 raise DefinitionError(f"{name}, {field}: only a Catch has $states.errorOutput")
             for section, part in _CONTEXT_PATH.findall(text):
-                known = CONTEXT | (_ITEM if field == "ItemSelector" else {})
-                if section and part not in {"", *known.get(section, ())}:
+                if section and part not in {"", *CONTEXT.get(section, ())}:
                     path = f"$states.context.{section}.{part}"
                     raise DefinitionError(f"{name}, {field}: {path} is not known here")
 
 
-def _check_scopes(machine: Mapping[str, Json]) -> None:
-    """workflow-variables.html, "Variable scope": no name is assigned in an outer and an inner
-    scope."""
-    found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
-    for path, name in _assigned(machine, ()):
-        if not name.isidentifier() or len(name) > 80 or name == "states":
-            raise DefinitionError(
-                f"{'.'.join(path) or 'the machine'}: no variable is called {name}"
-            )
-        found[name].add(path)
-    for name, paths in found.items():
-        for outer in paths:
-            for inner in paths:
-                if inner != outer and inner[: len(outer)] == outer:
-                    raise DefinitionError(
-                        f"${name} is assigned outside and inside of {inner[len(outer)]}"
-                    )
-
-
-def _assigned(
-    level: Mapping[str, Json], path: tuple[str, ...]
-) -> Iterator[tuple[tuple[str, ...], str]]:
-    for name, state in level["States"].items():
-        for rule in (state, *state.get("Choices", []), *state.get("Catch", [])):
-            for variable in rule.get("Assign", {}):
-                yield path, variable
-        if "ItemProcessor" in state:
-            yield from _assigned(state["ItemProcessor"], (*path, name))
+def _check_variables(name: str, state: Mapping[str, Json]) -> None:
+    """workflow-variables.html, "Variable naming"."""
+    for rule in (state, *state.get("Choices", []), *state.get("Catch", [])):
+        for variable in rule.get("Assign", {}):
+            if not variable.isidentifier() or len(variable) > 80 or variable == "states":
+                raise DefinitionError(f"{name}: no variable is called {variable}")
 
 
 def _only(where: str, value: Mapping[str, Json], known: set[str]) -> None:

@@ -1,25 +1,13 @@
-"""Our definition's expressions on both engines of JSONata: as scenarios and the explorer bring them
-about, and with hostile values in their place."""
+"""Our definition's expressions on both engines of JSONata: as executions bring them about, and with
+hostile values in their place."""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from proof.asl.expressions import Expressions
 from proof.asl.jsonata import Clock, Engine, Library, QueryError, Undefined
-from proof.definition.asl import definition
-from proof.explorer.scenario import Scenario
-from proof.explorer.scenarios import FULL
-from proof.explorer.state import State
-from proof.explorer.symmetry import Symmetry
-from proof.explorer.tasks import machine_of
-from proof.explorer.world import World
-from proof.scenarios import asl_machine
-from proof.scenarios.scenario import CASES, load
-from proof.scenarios.stage import Stage
 
 Json = Any
 
@@ -46,14 +34,8 @@ class Case:
         return _UNDEFINED if isinstance(value, Undefined) else [value]
 
 
-# Cases as they come.
-
-# After so many steps little is left to happen, where faults have no end.
-_STEPS = 120
-
-
-class _Recorder:
-    """Notes what it is asked, and lets the library answer."""
+class Recorder:
+    """Notes what it is asked, once each, and lets the library answer."""
 
     def __init__(self) -> None:
         self.cases: dict[Case, None] = {}
@@ -66,71 +48,8 @@ class _Recorder:
         named = {name: bindings[name] for name in sorted(bindings)}
         if "states" in named:
             named["states"] = dict(sorted(named["states"].items()))
-        self.note(Case(expression, json.dumps(named), clock.ms))
+        self.cases[Case(expression, json.dumps(named), clock.ms)] = None
         return self._engine.evaluate(expression, bindings, clock)
-
-    def note(self, case: Case) -> None:
-        self.cases[case] = None
-
-
-def recorded() -> list[Case]:
-    """Every evaluation of every scenario, once each."""
-    recorder = _Recorder()
-    for path in sorted(CASES.glob("*.yaml")):
-        stage = Stage(load(path), organisation=path.stem)
-        with asl_machine.set_for(stage, engine=recorder) as machine:
-            try:
-                stage.play(machine)
-            except AssertionError:
-                continue  # What a scenario expects is for its own test.
-    return list(recorder.cases)
-
-
-class _Sample(_Recorder):
-    """Keeps of each expression so many cases, every one of them with the same chance."""
-
-    def __init__(self, most: int, random: Random) -> None:
-        super().__init__()
-        self._most = most
-        self._random = random
-        self._kept: dict[str, list[Case]] = {}
-        self._met = Counter[str]()
-
-    def note(self, case: Case) -> None:
-        kept = self._kept.setdefault(case.expression, [])
-        self._met[case.expression] += 1
-        place = self._random.randrange(self._met[case.expression])
-        if len(kept) < self._most:
-            kept.append(case)
-        elif place < self._most:
-            kept[place] = case
-
-    def sample(self) -> list[Case]:
-        return [case for cases in self._kept.values() for case in cases]
-
-
-def explored(most: int, walks: int, seed: int, scenarios: Sequence[Scenario] = FULL) -> list[Case]:
-    """Collects up to `most` evaluations of each expression, from random walks of the explorer
-    through its scenarios, with all that it tries on its way."""
-    random = Random(seed)  # noqa: S311 - to be repeated, not to be secret
-    recorder = _Sample(most, random)
-    expressions = Expressions(recorder)
-    for scenario in scenarios:
-        machine = machine_of(definition(scenario.filled_in()), scenario, expressions)
-        world = World(machine, scenario)
-        for _ in range(walks):
-            _walk(world, random)
-    return recorder.sample()
-
-
-def _walk(world: World, random: Random) -> None:
-    symmetry = Symmetry(world.scenario)
-    state = symmetry.tidied(world.start()).state
-    for _ in range(_STEPS):
-        ways = [move.then for move in world.moves(state) if isinstance(move.then, State)]
-        if not ways:
-            return
-        state = symmetry.tidied(random.choice(ways)).state
 
 
 # Cases with hostile values.

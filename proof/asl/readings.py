@@ -1,7 +1,6 @@
 """Switches for what AWS's documentation leaves open or contradicts.
 
-A definition is sound when it ends alike whichever way a switch stands; `mutants` has, for each
-switch, one that is not.
+A definition is sound when it ends alike whichever way a switch stands.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The state machine's definition as data: read once, placeholders filled in, states flattened."""
+"""The state machine's definition as data: read once, placeholders filled in."""
 
 import copy
 import json
@@ -11,27 +11,23 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).parents[2]
-ASL_PATH = ROOT / "statemachine" / "dedupe.asl.yaml"
+ASL_PATH = ROOT / "statemachine" / "once.asl.yaml"
 
 # What the template fills in, with production's numbers.
 SUBSTITUTIONS: Mapping[str, str] = {
     "Partition": "aws",
     "ClaimTable": "claims",
-    "ParkingQueueUrl": "https://sqs.us-east-1.amazonaws.com/123456789012/parking",
+    "EventQueueUrl": "https://sqs.us-east-1.amazonaws.com/123456789012/events",
+    "DeadLetterQueueUrl": "https://sqs.us-east-1.amazonaws.com/123456789012/dead-letters",
     "DataActionFunction": "arn:aws:lambda:us-east-1:123456789012:function:data-action",
-    "PacingFunction": "arn:aws:lambda:us-east-1:123456789012:function:pacing",
-    "OwnAction": "false",
     "OutcomeLogGroup": "outcomes",
     "OutcomeLogStream": "outcomes",
     "StackName": "genesys-once",
     "ClaimDays": "30",
     "WaitDays": "10",
-    "MaxTries": "20",
-    "OwnerWaitSeconds": "1, 3, 6",
-    "AttemptSeconds": "75",
-    "MachineSeconds": "240",
-    "LeaseSeconds": "310",
-    "MaxActionsPerMinute": "0",
+    "WaitSeconds": "1, 3, 6",
+    "BeginSeconds": "40",
+    "LeaseSeconds": "140",
 }
 
 
@@ -50,20 +46,13 @@ def _loaded(text: str) -> dict[str, Any]:
 
 
 def definition_json(substitutions: Mapping[str, str] = SUBSTITUTIONS) -> str:
-    """The same in JSON, for what reads no YAML."""
+    """Returns the definition in JSON, for tools that read no YAML."""
     return json.dumps(definition(substitutions), indent=2)
 
 
 def states(machine: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
-    """Every state by name, those inside Maps too."""
-    return dict(_walk((machine or definition())["States"]))
-
-
-def _walk(level: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, state in level.items():
-        yield name, state
-        if "ItemProcessor" in state:
-            yield from _walk(state["ItemProcessor"]["States"])
+    """Every state by name."""
+    return dict((machine or definition())["States"])
 
 
 def strings(value: Any) -> Iterator[str]:

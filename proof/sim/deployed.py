@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from proof.asl.errors import StateFailedError
 from proof.asl.expressions import Expressions
 from proof.asl.jsonata import Library
 from proof.asl.machine import Machine
@@ -33,7 +34,19 @@ _MOST_KNOWN = 30_000
 
 
 class _Expressions(Expressions):
-    """Forgets what expressions came to before that fills the memory: walks ask few twice."""
+    """Notes expressions that fail, which a Catch would hide. Forgets what expressions came to
+    before that fills the memory: walks ask few of them twice."""
+
+    def __init__(self) -> None:
+        super().__init__(Library())
+        self.failures: list[str] = []
+
+    def _value(self, *given: Any) -> Any:
+        try:
+            return super()._value(*given)
+        except StateFailedError as error:
+            self.failures.append(str(error))
+            raise
 
     def _evaluated(self, *given: Any) -> Any:
         if len(self._known) > _MOST_KNOWN:
@@ -41,7 +54,7 @@ class _Expressions(Expressions):
         return super()._evaluated(*given)
 
 
-EXPRESSIONS = _Expressions(Library())
+EXPRESSIONS = _Expressions()
 
 
 def text() -> str:

@@ -137,7 +137,7 @@ class Promises:
         if not message.sender:
             once, _ = unwrapped(message.body)
             known = known._replace(
-                first_ids=known.first_ids | {message.id} if not once else known.first_ids,
+                first_ids=known.first_ids | {once.get("firstMessageId", message.id)},
                 most_allowed=known.most_allowed + 1,
                 parked=known.parked and "parkedAtMs" not in once,
                 began_ms=known.began_ms or world.now_ms,

@@ -29,7 +29,8 @@ from proof.sim.function import (
     Sending,
     Step,
 )
-from proof.sim.promises import Promises
+from proof.sim.deployed import EXPRESSIONS
+from proof.sim.promises import BrokenError, Promises
 from proof.sim.table import Key, RefusedError, Row, key_of, written
 
 TIMEOUT = Failure("States.Timeout")
@@ -389,6 +390,8 @@ class World:
             if isinstance(call, Call):
                 break
             at = self.machine.fail(at, call, clock_ms)
+        if EXPRESSIONS.failures:
+            raise BrokenError("executions end", f"{run.name}: {EXPRESSIONS.failures.pop()}")
         if isinstance(at, Ended):
             self.promises.ended(self, run, at)
             if at.failure:

@@ -108,6 +108,7 @@ def test_error_code_is_one_error(
     assert code in message["cause"]
     assert "+4915550001234" not in message["cause"]
     bench.clock.pass_seconds(2)  # after a 429
+    bench.clock.pass_seconds(2)  # after a 429
     bench.fails(2)
     assert len(service.entries) == (1 if for_all else 2), "remembered, if it meets all"
 

@@ -27,17 +27,10 @@ def passing(**fields: Json) -> Json:
     return {"Type": "Pass", **fields, **follows}
 
 
-def mapping(states: Mapping[str, Json], **fields: Json) -> Json:
-    processor = {"StartAt": next(iter(states)), "States": states}
-    follows = {} if "Next" in fields else {"End": True}
-    return {"Type": "Map", "ItemProcessor": processor, **fields, **follows}
-
-
 def machine(states: Mapping[str, Json], readings: Readings | None = None, **more: Json) -> Machine:
     """Begins with the first of the states."""
     definition = {"QueryLanguage": "JSONata", "StartAt": next(iter(states)), "States": states}
-    options = {name: more.pop(name) for name in ("one_by_one", "timeless", "draw") if name in more}
-    return Machine({**definition, **more}, _LIBRARY, readings, **options)
+    return Machine({**definition, **more}, _LIBRARY, readings, draw=lambda: 1.0)
 
 
 class Play:
@@ -54,7 +47,6 @@ class Play:
         self.machine = played if isinstance(played, Machine) else machine(played)
         self.calls: list[Call] = []
         self.called_ms: list[int] = []
-        self.most_at_once = 0
         self.clock_ms = STARTED_MS
         self._left = defaultdict(list, {name: [*them] for name, them in (answers or {}).items()})
         arn = "arn:aws:states:us-east-1:123456789012:express:small:run:uuid"
@@ -64,24 +56,20 @@ class Play:
         self.ended: Ended = at
 
     def _moved(self, at: Position, takes_ms: int) -> Position | Ended:
-        places = at.places()
-        self.most_at_once = max(self.most_at_once, len(places))
-        awake = [place for place in places if at.scope(place).wakes_ms is None]
-        if not awake:
-            place = min(places, key=lambda place: at.scope(place).wakes_ms or 0)
-            self.clock_ms = max(self.clock_ms, at.scope(place).wakes_ms or 0)
-            return self.machine.resume(at, self.clock_ms, place)
-        call = self.machine.call(at, self.clock_ms, awake[0])
+        if at.top.wakes_ms is not None:
+            self.clock_ms = max(self.clock_ms, at.top.wakes_ms)
+            return self.machine.resume(at, self.clock_ms)
+        call = self.machine.call(at, self.clock_ms)
         if isinstance(call, Failure):
-            return self.machine.fail(at, call, self.clock_ms, awake[0])
+            return self.machine.fail(at, call, self.clock_ms)
         self.calls.append(call)
         self.called_ms.append(self.clock_ms - STARTED_MS)
         self.clock_ms += takes_ms
         left = self._left[call.state]
         answer = left.pop(0) if left else {}
         if isinstance(answer, Failure):
-            return self.machine.fail(at, answer, self.clock_ms, awake[0])
-        return self.machine.answer(at, answer, self.clock_ms, awake[0])
+            return self.machine.fail(at, answer, self.clock_ms)
+        return self.machine.answer(at, answer, self.clock_ms)
 
     @property
     def output(self) -> Json:

@@ -6,7 +6,7 @@ import pytest
 
 from proof.asl.definition import DefinitionError, check
 from proof.definition.asl import definition
-from tests.asl.playing import ALL, END, machine, mapping, passing, task
+from tests.asl.playing import ALL, END, machine, passing, task
 
 
 def choice(**fields: Any) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def test_our_definition_is_known() -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "a type of state": ({"Type": "Parallel", "Branches": [], "End": True}, "of type Parallel"),
+    "a type of state": ({"Type": "Map", "ItemProcessor": {}, "End": True}, "of type Map"),
     "a field": (passing(ResultPath="$"), "field ResultPath"),
     "a field of another type": (passing(Retry=[]), "field Retry"),
     "JSONPath": (passing(QueryLanguage="JSONPath"), "only QueryLanguage JSONata"),
@@ -58,18 +58,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a result in a pass": (passing(Output="{% $states.result %}"), "not there yet"),
     "an error without a catch": (task(Output="{% $states.errorOutput %}"), "only a Catch"),
     "an unknown context": (passing(Output="{% $states.context.Task.Token %}"), "Task.Token"),
-    "a distributed map": (
-        {
-            **mapping({"In": END}),
-            "ItemProcessor": {
-                "ProcessorConfig": {"Mode": "DISTRIBUTED"},
-                "StartAt": "In",
-                "States": {"In": END},
-            },
-        },
-        "only the INLINE mode",
-    ),
-    "a way out of a map": (mapping({"In": passing(Next="End")}), "Next names End"),
     "a reserved name": (passing(Assign={"states": 1}), "no variable is called states"),
     "a part of a variable": (passing(Assign={"x.y": 1}), r"no variable is called x\.y"),
 }

@@ -205,17 +205,7 @@ def test_a_retry_has_a_timeout_of_its_own() -> None:
     assert play.output == {"n": 1}
 
 
-def test_a_timeless_machine_skips_waits_and_retry_delays() -> None:
-    """The explorer needs this: it has no clock inside an execution."""
-    states = {
-        "Sleep": {"Type": "Wait", "Seconds": 60, "Next": "Call"},
-        "Call": task(Retry=[{"ErrorEquals": ALL, "IntervalSeconds": 60}]),
-    }
-    play = Play(machine(states, timeless=True), 0, {"Call": [A, A]}, takes_ms=400_000)
-    assert play.output == {}
-
-
-def test_a_place_that_sleeps_hears_no_answer() -> None:
+def test_an_execution_that_sleeps_hears_no_answer() -> None:
     """A caller's mistake, which would otherwise count as a try."""
     small = machine({"Call": task(Retry=[{"ErrorEquals": ALL}])})
     at = small.start(Execution("run", 0), 0)

@@ -4,7 +4,7 @@ import pytest
 
 from proof.asl.errors import DATA_LIMIT
 from proof.asl.machine import PAYLOAD_BYTES
-from tests.asl.playing import ALL, END, Play, machine, mapping, passing, task
+from tests.asl.playing import ALL, END, Play, machine, passing, task
 
 # https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html
 # https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
@@ -31,13 +31,6 @@ def test_an_output_may_not_have_more() -> None:
     double = passing(Output="{% $states.input & $states.input %}")
     assert Play({"Only": double}, HALF).error == DATA_LIMIT
     assert Play({"Only": double}, HALF[2:]).output == HALF[2:] * 2
-
-
-def test_the_result_of_a_map_is_an_output_too() -> None:
-    """concepts-error-handling.html; the iterations' outputs together."""
-    states = {"Each": mapping({"In": passing(Output="{% $half %}")})}
-    begin = passing(Assign={"half": HALF}, Output=[1, 2], Next="Each")
-    assert Play({"Begin": begin, **states}).error == DATA_LIMIT
 
 
 def test_arguments_may_not_have_more() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from proof.asl.errors import QUERY
-from tests.asl.playing import ALL, END, Play, machine, mapping, passing, task
+from tests.asl.playing import ALL, END, Play, machine, passing, task
 
 # https://docs.aws.amazon.com/step-functions/latest/dg/workflow-variables.html
 # https://docs.aws.amazon.com/step-functions/latest/dg/transforming-data.html
@@ -118,20 +118,6 @@ def test_a_whole_number_that_was_computed_is_an_integer() -> None:
     assert Play({**states, "Call": task()}).called_ms == [3_000]
 
 
-def test_a_fail_ends_the_execution_with_its_error_and_cause() -> None:
-    """state-fail.html: both may be expressions."""
-    states = {"Stop": {"Type": "Fail", "Error": "Own", "Cause": "{% 'why ' & $states.input %}"}}
-    failure = Play(states, "not").ended.failure
-    assert failure is not None
-    assert (failure.error, failure.cause) == ("Own", "why not")
-
-
-def test_a_succeed_ends_the_execution_early() -> None:
-    """state-succeed.html."""
-    states = {"Stop": {"Type": "Succeed", "Output": "{% $states.input %}"}, "Never": END}
-    assert Play(states, "well").output == "well"
-
-
 @pytest.mark.parametrize("field", ["Output", "Assign", "Arguments"])
 def test_an_expression_without_a_value_fails_with_the_recorded_words(field: str) -> None:
     """transforming-data.html, "Failure to return a result"; recorded in
@@ -216,9 +202,3 @@ def test_an_express_execution_lasts_five_minutes_at_most() -> None:
     """choosing-workflow-type.html."""
     assert Play({"Call": task()}, takes_ms=300_000).error == "States.Timeout"
     assert Play({"Call": task()}, takes_ms=299_999).output == {}
-
-
-def test_a_map_takes_its_input_where_it_names_no_items() -> None:
-    """state-map-inline.html, Items is optional."""
-    states = {"Each": mapping({"Double": passing(Output="{% $states.input * 2 %}")})}
-    assert Play(states, [1, 2]).output == [2, 4]

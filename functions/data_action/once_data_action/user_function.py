@@ -7,7 +7,7 @@ function did not run. A function that raised, crashed or timed out is a success 
 """
 
 import json
-from math import inf
+from math import isfinite
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
@@ -107,8 +107,9 @@ def _error_of(content: bytes) -> ActionError:
     said = f"the function raised {name}"
     if kind is RateLimited:
         seconds = _object(error.get("errorMessage")).get("retryAfterSeconds")
-        is_number = type(seconds) in (int, float) and 0 <= seconds < inf
-        return RateLimited(said, retry_after_seconds=seconds if is_number else None)
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+            return RateLimited(said)
+        return RateLimited(said, retry_after_seconds=seconds if isfinite(seconds) else None)
     return kind(said, repeatable=name != "Failed")
 
 

@@ -1,0 +1,219 @@
+"""The target genesys: the life of a token, and each response of Genesys."""
+
+import json
+from typing import Any
+
+import pytest
+from once_data_action import genesys, webhook
+from once_data_action.action import REFUSED_MS
+
+from once.genesys.script import action_error_body
+from once.genesys.server import CLIENT_ID, GenesysServer
+from tests.action.support import Sender, aws_error, event
+
+LOGIN = {"endpoint": "token"}
+FIELDS = (*genesys.FIELDS, *webhook.FIELDS)
+
+
+def statuses(server: GenesysServer, endpoint: str) -> list[int | None]:
+    return [entry.status for entry in server.received(endpoint)]
+
+
+def replies(bench: Sender, reply: object) -> tuple[str, dict[str, Any]]:
+    match = {"endpoint": "execute"}
+    bench.server.script.add({"match": match, "replies": [reply, reply]})
+    return bench.fails()
+
+
+def test_login_is_a_form_that_asks_for_client_credentials(genesys_action: Sender) -> None:
+    genesys_action.act()
+    (login,) = genesys_action.server.received("token")
+    assert login.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert login.raw == b"grant_type=client_credentials"
+
+
+def test_data_action_gets_its_inputs_the_key_and_the_execution(genesys_action: Sender) -> None:
+    one = event(body='{"disconnectType":"PEER"}')
+    one["route"] = {
+        "name": "ends",
+        "action": "custom_-_2",
+        "inputs": {"why": "body.disconnectType", "key": "idempotencyKey"},
+    }
+    genesys_action.act(event=one)
+    (sent,) = genesys_action.server.received("execute")
+    assert sent.body == {"why": "PEER", "key": one["idempotencyKey"]}
+    assert sent.headers["idempotency-key"] == one["idempotencyKey"]
+    assert sent.headers["x-once-execution"] == "0f0f:1#m1"
+
+
+@pytest.mark.parametrize(
+    ("lives", "kept", "renewed"), [(3_600, 3_530, 20), (60, 25, 10)], ids=["long", "short"]
+)
+def test_token_is_renewed_shortly_before_its_end(
+    genesys_action: Sender, lives: int, kept: int, renewed: int
+) -> None:
+    genesys_action.server.script.token.seconds = lives
+    genesys_action.act()
+    genesys_action.clock.pass_seconds(kept)
+    genesys_action.act()
+    assert genesys_action.server.tokens_issued == 1
+    genesys_action.clock.pass_seconds(renewed)
+    genesys_action.act()
+    assert genesys_action.server.tokens_issued == 2
+
+
+def test_refused_token_is_renewed_once_within_the_request(genesys_action: Sender) -> None:
+    genesys_action.act(1)
+    genesys_action.server.expire_tokens()
+    genesys_action.act(2)
+    assert statuses(genesys_action.server, "execute") == [200, 401, 200]
+
+
+def test_new_token_that_is_refused_is_a_configuration_error(genesys_action: Sender) -> None:
+    genesys_action.server.script.token.calls = 0
+    for number in range(5):
+        name, facts = genesys_action.fails(number)
+        assert (name, facts["status"]) == ("NotAuthorised", 401)
+    assert statuses(genesys_action.server, "execute") == [401, 401], "remembered"
+
+
+def test_refused_login_is_remembered_for_30_seconds(genesys_action: Sender) -> None:
+    genesys_action.server.client_secret = "another"
+    for _ in range(2):
+        ends = [genesys_action.fails(number) for number in range(9)]
+        assert {name for name, _ in ends} == {"NotAuthorised"}
+        assert [facts["requests"] for _, facts in ends[:3]] == [1, 0, 0]
+        assert "invalid_client" in ends[0][1]["cause"]
+        genesys_action.clock.ms += REFUSED_MS
+    assert statuses(genesys_action.server, "token") == [401, 401]
+
+
+@pytest.mark.parametrize("status", [400, 401])
+def test_rotated_credentials_are_read_when_the_login_refuses_the_old(
+    genesys_action: Sender, status: int
+) -> None:
+    genesys_action.act(1)
+    genesys_action.server.expire_tokens()
+    genesys_action.server.client_secret = "rotated"
+    genesys_action.secrets.text = json.dumps({"clientId": CLIENT_ID, "clientSecret": "rotated"})
+    genesys_action.server.script.add({"match": LOGIN, "replies": [status]})
+    genesys_action.act(2)
+    assert statuses(genesys_action.server, "token") == [200, status, 200]
+    assert genesys_action.secrets.reads == 2
+
+
+def tokens(**changes: object) -> dict[str, object]:
+    return {"status": 200, "body": {"access_token": "t", "expires_in": 3600} | changes}
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("invalid-scope", "NotAuthorised"),
+        (400, "NotAuthorised"),
+        (403, "NotAuthorised"),
+        (404, "NotConfigured"),
+        (302, "NotConfigured"),
+        ({"status": 429, "retryAfter": 5}, "RateLimited"),
+        (503, "Transient"),
+        ("reset", "Transient"),
+        ({"status": 200, "body": "not an object"}, "Transient"),
+        *((tokens(expires_in=bad), "Transient") for bad in (None, True, "3600", 0, float("nan"))),
+        *((tokens(access_token=bad), "Transient") for bad in (None, "", 5, "a\r\nX-Evil: 1", "ü")),
+    ],
+)
+def test_failure_of_the_login_is_one_error(
+    genesys_action: Sender, reply: object, wanted: str
+) -> None:
+    genesys_action.server.script.add({"match": LOGIN, "replies": [reply]})
+    assert genesys_action.fails()[0] == wanted
+    assert genesys_action.server.received("execute") == []
+
+
+@pytest.mark.parametrize("lives", [1e300, float("inf"), 10**400], ids=["long", "inf", "whole"])
+def test_token_that_lives_without_end_is_used(genesys_action: Sender, lives: float) -> None:
+    genesys_action.server.script.add({"match": LOGIN, "replies": [tokens(expires_in=lives)]})
+    assert genesys_action.act()["reason"] == "ACTED"
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "wanted"),
+    [
+        ("not JSON", None, "NotConfigured"),
+        ("[]", None, "NotConfigured"),
+        ("{}", None, "NotConfigured"),
+        ('{"clientId": "a", "clientSecret": 5, "signingSecret": 5}', None, "NotConfigured"),
+        (None, None, "NotConfigured"),
+        ("[" * 100_000, None, "NotConfigured"),
+        *(
+            (json.dumps(dict.fromkeys(FIELDS, value)), None, "NotConfigured")
+            for value in ("whsec_für", "\ud800", "a\r\nb", "")
+        ),
+        ("{}", aws_error("AccessDeniedException"), "NotConfigured"),
+        ("{}", aws_error("ThrottlingException"), "TOO_LATE"),
+        ("{}", aws_error("InternalServiceError", 500), "TOO_LATE"),
+    ],
+)
+def test_secret_that_cannot_be_read_sends_nothing(
+    either: Sender, text: str | None, error: Exception | None, wanted: str
+) -> None:
+    either.secrets.text, either.secrets.error = text, error
+    if wanted == "TOO_LATE":
+        assert either.act()["reason"] == "TOO_LATE"
+    else:
+        assert either.fails()[0] == wanted
+        either.fails(2)
+        assert either.secrets.reads == 1, "remembered"
+    assert either.server.log == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("remote-endpoint", "Transient"),
+        ("processing", "Uncertain"),
+        ("authentication", "NotAuthorised"),
+        (403, "NotAuthorised"),
+        (404, "NotConfigured"),
+        (500, "Transient"),
+        ("lose", "Transient"),
+        ({"status": 500, "body": action_error_body("ACTION.PROCESSING", 500)}, "Uncertain"),
+        *(
+            ({"status": 400, "body": body}, "Rejected")
+            for body in ("text", [], {"details": [None, {"errorCode": 5}]}, "[" * 60_000)
+        ),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_response_of_genesys_is_one_error(
+    genesys_action: Sender, reply: object, wanted: str
+) -> None:
+    assert replies(genesys_action, reply)[0] == wanted
+
+
+def test_inner_and_most_cautious_error_detail_wins(genesys_action: Sender) -> None:
+    body = action_error_body("ACTION.REMOTE_ENDPOINT", 400)
+    body["errors"][0]["details"] = [{"errorCode": "ACTION.PROCESSING"}]
+    assert replies(genesys_action, {"status": 400, "body": body})[0] == "Uncertain"
+
+
+def test_words_of_the_remote_system_are_not_repeated(genesys_action: Sender) -> None:
+    body = action_error_body("ACTION.REMOTE_ENDPOINT", 400)
+    for name in ("userMessage", "correlationId", "errorCode"):
+        body[name] = body["errors"][0]["userMessage"] = "caller +4915550001"
+    assert "4915550001" not in str(replies(genesys_action, {"status": 400, "body": body}))
+
+
+def test_missing_data_action_is_named_with_its_route(genesys_action: Sender) -> None:
+    _, facts = replies(genesys_action, 404)
+    assert "custom_-_1" in facts["cause"]
+    assert "route '*'" in facts["cause"]
+
+
+def test_limits_of_genesys_are_waited_for(genesys_action: Sender) -> None:
+    genesys_action.server.script.limits.per_minute = 2
+    genesys_action.act(1)
+    genesys_action.act(2)
+    name, facts = genesys_action.fails(3)
+    assert (name, facts["status"]) == ("RateLimited", 429)
+    assert facts["retryInSeconds"] >= 50

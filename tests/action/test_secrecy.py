@@ -1,0 +1,105 @@
+"""Planted markers: secrets are searched for in everything that a request leaves behind."""
+
+import json
+import logging
+import traceback
+
+import pytest
+
+from once.genesys.script import action_error_body
+from once.genesys.server import CLIENT_ID
+from tests.action.support import Sender, event
+
+PHONE = "+4915550001234"
+BODY = "marker-in-the-body"
+CLIENT_SECRET = "marker-client-secret"
+SIGNING_SECRET = "whsec_bWFya2VyLXNpZ25pbmctc2VjcmV0LTAwMDAwMDAx"
+REMOTE = "marker-said-by-the-remote-system"
+URL_TOKEN = "marker-in-the-address"
+
+SCRIPTS: list[object] = [
+    "ok",
+    400,
+    401,
+    403,
+    404,
+    429,
+    500,
+    301,
+    "reset",
+    "lose",
+    "processing",
+    "authentication",
+    "remote-endpoint",
+]
+
+
+def leaked(text: str, *more: str) -> list[str]:
+    markers = [PHONE, PHONE[1:], BODY, CLIENT_SECRET, SIGNING_SECRET, SIGNING_SECRET[6:], REMOTE]
+    return [marker for marker in (*markers, URL_TOKEN, *more) if marker in text]
+
+
+def private_event() -> dict[str, object]:
+    one = event(body=json.dumps({"ani": f"tel:{PHONE}", "note": BODY}))
+    one["ids"]["ani"] = PHONE
+    return one | {"state": BODY}
+
+
+def remote_failure(detail: str) -> dict[str, object]:
+    body = action_error_body(detail, 400)
+    body["userMessage"] = body["errors"][0]["userMessage"] = f"{REMOTE} {PHONE}"
+    body["errorCode"] = body["correlationId"] = f"{REMOTE} {PHONE}"
+    return {"status": 400, "body": body}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [*SCRIPTS, remote_failure("ACTION.REMOTE_ENDPOINT"), remote_failure("ACTION.PROCESSING")],
+    ids=str,
+)
+def test_no_secret_is_left_in_answers_or_logs(
+    either: Sender,
+    reply: object,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    either.server.client_secret = CLIENT_SECRET
+    either.server.signing_secret = SIGNING_SECRET
+    either.secrets.text = json.dumps(
+        {"clientId": CLIENT_ID, "clientSecret": CLIENT_SECRET, "signingSecret": SIGNING_SECRET}
+    )
+    either.server.script.add({"replies": [reply, reply]})
+    if hasattr(either.target, "_url"):
+        either.target._url += f"?key={URL_TOKEN}"
+
+    with caplog.at_level(logging.DEBUG):
+        try:
+            said = json.dumps(either.act(event=private_event()))
+        except Exception:  # noqa: BLE001, RUF100
+            said = traceback.format_exc()
+    printed = capfd.readouterr()
+    logged = "\n".join(record.getMessage() for record in caplog.records)
+
+    received = either.server.log[-1]
+    assert BODY in received.raw.decode(), "the marker was sent, so it could have leaked"
+    token = received.headers.get("authorization", "Bearer none").split()[1]
+    signature = received.headers.get("webhook-signature", "none")
+    everything = f"{said}\n{printed.out}\n{printed.err}\n{logged}"
+    assert leaked(everything, token if token != "none" else URL_TOKEN) == []
+    assert signature == "none" or signature not in everything
+
+
+@pytest.mark.parametrize("text", [CLIENT_SECRET, json.dumps({"secret": CLIENT_SECRET})])
+def test_malformed_secret_is_not_quoted(either: Sender, text: str) -> None:
+    either.secrets.text = text
+    assert leaked(json.dumps(either.fails())) == []
+
+
+def test_signing_secret_of_another_form_is_not_quoted(webhook_action: Sender) -> None:
+    webhook_action.secrets.text = json.dumps({"signingSecret": CLIENT_SECRET})
+    assert leaked(json.dumps(webhook_action.fails())) == []
+
+
+def test_wrong_credentials_are_not_quoted(genesys_action: Sender) -> None:
+    genesys_action.secrets.text = json.dumps({"clientId": CLIENT_ID, "clientSecret": CLIENT_SECRET})
+    assert leaked(json.dumps(genesys_action.fails())) == []
