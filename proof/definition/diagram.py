@@ -23,51 +23,57 @@ _STYLE = """
   .node polygon, .node path, .node ellipse { fill: #ddf4ff; stroke: #57606a; }
   .Choice polygon, .Choice path { fill: #fff8c5; }
   .Pass path, .Wait polygon, .Wait path, .mark ellipse { fill: #f6f8fa; }
-  .Processed path, .ProcessedUnconfirmed path { fill: #aceebb; }
+  .Processed path { fill: #aceebb; }
   .SkipDuplicate path, .SkipStale path { fill: #e2d4ff; }
-  .Parked path { fill: #ffd8b5; } .Returned path { fill: #ffcecb; }
+  .Parked path { fill: #ffd8b5; } .PutBack path { fill: #ffcecb; }
   .Ignored path { fill: #fbe3f4; }
   .edge path { stroke: #57606a; fill: none; } .edge polygon { stroke: #57606a; fill: #57606a; }
   .error path { stroke: #cf222e; stroke-dasharray: 5 3; }
   .error polygon { stroke: #cf222e; fill: #cf222e; }
-  .cluster path { fill: none; stroke: #8c959f; stroke-width: 2; }
-  .cluster text { font-weight: bold; }
   .edge text { font-size: 12px; fill: #57606a; }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3; }
     .node polygon, .node path, .node ellipse { fill: #0c2d6b; stroke: #8b949e; }
     .Choice polygon, .Choice path { fill: #4b3a00; }
     .Pass path, .Wait polygon, .Wait path, .mark ellipse { fill: #21262d; }
-    .Processed path, .ProcessedUnconfirmed path { fill: #0f5323; }
+    .Processed path { fill: #0f5323; }
     .SkipDuplicate path, .SkipStale path { fill: #3c1e70; }
-    .Parked path { fill: #762d0a; } .Returned path { fill: #78191b; }
+    .Parked path { fill: #762d0a; } .PutBack path { fill: #78191b; }
     .Ignored path { fill: #5e1f4c; }
     .edge path { stroke: #8b949e; } .edge polygon { stroke: #8b949e; fill: #8b949e; }
     .error path { stroke: #ff7b72; } .error polygon { stroke: #ff7b72; fill: #ff7b72; }
-    .cluster path { stroke: #6e7681; } .edge text { fill: #adbac7; }
+    .edge text { fill: #adbac7; }
   }
 """
 
 # What an arrow is taken for, at the forks where the names of the states do not say it.
 LABELS = {
-    ("NextRound", "SettleEvents"): "events are left",
-    ("NextRound", "ReturnEvents"): "some return",
-    ("NextRound", "RecordOutcomes"): "all are settled",
+    ("MayClaim", "NoteBreak"): "in between",
+    ("MayClaim", "Ignored"): "unwanted",
+    ("MayClaim", "ReadBreaker"): "waits",
+    ("MayClaim", "PutBack"): "paused",
     ("ClaimKey", "ReadClaim"): "refused",
-    ("ClaimKey", "Returned"): "no response",
+    ("ClaimKey", "PutBack"): "no response",
     ("JudgeClaim", "ClaimKey"): "free",
+    ("JudgeClaim", "WaitForOwner"): "held",
+    ("JudgeClaim", "SkipDuplicate"): "copy",
     ("JudgeClaim", "SkipStale"): "older",
-    ("CheckOrder", "AdvanceLatest"): "order matters",
-    ("CheckOrder", "CloseClaim"): "no route, or expired",
-    ("AdvanceLatest", "ReadLatest"): "row is newer",
-    ("JudgeOrder", "AdvanceLatest"): "unsure",
-    ("RunAction", "ParkEvent"): "response too large",
-    ("JudgeFailure", "CloseClaim"): "failed: release",
-    ("EndUnacted", "SkipDuplicate"): "unchanged",
+    ("MayAct", "AdvanceLatest"): "order matters",
+    ("MayAct", "ReadPredecessor"): "busy, repeated",
+    ("MayAct", "RunAction"): "its turn",
+    ("MayAct", "SkipStale"): "older",
+    ("MayAct", "SkipDuplicate"): "unchanged",
+    ("AdvanceLatest", "ReadLatest"): "newer, or busy",
+    ("RunAction", "Parked"): "for a person",
+    ("RunAction", "PutBack"): "failed",
+    ("HasActed", "Processed"): "acted",
+    ("HasActed", "PutBack"): "not now",
+    ("HasClaim", "CloseClaim"): "claimed",
+    ("HasClaim", "Unrecorded"): "short look",
 }
+_BOXES = ("Processed", "SkipDuplicate", "SkipStale", "Ignored", "Parked", "PutBack")
 
 State = Mapping[str, Any]
-Level = Mapping[str, State]
 
 
 class Arrow(NamedTuple):
@@ -77,7 +83,7 @@ class Arrow(NamedTuple):
     label: str = ""
 
 
-def arrows(level: Level) -> Iterator[Arrow]:
+def arrows(level: Mapping[str, State]) -> Iterator[Arrow]:
     """Each way from a state to another, an error's only where no other goes there."""
     for name, state in level.items():
         onward = [state.get("Next"), state.get("Default")]
@@ -107,33 +113,21 @@ def drawn(machine: Mapping[str, Any]) -> str:
     picture = re.sub(r"<!--.*?-->\n", "", picture, flags=re.DOTALL)
     for name, title in titles(machine).items():
         picture = picture.replace(f"<title>{name}</title>", f"<title>{escape(title)}</title>")
-    picture = re.sub(r"<title>(graph|cluster_\w+|Start|End)</title>\n", "", picture)
+    picture = re.sub(r"<title>(graph|Start|End)</title>\n", "", picture)
     return picture.replace(">", f">\n<style>{_STYLE}</style>", 1)
 
 
 def _graph(machine: Mapping[str, Any]) -> str:
-    (around,) = (name for name, state in machine["States"].items() if state["Type"] == "Map")
-    inner = machine["States"][around]["ItemProcessor"]
-    ends = [name for name, state in inner["States"].items() if state.get("End")]
+    level = machine["States"]
     lines = [
-        "digraph { id=machine; bgcolor=transparent; compound=true; nodesep=0.35; ranksep=0.42;",
+        "digraph { id=machine; bgcolor=transparent; nodesep=0.3; ranksep=0.4;",
         'node [shape=box, style=rounded, fontname="Helvetica", fontsize=14, margin="0.12,0.06"];',
         'Start [shape=circle, class="mark", id=Start]; End [shape=circle, class="mark", id=End];',
         f"Start -> {machine['StartAt']} [class=mark];",
-        *(_node(name, state) for name, state in machine["States"].items() if name != around),
-        "{ rank=same; AskPace; NextRound }",
-        f'subgraph cluster_map {{ id={around}; class="cluster"; style=rounded; labeljust=l;',
-        f'label="  {around} (one event each)";',
-        *(_node(name, state) for name, state in inner["States"].items()),
-        f"{{ rank=same; {'; '.join(ends)} }}",
-        "}",
-        *(_line(arrow, around, inner["StartAt"], ends) for arrow in arrows(inner["States"])),
-        *(_line(arrow, around, inner["StartAt"], ends) for arrow in arrows(machine["States"])),
-        *(
-            f'{name} -> End [class="mark"];'
-            for name, state in machine["States"].items()
-            if state.get("End")
-        ),
+        *(_node(name, state) for name, state in level.items()),
+        f"{{ rank=same; {'; '.join(_BOXES)} }}",
+        *(_line(arrow) for arrow in arrows(level)),
+        *(f'{name} -> End [class="mark"];' for name, state in level.items() if state.get("End")),
         "}",
     ]
     return "\n".join(lines)
@@ -142,24 +136,14 @@ def _graph(machine: Mapping[str, Any]) -> str:
 def _node(name: str, state: State) -> str:
     shape = _SHAPES.get(state["Type"], "box")
     style = "" if shape != "box" else ", style=rounded"
-    outlined = ", peripheries=2" if state.get("End") and state["Type"] == "Pass" else ""
     kinds = f"{state['Type']} {name}"
-    return f'{name} [id={name}, class="{kinds}", shape={shape}{style}{outlined}];'
+    return f'{name} [id={name}, class="{kinds}", shape={shape}{style}];'
 
 
-def _line(arrow: Arrow, around: str, first: str, ends: list[str]) -> str:
-    """An arrow into the Map goes to its first state, an arrow out of it begins at its frame."""
-    start, end, extra = arrow.start, arrow.end, ""
-    if end == around:
-        end = first
-    elif start == around and arrow.error:
-        start, extra = ends[-1], ", ltail=cluster_map"
-    elif start == around:
-        start, extra = first, ", ltail=cluster_map, constraint=false"
-    if arrow.label:
-        extra += f', label=" {arrow.label} ", fontname="Helvetica", fontsize=12'
+def _line(arrow: Arrow) -> str:
     kind = "error" if arrow.error else "usual"
-    return f'{start} -> {end} [id="{arrow.start}-{arrow.end}", class="{kind}"{extra}];'
+    label = f', label=" {arrow.label} ", fontname="Helvetica", fontsize=12' if arrow.label else ""
+    return f'{arrow.start} -> {arrow.end} [id="{arrow.start}-{arrow.end}", class="{kind}"{label}];'
 
 
 def shown(picture: str) -> tuple[dict[str, str], set[Arrow]]:
@@ -181,10 +165,7 @@ def shown(picture: str) -> tuple[dict[str, str], set[Arrow]]:
 def stale(picture: str, machine: Mapping[str, Any]) -> list[str]:
     """Lists where the picture differs from the definition."""
     found, ways = shown(picture)
-    (around,) = (name for name, state in machine["States"].items() if state["Type"] == "Map")
-    inner = machine["States"][around]["ItemProcessor"]["States"]
-    wanted = {name: title for name, title in titles(machine).items() if name != around}
-    wanted_ways = {*arrows(machine["States"]), *arrows(inner)}
+    wanted, wanted_ways = titles(machine), set(arrows(machine["States"]))
     names = {name for name in {*found, *wanted} if found.get(name) != wanted.get(name)}
     changed = {(way.start, way.end) for way in ways ^ wanted_ways}
     changed |= LABELS.keys() - {(way.start, way.end) for way in wanted_ways}

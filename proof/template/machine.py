@@ -15,7 +15,6 @@ from proof.asl.definition import check as check_definition
 from proof.asl.errors import matches
 from proof.asl.jsonata import Clock, Library
 from proof.asl.readings import Readings
-from proof.definition.asl import strings
 from proof.template.check import GITHUB, RECORDED, Deployed, Edit, check
 from proof.template.metrics import NOW_MS, embedded_metrics, every_line
 
@@ -159,37 +158,6 @@ def arguments_are_those_of_the_api(deployed: Deployed) -> Iterator[str]:
             yield f"{name}: {action} has no {unknown}"
         for missing in sorted({*map(_pascal, shape.required_members)} - set(task["Arguments"])):
             yield f"{name}: {action} needs {missing}"
-
-
-def _siblings(deployed: Deployed) -> None:
-    deployed.task("sendMessage")["Assign"] = {"a": 1, "b": "{% $a + 1 %}"}
-
-
-def _of_a_wait(deployed: Deployed) -> None:
-    wait = next(state for state in deployed.states.values() if state["Type"] == "Wait")
-    wait["Assign"] = {"waited": True}
-
-
-@check(
-    "step-functions/latest/dg/workflow-variables.html",
-    "step-functions/latest/dg/state-choice.html",
-    siblings=_siblings,
-    wait=_of_a_wait,
-)
-def assign_has_one_meaning(deployed: Deployed) -> Iterator[str]:
-    """All expressions of an Assign see the variables as they were when the state was entered. When
-    that of a Choice or a Wait is evaluated, AWS does not say, or says twice."""
-    for name, state in deployed.states.items():
-        if state["Type"] in ("Choice", "Wait") and "Assign" in state:
-            yield f"{name} is a {state['Type']} with an Assign of its own"
-        for rule in (state, *state.get("Choices", []), *state.get("Catch", [])):
-            done: set[str] = set()
-            for variable, value in rule.get("Assign", {}).items():
-                text = " ".join(strings(value))
-                own = re.findall(r"\$(\w+)\s*:=", text)
-                for early in sorted({*re.findall(r"\$(\w+)", text)} & done - {*own}):
-                    yield f"{name}: ${variable} reads ${early}, which is assigned beside it"
-                done.add(variable)
 
 
 def _alias(deployed: Deployed) -> None:

@@ -70,7 +70,12 @@ def outcome_line(
 ) -> Mapping[str, Any]:
     """Returns the log event that the state RecordOutcome writes for an event."""
     (written,) = recorder["Arguments"]["LogEvents"]
-    scope = {"event": {**EVENT, **event}, "verdict": dict(verdict), "me": "run#m1"}
+    scope = {
+        "event": {**EVENT, **event},
+        "verdict": dict(verdict),
+        "me": "run#m1",
+        "sentKey": "0" * 64,
+    }
     return {
         name: Library().evaluate(expression[2:-2].strip(), scope, Clock(NOW_MS))
         for name, expression in written.items()

@@ -74,7 +74,7 @@ class Translated:
             "AWS::StackName": self.stack,
             "AWS::Region": self.region,
             "AWS::AccountId": ACCOUNT,
-            "AWS::Partition": _session(self.region).get_partition_for_region(self.region),
+            "AWS::Partition": _session("us-east-1").get_partition_for_region(self.region),
             "AWS::NoValue": _NOTHING,
         }
 

@@ -1,0 +1,344 @@
+"""Each kind of deployment sends a valid template to CloudFormation, and moves without a loss.
+
+The emulator takes almost any template. Here it is translated with real sets of parameters, and
+judged by cfn-lint; test_checks.py judges the same sets by what AWS says and no linter looks at.
+"""
+
+import json
+import os
+import re
+import subprocess
+from fnmatch import fnmatchcase
+from functools import cache
+from itertools import product
+
+import pytest
+from cfnlint.api import lint
+
+from proof.definition.asl import ROOT
+from proof.template import TEMPLATE, of_type
+from proof.template.stack import LONGEST_STACK
+from proof.template.translated import ACCOUNT, STACK, Translated
+from tests.enrichment.topic_models import MODELS
+from tests.template.deployments import (
+    DEPLOYMENTS,
+    GENESYS,
+    KEY,
+    ON_BUSES,
+    SETS,
+    TARGET_BUS,
+    TO_BUS,
+    TO_FUNCTION,
+    TO_GENESYS,
+    WEBHOOK,
+)
+
+QUEUES = ("EventQueue", "DeadLetters")
+
+
+def faults(deployed: Translated) -> list[str]:
+    template = {"AWSTemplateFormatVersion": "2010-09-09", "Resources": deployed.resources}
+    found = lint(json.dumps(template), regions=[deployed.region])
+    return [f"{match.rule.id} {match.path}: {match.message}" for match in found]
+
+
+FEW = ("source", "genesys", "function", "another key", "archive of a source")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in FEW else pytest.param(name, marks=pytest.mark.thorough) for name in SETS],
+)
+def test_a_deployed_template_passes_cfn_lint(name: str) -> None:
+    assert DEPLOYMENTS[name].refusals == []
+    assert faults(DEPLOYMENTS[name]) == []
+
+
+def test_a_deployed_template_passes_cfn_lint_in_china() -> None:
+    deployed = Translated({"EventBusName": "contact-centre"}, region="cn-north-1")
+    assert deployed.refusals == []
+    assert faults(deployed) == []
+    assert "arn:aws:" not in json.dumps(deployed.resources)
+
+
+def test_a_stack_may_have_a_name_of_57_characters() -> None:
+    """A rule's name has 64 (eventbridge API, PutRule)."""
+    everything = {**WEBHOOK, "EventSourceName": f"{GENESYS}/live"}
+    assert faults(Translated(everything, stack="s" * LONGEST_STACK)) == []
+    too_long = faults(Translated(everything, stack="s" * (LONGEST_STACK + 1)))
+    assert any("EventRule" in fault for fault in too_long)
+    assert f"{LONGEST_STACK} characters" in (ROOT / "samconfig.toml").read_text()
+
+
+def test_the_functions_have_the_python_that_make_build_looks_for() -> None:
+    given = TEMPLATE["Globals"]["Function"]
+    for function in DEPLOYMENTS["source"].of_type("AWS::Lambda::Function").values():
+        assert function["Runtime"] == given["Runtime"]
+        assert function["Architectures"] == given["Architectures"]
+    assert given["Runtime"] in make("build")
+
+
+# The rule and its bus.
+
+
+def rule_arn(deployed: Translated, *, account: str = ACCOUNT) -> str:
+    """Returns the ARN of the rule, which names no bus if that is the default one."""
+    rule = deployed.resources["EventRule"]["Properties"]
+    bus = rule["EventBusName"]
+    if isinstance(bus, dict):
+        bus = deployed.resources[bus["Ref"]]["Properties"]["Name"]
+    path = rule["Name"] if bus == "default" else f"{bus}/{rule['Name']}"
+    return f"arn:aws:events:{deployed.region}:{account}:rule/{path}"
+
+
+def admits(deployed: Translated, queue: str, arn: str) -> bool:
+    """Compares each of the six components by itself: IAM, "ARN condition operators"."""
+    (statement,) = [
+        statement
+        for policy in deployed.of_type("AWS::SQS::QueuePolicy").values()
+        for statement in policy["PolicyDocument"]["Statement"]
+        if statement["Effect"] == "Allow" and policy["Queues"] == [{"Ref": queue}]
+    ]
+    assert statement["Principal"] == {"Service": "events.amazonaws.com"}
+    assert statement["Action"] == "sqs:SendMessage"
+    patterns = statement["Condition"]["ArnLike"]["aws:SourceArn"]
+    return any(
+        all(map(fnmatchcase, arn.split(":", 5), pattern.split(":", 5))) for pattern in patterns
+    )
+
+
+@pytest.mark.parametrize(("before", "after"), list(product(ON_BUSES, ON_BUSES)))
+def test_queues_take_both_rules_while_a_stack_moves_to_another_bus(before: str, after: str) -> None:
+    for queue in QUEUES:
+        assert admits(DEPLOYMENTS[before], queue, rule_arn(DEPLOYMENTS[after]))
+
+
+@cache
+def rules_of_other_stacks() -> list[str]:
+    names = (f"my-{STACK}", f"{STACK}-2", f"{STACK}-events", f"{STACK}-source", "x")
+    return [rule_arn(Translated(on, stack=name)) for name in names for on in ON_BUSES.values()]
+
+
+@pytest.mark.parametrize("bus", ON_BUSES)
+@pytest.mark.parametrize("queue", QUEUES)
+def test_no_other_stack_region_or_account_gets_into_the_queues(bus: str, queue: str) -> None:
+    ours = DEPLOYMENTS[bus]
+    for arn in rules_of_other_stacks():
+        assert not admits(ours, queue, arn), arn
+    assert not admits(ours, queue, rule_arn(Translated(SETS[bus], region="eu-west-1")))
+    assert not admits(ours, queue, rule_arn(ours, account="999999999999"))
+
+
+@pytest.mark.parametrize(("before", "after"), list(product(ON_BUSES, ON_BUSES)))
+def test_the_rule_changes_its_name_between_a_bus_of_the_stack_and_another(
+    before: str, after: str
+) -> None:
+    """CloudFormation, AWS::Events::Rule, Name: with a custom name no update can replace it, and
+    EventBusName is an update that does."""
+    renamed = ("EventSourceName" in SETS[before]) != ("EventSourceName" in SETS[after])
+    names = [DEPLOYMENTS[n].resources["EventRule"]["Properties"]["Name"] for n in (before, after)]
+    assert (names[0] != names[1]) == renamed
+
+
+def test_the_longest_topics_fit_into_a_rule_as_often_as_the_description_says() -> None:
+    """2,048 characters: eventbridge, "Amazon EventBridge quotas", Event pattern size."""
+    said = re.search(r"Any (\d+) topics fit", TEMPLATE["Parameters"]["DetailTypes"]["Description"])
+    assert said
+    longest_first = sorted(MODELS, key=len, reverse=True)
+
+    def characters(topics: int) -> int:
+        deployed = Translated({"DetailTypes": ",".join(longest_first[:topics])})
+        pattern = deployed.resources["EventRule"]["Properties"]["EventPattern"]
+        return len(json.dumps(pattern, separators=(",", ":")))
+
+    assert characters(int(said[1])) <= 2048 < characters(int(said[1]) + 1)
+
+
+# The archive, the redrive and the replay.
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_an_archive_is_kept_only_if_asked_for_and_has_what_the_rule_matches(name: str) -> None:
+    """ "You cannot change the source event bus once an archive is created": eventbridge, "Archiving
+    and replaying events". So it has no name of ours, else CloudFormation could not move it."""
+    deployed = DEPLOYMENTS[name]
+    archives = deployed.of_type("AWS::Events::Archive")
+    assert bool(archives) == ("ArchiveDays" in deployed.parameters)
+    for archive in archives.values():
+        assert "ArchiveName" not in archive
+        assert archive["RetentionDays"] == int(deployed.parameters["ArchiveDays"])
+        rule = deployed.resources["EventRule"]["Properties"]
+        assert archive["EventPattern"] == rule["EventPattern"]
+        assert archive.get("KmsKeyIdentifier") == deployed.parameters.get("KmsKeyArn")
+
+
+def command(name: str, output: str) -> str:
+    value = DEPLOYMENTS[name].outputs[output]["Value"]["Fn::Sub"]
+    return str(value if isinstance(value, str) else value[0])
+
+
+def options(line: str) -> set[str]:
+    return set(re.findall(r"--([a-z-]+)", line))
+
+
+def test_the_redrive_command_names_the_event_queue_as_its_destination() -> None:
+    """Messages that were sent to a dead-letter queue directly have no source to go back to:
+    AWSSimpleQueueService, "Troubleshooting dead-letter queue redrive"."""
+    line = command("source", "RedriveCommand")
+    assert line.startswith("aws sqs start-message-move-task ")
+    assert "--source-arn ${DeadLetters.Arn} --destination-arn ${EventQueue.Arn}" in line
+    assert options(line) == {"region", "source-arn", "destination-arn"}
+
+
+def test_the_replay_command_sends_the_archive_to_the_rule_on_its_own_bus() -> None:
+    """eventbridge API, StartReplay, ReplayDestination: only the bus that was archived."""
+    line = command("archive", "ReplayCommand")
+    given = {"event-source-arn", "event-start-time", "event-end-time", "replay-name"}
+    assert options(line) == given | {"region", "destination"}
+    (destination,) = re.findall(r"--destination '(.+)'", line)
+    bus = f"arn:aws:events:eu-central-1:{ACCOUNT}:event-bus/default"
+    assert json.loads(destination) == {"Arn": bus, "FilterArns": ["${EventRule.Arn}"]}
+
+
+# Limits and concurrency.
+
+
+@pytest.mark.parametrize(
+    ("parameters", "limit"),
+    [
+        ({}, "0"),
+        (WEBHOOK, "0"),
+        (TO_GENESYS, "300"),
+        (TO_BUS, "0"),
+        (TO_FUNCTION, "0"),
+        ({"MaxActionsPerMinute": "20"}, "20"),
+        (TO_GENESYS | {"MaxActionsPerMinute": "0"}, "0"),
+    ],
+)
+def test_the_limit_is_the_same_for_the_function_and_in_the_outputs(
+    parameters: dict[str, str], limit: str
+) -> None:
+    deployed = Translated(parameters)
+    function = deployed.resources["DataActionFunction"]["Properties"]
+    assert function["Environment"]["Variables"]["MAX_ACTIONS_PER_MINUTE"] == limit
+    assert deployed.outputs["MaxActionsPerMinute"]["Value"] == limit
+
+
+@pytest.mark.parametrize(("asked", "reserved"), [("0", None), ("20", 20)])
+def test_reserved_concurrency_is_that_of_both_functions_or_of_none(
+    asked: str, reserved: int | None
+) -> None:
+    functions = Translated({"MaxConcurrentActions": asked}).of_type("AWS::Lambda::Function")
+    assert len(functions) == 2
+    assert {f.get("ReservedConcurrentExecutions") for f in functions.values()} == {reserved}
+
+
+@pytest.mark.parametrize(
+    ("level", "logged"),
+    [("ALL", ("ALL", False)), ("ALL_WITH_PAYLOADS", ("ALL", True)), ("ERROR", ("ERROR", False))],
+)
+def test_events_are_in_the_execution_log_only_if_asked_for(
+    level: str, logged: tuple[str, bool]
+) -> None:
+    machine = Translated({"LogLevel": level}).resources["StateMachine"]["Properties"]
+    logging = machine["LoggingConfiguration"]
+    assert (logging["Level"], logging["IncludeExecutionData"]) == logged
+
+
+@pytest.mark.parametrize("name", ["boundary", "default bus"])
+def test_each_role_is_bounded_as_the_account_demands(name: str) -> None:
+    """Those that SAM would make by itself included: there are none."""
+    roles = DEPLOYMENTS[name].of_type("AWS::IAM::Role")
+    assert sorted(roles) == sorted(of_type("AWS::IAM::Role"))
+    for role in roles.values():
+        assert role.get("PermissionsBoundary") == SETS[name].get("PermissionsBoundaryArn")
+
+
+def test_events_and_invocations_go_to_the_target_alone() -> None:
+    for name, service in (("bus", "events:"), ("function", "lambda:")):
+        policies = DEPLOYMENTS[name].resources["DataActionRole"]["Properties"]["Policies"]
+        statements = [s for policy in policies for s in policy["PolicyDocument"]["Statement"]]
+        (right,) = [s for s in statements if service in json.dumps(s["Action"])]
+        assert right["Resource"] == SETS[name]["TargetArn"]
+    assert TARGET_BUS not in json.dumps(DEPLOYMENTS["function"].resources)
+
+
+# A key that is given, changed or removed.
+
+
+def key_use(name: str, role: str) -> dict[str, set[str]]:
+    """Returns what the role may do with each key that the stack names."""
+    used: dict[str, set[str]] = {}
+    for policy in DEPLOYMENTS[name].resources[role]["Properties"]["Policies"]:
+        if policy["PolicyName"] == "keys":
+            (statement,) = policy["PolicyDocument"]["Statement"]
+            actions = statement["Action"]
+            for key in statement["Resource"]:
+                used[key] = {actions} if isinstance(actions, str) else set(actions)
+    return used
+
+
+@pytest.mark.parametrize("role", ["PipeRole", "StateMachineRole", "DataActionRole"])
+def test_readers_may_still_use_the_former_key(role: str) -> None:
+    """ "The consumer must have kms:Decrypt permissions for any keys used to encrypt the messages":
+    AWSSimpleQueueService, "Key management"."""
+    assert key_use("webhook", role) == {}
+    assert set(key_use("key", role)) == {KEY}
+    assert set(key_use("another key", role)) == {KEY, SETS["another key"]["KmsKeyArn"]}
+    assert set(key_use("key removed", role)) == {KEY}
+    sends = {"kms:GenerateDataKey"} if role == "StateMachineRole" else set()
+    assert key_use("another key", role)[KEY] == {"kms:Decrypt"} | sends
+
+
+def test_nothing_is_kept_under_the_former_key() -> None:
+    for changed in ("another key", "key removed"):
+        kept = {
+            name: body
+            for name, body in DEPLOYMENTS[changed].resources.items()
+            if body["Type"] != "AWS::IAM::Role"
+        }
+        assert KEY not in json.dumps(kept)
+
+
+def test_a_secret_under_a_key_of_its_owner_can_be_read_and_nothing_else_under_that_key() -> None:
+    """secretsmanager, "Secret encryption and decryption"; kms, "kms:ViaService"."""
+    owner = "444455556666"
+    theirs = WEBHOOK["DestinationSecretArn"].replace(ACCOUNT, owner)
+    deployed = Translated({**WEBHOOK, "DestinationSecretArn": theirs})
+    (decrypt,) = [
+        statement
+        for policy in deployed.resources["DataActionRole"]["Properties"]["Policies"]
+        for statement in policy["PolicyDocument"]["Statement"]
+        if statement["Action"] == "kms:Decrypt"
+    ]
+    assert decrypt["Resource"] == f"arn:aws:kms:eu-central-1:{owner}:key/*"
+    assert decrypt["Condition"] == {
+        "StringEquals": {
+            "kms:ViaService": "secretsmanager.eu-central-1.amazonaws.com",
+            "kms:EncryptionContext:SecretARN": theirs,
+        }
+    }
+
+
+# The command that deploys.
+
+
+def make(*arguments: str) -> str:
+    return subprocess.run(
+        ["make", "--dry-run", *arguments],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_make_deploy_confirms_unless_told_not_to_and_passes_parameters() -> None:
+    assert "--no-confirm-changeset" not in make("deploy")
+    line = make("deploy", "CONFIRM=no", "PARAMETERS=ArchiveDays=7 LogLevel=ERROR")
+    assert "--no-confirm-changeset" in line
+    assert '--parameter-overrides "ArchiveDays=7 LogLevel=ERROR"' in line
+    config = (ROOT / "samconfig.toml").read_text()
+    assert "confirm_changeset = true" in config
+    assert "fail_on_empty_changeset = false" in config
