@@ -22,9 +22,10 @@ from once.stack.canaries import Canary, Trial, make_canary, make_copy, sleep_unt
 from once.stack.event_source import check_source
 from once.stack.facade import Stack, read_clock_ms
 
-_PATIENCE_SECONDS = 180
-_FAILS_MS = 5_000  # the first request of a canary fails, the next one finds it over
-_REJECTED_MS = 30_000
+_PATIENCE_SECONDS = 240
+# At low traffic a message may take 20 s to its first request. What a canary asks for lasts longer.
+_FAILS_MS = 45_000
+_REJECTED_MS = 60_000
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NOT_TRIED = "not tried: the first was not settled"
 _UNRECORDED = "docs/runbook.md#outcomes-unrecorded"
@@ -54,7 +55,7 @@ def command(operation: Operation, look: bool, story: bool, yes: bool) -> None:
     who = "No destination sees them."
     if stack.parameters.get("ActionTarget") == "eventbridge":
         who = "The target bus gets those that are acted on, with the source genesys-once.check."
-    operation.confirm(f"Send canaries? {who} It takes one to four minutes.", yes)
+    operation.confirm(f"Send canaries? {who} It takes some minutes.", yes)
     with operation.errors.status("") as status:
         checked = run_checks(stack, seen, story, lambda text: status.update(f"{text} …"))
     if operation.as_json:
@@ -67,16 +68,13 @@ def command(operation: Operation, look: bool, story: bool, yes: bool) -> None:
 def run_checks(stack: Stack, seen: Checked, with_story: bool, step: Step) -> Checked:
     """Sends canaries, and adds their ends to what was seen."""
     run = str(uuid.uuid4())
-    now_ms = read_clock_ms()
     good = make_canary(run, "good")
     enrichment = invoke_enrichment(stack, good)
     if not enrichment.works:
         return Checked(run=None, checks=[*seen.checks, enrichment])
     copy = make_copy(good, "copy")
     broken = Canary("broken", f"not an event, on purpose: canary {run} of once check")
-    rejected_until_ms = now_ms + _REJECTED_MS
-    rejected = make_canary(run, "rejected", refuseUntilMs=rejected_until_ms)
-    failing = make_canary(run, "failing", failUntilMs=now_ms + _FAILS_MS)
+    rejected, failing = make_canary(run, "rejected"), make_canary(run, "failing")
     trial = Trial(stack)
     story: list[Check] = []
     try:
@@ -86,11 +84,14 @@ def run_checks(stack: Stack, seen: Checked, with_story: bool, step: Step) -> Che
         trial.send(good)
         is_settled = trial.wait([good], _PATIENCE_SECONDS)
         if is_settled:
+            now_ms = read_clock_ms()
+            rejected = make_canary(run, "rejected", refuseUntilMs=now_ms + _REJECTED_MS)
+            failing = make_canary(run, "failing", failUntilMs=now_ms + _FAILS_MS)
             trial.send(failing, rejected, broken, copy)
             step("waiting for a copy, a rejected and an unreadable event")
             trial.wait([copy, rejected, broken], _PATIENCE_SECONDS)
             step("replaying the event that was parked")
-            sleep_until(rejected_until_ms)
+            sleep_until(now_ms + _REJECTED_MS)
             is_replayed = trial.replay(rejected)
             if is_replayed:
                 trial.wait_for_replay(rejected, _PATIENCE_SECONDS)

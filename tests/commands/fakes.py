@@ -1,5 +1,7 @@
 """A stack in memory: records and rows as data, queues as lists, a clock that a test moves."""
 
+# ruff: noqa: N803 - boto3 names its arguments so
+
 import json
 import re
 from collections.abc import Callable, Mapping

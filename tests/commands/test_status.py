@@ -25,7 +25,11 @@ def test_status_of_a_healthy_stack_is_0(stack: FakeStack) -> None:
 
 @pytest.mark.parametrize(
     ("reason", "cause"),
-    [("CALL_FAILED", "connection refused"), ("SETUP_FAULT", "HTTP 401"), ("CALL_FAILED", "no answer in 8 s")],
+    [
+        ("CALL_FAILED", "connection refused"),
+        ("SETUP_FAULT", "HTTP 401"),
+        ("CALL_FAILED", "no answer in 8 s"),
+    ],
 )
 def test_status_names_the_cause_of_a_dead_destination_at_its_first_failure(
     stack: FakeStack, reason: str, cause: str

@@ -1,0 +1,156 @@
+"""What `once explain` tells of the events of a thing, by whatever name a person gives it."""
+
+from pathlib import Path
+
+import pytest
+
+from once.project import EXAMPLE
+from tests.commands.conftest import once
+from tests.commands.fakes import (
+    DIGEST,
+    FIRST,
+    KEY,
+    NOW_MS,
+    ORGANISATION,
+    PK,
+    SECOND,
+    SK,
+    USER,
+    FakeStack,
+)
+
+OTHER_SK = "v2/user.presence/PURECLOUD/2ade8443-7d3a-51bc-a086-df1cb825d127"
+
+
+def add_act(stack: FakeStack) -> None:
+    stack.logs.add(
+        "PROCESSED", "ACTED", ago_ms=50_000, requests=1, status=200, idempotencyKey=DIGEST,
+        envelopeId="envelope-1", eventId="publisher-1", ageMs=900,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    [USER, PK, KEY, FIRST, FIRST[:8], DIGEST, "envelope-1", "publisher-1", "put-back-1", USER[:9]],
+)
+def test_explain_finds_an_event_by_each_of_its_names(stack: FakeStack, name: str) -> None:
+    stack.logs.add("RETRY", "CALL_FAILED", requests=1, returnedAs="put-back-1")
+    add_act(stack)
+    stack.put_claim()
+    answer = once("explain", name, "--json")
+    (subject,) = answer.json["subjects"]
+    (event,) = subject["events"]
+    assert answer.code == 0
+    assert (event["key"], event["outcome"], event["requests"]) == (KEY, "PROCESSED", 2)
+    assert event["idempotencyKeys"] == [DIGEST]
+
+
+def test_explain_finds_a_claim_that_the_log_has_forgotten(stack: FakeStack) -> None:
+    stack.put_claim()
+    stack.outputs["EventBusName"] = f"aws.partner/genesys.com/cloud/{ORGANISATION}/events"
+    (subject,) = once("explain", USER, "--json").json["subjects"]
+    assert subject["events"][0]["claim"]["status"] == "DONE"
+
+
+def test_explain_names_several_ids_that_begin_alike(stack: FakeStack) -> None:
+    stack.logs.add("PROCESSED", "ACTED")
+    stack.logs.add("PROCESSED", "ACTED", messageId=FIRST[:9] + "0" * 27)
+    answer = once("explain", FIRST[:8])
+    assert answer.code == 1
+    assert FIRST in answer.err
+
+
+def test_explain_of_an_unknown_thing_fails_and_names_the_queue(stack: FakeStack) -> None:
+    stack.sqs.put("events", "{}")
+    stack.pipes.state = "STOPPED"
+    answer = once("explain", "nothing-of-it", "--json")
+    assert answer.code == answer.json["exitCode"] == 1
+    assert "once status" in answer.json["error"]
+    assert "once resume" in answer.json["error"]
+
+
+def test_explain_says_which_event_passed_a_stale_one_and_which_setting_acts(
+    stack: FakeStack,
+) -> None:
+    stack.logs.add("PROCESSED", "ACTED", messageId=SECOND, sk=OTHER_SK, run=f"run#{SECOND}")
+    stack.logs.add("STALE", "NEWER_STATE", ago_ms=10_000, because=f"run#{SECOND}")
+    (subject,) = once("explain", FIRST, "--json").json["subjects"]
+    stale = next(event for event in subject["events"] if event["outcome"] == "STALE")
+    assert SECOND in stale["verdict"]
+    assert 'order = "every"' in stale["verdict"]
+    assert len(subject["events"]) == 2, "the event that it met is shown as well"
+
+
+def test_explain_says_what_an_unchanged_state_repeats(stack: FakeStack) -> None:
+    stack.logs.add("PROCESSED", "ACTED", messageId=SECOND, sk=OTHER_SK)
+    stack.logs.add("DUPLICATE", "UNCHANGED", ago_ms=10_000, because=f"run#{SECOND}")
+    (subject,) = once("explain", USER, "--json").json["subjects"]
+    unchanged = next(event for event in subject["events"] if event["outcome"] == "DUPLICATE")
+    assert SECOND in unchanged["verdict"]
+    assert 'order = "every"' in unchanged["verdict"]
+
+
+def test_explain_of_a_waiting_event_says_why_until_when_and_how_often(stack: FakeStack) -> None:
+    stack.logs.add("RETRY", "CALL_FAILED", ago_ms=90_000, requests=1, cause="HTTP 503")
+    stack.logs.add(
+        "RETRY", "CALL_FAILED", ago_ms=30_000, requests=1, cause="HTTP 503", retryInSeconds=90
+    )
+    stack.put_claim("FAILED", "RETRY", due_at=NOW_MS + 60_000)
+    verdict = once("explain", USER, "--json").json["subjects"][0]["events"][0]["verdict"]
+    assert "HTTP 503" in verdict
+    assert "twice" in verdict
+    assert "08:01:00" in verdict
+
+
+def test_explain_shows_the_pause_of_now_for_what_waits_for_it(stack: FakeStack) -> None:
+    stack.logs.add("RETRY", "PAUSED", ago_ms=3_600_000)
+    stack.pause(held="repair", held_by="ada", held_at=NOW_MS - 1, not_before=NOW_MS + 60_000)
+    assert "ada" in once("explain", USER).out
+
+
+def test_explain_calls_copies_what_they_are(stack: FakeStack) -> None:
+    add_act(stack)
+    copy = {"messageId": SECOND, "because": f"run#{FIRST}"}
+    stack.logs.add("DUPLICATE", "SAME_KEY", ago_ms=100, envelopeId="envelope-1", **copy)
+    (subject,) = once("explain", USER, "--json").json["subjects"]
+    (event,) = subject["events"]
+    assert [chain["cause"] for chain in event["chains"]] == [None, "SAME_ENVELOPE"]
+
+
+def test_explain_problems_leaves_out_what_is_well(stack: FakeStack) -> None:
+    add_act(stack)
+    stack.logs.add("PARKED", "REJECTED", messageId=SECOND, sk=OTHER_SK, requests=1)
+    for arguments in (("--problems",), (USER, "--problems")):
+        (subject,) = once("explain", *arguments, "--json").json["subjects"]
+        assert [event["outcome"] for event in subject["events"]] == ["PARKED"]
+    assert once("explain", "--problems").code == 0
+
+
+def test_explain_takes_a_key_without_an_organisation(stack: FakeStack) -> None:
+    stack.logs.add("PROCESSED", "ACTED", pk="-/conversation/c0de", sk=SK)
+    answer = once("explain", f"-/conversation/c0de/{SK}", "--json")
+    assert answer.json["subjects"][0]["pk"] == "-/conversation/c0de"
+
+
+@pytest.mark.parametrize("arguments", [(), ("--since", "yesterday", USER), ("--sinse", "2h", USER)])
+def test_explain_refuses_what_is_typed_wrongly(
+    stack: FakeStack, arguments: tuple[str, ...]
+) -> None:
+    assert stack
+    assert once("explain", *arguments).code in (1, 2)
+
+
+def test_explain_event_needs_no_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(*_: object) -> None:
+        raise AssertionError("AWS was asked")
+
+    monkeypatch.setattr("once.stack.facade.Stack.find", find)
+    presence = EXAMPLE.read_text().splitlines()[0]
+    file = tmp_path / "events.jsonl"
+    file.write_text(f"{presence}\nno event\n")
+    answer = once("explain", "--event", str(file), "--json")
+    first, second = answer.json["identities"]
+    assert answer.code == 0
+    assert (first["family"], first["order"]) == ("user.presence", "latest")
+    assert first["key"].startswith(f"{PK}/v2/user.presence/")
+    assert second["problem"].startswith("NOT_JSON")
