@@ -1,21 +1,22 @@
-"""Reads events from whatever people have: a file, a folder, records of a queue, exports of a log.
+"""Reads events from what people have: files and folders, records of a queue, exports of logs.
 
-The JSON may be in lines, over several lines, in arrays or one value behind the other, packed by
-gzip or not. All commands that take events read them here.
+A file holds JSON values, one in a line or in whatever order, perhaps packed by gzip; or a table of
+CloudWatch Logs Insights in CSV. A line of a log may have text before its JSON. Every command that
+takes events reads them here; what an event means is for once_enrichment to say.
 """
 
+import csv
+import gzip
 import json
 import re
 import sys
 import time
 import zlib
-from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from gzip import BadGzipFile, GzipFile
-from io import BufferedReader
+from io import BufferedReader, TextIOWrapper
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,18 +27,36 @@ from once.errors import OnceError
 from once.project import HOW_TO_GET_EVENTS
 
 STDIN = Path("-")
-_LONGEST_CHARS = 4_000_000  # of one value; EventBridge takes 256 KB
-_READ_BYTES = 1 << 17
-_GZIP = b"\x1f\x8b"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # as PowerShell writes the output of a command
-_SHOWN_FIELDS = 6
-
+_READ = 1 << 17
+_LONGEST = 32_000_000  # of one value: Insights returns 10,000 events in one
+_TEST_OF_EXPORT = "aws-logs-write-test"  # CloudWatch puts it beside what it exports to S3
+# CloudWatch's exports in CSV have a header; a field may have line ends in it.
+_TABLE = re.compile(r'(?=.*\bmessage\b)"?@?\w+"?(?:,"?[@\w. ]+"?)+\s*$')
+csv.field_size_limit(_LONGEST)
+_BETWEEN = re.compile(r"[\s,\[\]\x1e]*")
+# The export of a log may be one object of a gigabyte, so its records are read one by one.
+_WRAPPER = re.compile(r'\{\s*"(?:events|logEvents)"\s*:\s*\[(?=\s*\{)')
+_END_OF_WRAPPER = re.compile(r'(?:"[^"]*"\s*:\s*(?:\[[^\]]*\]|"[^"]*"|null)[\s,]*)*\}')
+# The text before the JSON in a line of a log: time, stream, request, level, words of the program.
+_HEAD = re.compile(r'(?=[^{"\n]*[A-Za-z<>:])[^{}"\n]{1,400}(?=\{)')
+_TIME = re.compile(
+    r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](\d+))?[ ]?(Z|[+-]\d\d:?\d\d)?(?![\d:])"
+)
+_LINE_OF_LOG = re.compile(r"\[?\w*\]?\s*\d{4}-\d\d-\d\d[T ]|(?:START|END|REPORT|INIT_START)\b")
+_EVENT = {"detail", "eventBody", "topicName"}
+_PACKED = ("message", "@message", "data", "payload")  # fields in which logs keep a message
+_NOTED = ("ingestionTime", "timestamp", "@timestamp", "time")
+_HEARTBEAT = "channel.metadata"  # Genesys sends it on a WebSocket, to keep the connection
+_LOOK_AHEAD = 1_024  # more than the text in front of a value, or the beginning of a wrapper
+_NEXT = re.compile(r"\n|(?<=\})\s*(?=\{)")
+_COLON = re.compile(r"\s*:")
+_decode = json.JSONDecoder().raw_decode
 # What people give by mistake, by the fields that it always has.
 _MISTAKEN = {
     ("received", "outcomes", "events"): "a report of once run",
     ("messageId", "outcome"): "a record of the outcome log",
     ("execution_arn", "type"): "a line of the log of executions",
-    ("kind", "idempotencyKey"): "an element of the enrichment",
+    ("bodyPath", "idempotencyKey"): "an element of the enrichment",
     ("pk", "sk", "status"): "a row of the claim table",
 }
 
@@ -50,11 +69,13 @@ class Place(NamedTuple):
     item: int
 
 
-class Found(NamedTuple):
-    """A queue record as the pipe hands it over; made up where the file holds only its body."""
+class Captured(NamedTuple):
+    """A queue record as the pipe hands it over; made up if the file holds only its body."""
 
     place: Place
     record: dict[str, Any]
+    arrived_ms: int
+    """The time that the capture notes for it; 0 if it notes none."""
 
     @property
     def text(self) -> str:
@@ -85,57 +106,84 @@ class Source:
 
 def find_sources(paths: Sequence[Path]) -> list[Source]:
     """Returns the files of all paths, those of a folder in the order of their names."""
-    found: list[tuple[Path, str]] = []
+    named: list[tuple[Path, str]] = []
     for path in paths:
         if path.is_dir():
+            files = sorted(file for file in path.rglob("*") if file.is_file())
+            kept = [f for f in files if f.name[0] != "." and f.name != _TEST_OF_EXPORT]
             within = path if len(paths) == 1 else path.parent
-            files = sorted(p for p in path.rglob("*") if p.is_file() and p.name[0] != ".")
-            found += [(one, one.relative_to(within).as_posix()) for one in files]
+            named += [(file, file.relative_to(within).as_posix()) for file in kept]
         elif path.exists() or path == STDIN:
-            found.append((path, path.name))
+            named.append((path, path.name))
         else:
             raise OnceError(f"Cannot read {path}: there is no such file.\n{HOW_TO_GET_EVENTS}")
-    if not found:
+    if not named:
         raise OnceError(f"There is no file in {', '.join(map(str, paths))}.")
-    return [Source(path, name, number) for number, (path, name) in enumerate(found)]
+    return [Source(path, name, number) for number, (path, name) in enumerate(named)]
 
 
-def read_records(source: Source, took: Callable[[int], None] = lambda _: None) -> Iterator[Found]:
+def read_records(
+    source: Source, took: Callable[[int], None] = lambda _: None, now_ms: int | None = None
+) -> Iterator[Captured]:
     """Yields the records of a file; `took` hears how many bytes of it are done."""
-    read = partial(next, _read(source, took), "")
-    for line, item, value, stamp in _Splitter(read).values():
-        for more, record in enumerate(_unwrap(value, parse(value), maybe_ms(stamp))):
+    now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
+    last, item = 0, 0
+    for line, text, noted in _read_values(source, took):
+        for record, arrived_ms in _unwrap(text, parse(text), maybe_ms(noted) or 0):
+            last, item = line, item + 1 if line == last else 1
             source.records += 1
-            yield Found(Place(source.number, line, item + more), record)
+            dated = _date(record, arrived_ms or now_ms)
+            yield Captured(Place(source.number, line, item), dated, arrived_ms)
+
+
+def _date(record: dict[str, Any], ms: int) -> dict[str, Any]:
+    """Gives a record the time at which the queue would have got it: that of its line in the
+    capture, else the moment of reading. An event without any time has this one."""
+    attributes = {"SentTimestamp": str(ms), **(record.get("attributes") or {})}
+    return {**record, "attributes": attributes}
 
 
 def read_lines(path: Path) -> list[Line]:
     """Returns all that a file holds, to be sent. A file without any event is refused."""
-    source = Source(path, path.name) if path.is_dir() else find_sources([path])[0]
-    found = list(read_records(source))
-    if source.trouble:
-        raise OnceError(f"Cannot read {path}: it {source.trouble}.")
-    places = [one.place.line for one in found]
-    is_line_each = len(set(places)) == len(places)
-    lines = [
-        Line(one.place.line if is_line_each else number, one.text, _problem_of(one))
-        for number, one in enumerate(found, 1)
-    ]
+    lines: list[Line] = []
+    records: list[Captured] = []
+    for source in find_sources([path]):
+        records += read_records(source)
+        if source.trouble:
+            raise OnceError(f"Cannot read {source.path}: it {source.trouble}.")
+    is_line_each = len({(place.file, place.line) for place, *_ in records}) == len(records)
+    is_line_each &= all(captured.place.file == 0 for captured in records)
+    for number, captured in enumerate(records, 1):
+        element = normalise(captured.record)
+        problem = element["detail"].partition(":")[0] if "broken" in element else None
+        if _mistake(parse(captured.text)):
+            problem = "NOT_AN_EVENT"
+        text = captured.text if problem else _keep_time(captured)
+        lines.append(Line(captured.place.line if is_line_each else number, text, problem))
     if not lines:
         raise OnceError(f"{path} holds no events: it is empty.")
     if all(line.problem for line in lines):
-        kinds = Counter(_kind_of(one.text) for one in found)
-        said = "\n".join(f"  {count:,} times {kind}" for kind, count in kinds.most_common(5))
+        kinds = Counter(_describe(captured.text) for captured in records).most_common(5)
+        table = "\n".join(f"  {count:,} times {kind}" for kind, count in kinds)
         raise OnceError(
-            f"{path} holds no event, but\n{said}\n"
-            "Give events as EventBridge, SQS, SNS or a log has them. Why a text is none is said "
-            "by: once audit FILE"
+            f"{path} holds no event, but\n{table}\n"
+            "Give events as EventBridge, SQS, SNS or a log has them. Why a text is none says: "
+            "once explain --event FILE"
         )
     return lines
 
 
+def _keep_time(captured: Captured) -> str:
+    """Returns the text to send. If only the capture tells the event's time, the text takes it
+    along, as that of a message which was put back does."""
+    if captured.arrived_ms and "broken" in normalise({**captured.record, "attributes": {}}):
+        once = {"firstSentAtMs": captured.arrived_ms}
+        return json.dumps({"once": once, "event": captured.text})
+    return captured.text
+
+
 def read_element(record: dict[str, Any]) -> dict[str, Any]:
-    """Returns the element that the enrichment makes of a record."""
+    """Returns the element that the enrichment makes of a record, without routes."""
     return normalise(record)
 
 
@@ -147,189 +195,166 @@ def parse(text: str) -> Any:
         return None
 
 
-def _problem_of(found: Found) -> str | None:
-    if _mistaken(parse(found.text)):
-        return "NOT_AN_EVENT"
-    sent = {"SentTimestamp": str(time.time_ns() // 1_000_000)}  # as the queue will note it
-    element = read_element({**found.record, "attributes": sent})
-    return str(element["detail"]).partition(":")[0] if "broken" in element else None
-
-
-def _mistaken(value: Any) -> str | None:
-    if not isinstance(value, dict):
-        return None
-    return next((kind for fields, kind in _MISTAKEN.items() if value.keys() >= {*fields}), None)
-
-
-def _kind_of(text: str) -> str:
-    value = parse(text)
-    if isinstance(value, dict):
-        fields = ", ".join(list(value)[:_SHOWN_FIELDS]) or "none"
-        return _mistaken(value) or f"a JSON object without an event in it (its fields: {fields})"
-    return "a text that is not JSON" if value is None else "a JSON value that is no object"
-
-
-def _unwrap(text: str, value: Any, at_ms: int | None) -> Iterator[dict[str, Any]]:
-    """Yields the records that SQS, SNS, CloudWatch Logs and the AWS CLI wrap in a value."""
-    if isinstance(value, dict) and "detail" not in value and not _mistaken(value):
-        for name in ("Records", "Messages", "events", "logEvents"):
-            items = value.get(name)
-            if isinstance(items, list) and items and all(isinstance(one, dict) for one in items):
-                for item in items:
-                    yield from _unwrap(json.dumps(item), item, at_ms)
-                return
-        message = value.get("message", value.get("@message"))
-        if isinstance(message, str):  # an event of a log
-            noted = value.get("ingestionTime") or value.get("timestamp") or value.get("@timestamp")
-            yield from _unwrap(message, parse(message), maybe_ms(noted) or at_ms)
-            return
-        sns = value.get("Sns", value)
-        if isinstance(sns, dict) and isinstance(sns.get("Message"), str):
-            yield from _unwrap(sns["Message"], None, maybe_ms(sns.get("Timestamp")) or at_ms)
-            return
-        # The pipe writes these names in one way, `aws sqs receive-message` in another.
-        record = {name[:1].lower() + name[1:]: part for name, part in value.items()}
-        if "messageId" in record and "body" in record:
-            yield record
-            return
-    sent = {} if at_ms is None else {"SentTimestamp": str(at_ms)}
-    yield {"messageId": "-", "body": text, "attributes": sent}
-
-
-def _read(source: Source, took: Callable[[int], None]) -> Iterator[str]:
-    """Yields what a file says, piece by piece, as far as it can be read."""
+def _read_values(
+    source: Source, took: Callable[[int], None]
+) -> Iterator[tuple[int, str, str | None]]:
+    """Yields each value of a file with its line and the time beside it, as far as it is whole."""
     try:
         with _open(source.path) as raw:
-            head = raw.peek(_READ_BYTES)[:_READ_BYTES]
-            is_packed, is_utf_16 = head.startswith(_GZIP), head.startswith(_UTF_16)
-            if b"\0" in head and not is_packed and not is_utf_16:
+            head = raw.peek(2)
+            is_packed = head.startswith(b"\x1f\x8b")
+            if b"\0" in head and not is_packed:
                 source.trouble = "is no text: events are JSON, perhaps packed by gzip"
                 return
-            decode = getincrementaldecoder("utf-16" if is_utf_16 else "utf-8-sig")("replace").decode
-            unpacked = GzipFile(fileobj=raw) if is_packed else raw
+            unpacked: Any = gzip.GzipFile(fileobj=raw) if is_packed else raw
+            text = TextIOWrapper(unpacked, "utf-8-sig", "replace", newline="")
             is_file = source.path.is_file()
-            while data := unpacked.read1(_READ_BYTES):
-                if is_file:
-                    took(raw.tell())
-                if piece := decode(data):
-                    yield piece
-            yield decode(b"", final=True)
-    except (EOFError, BadGzipFile, zlib.error):
+
+            def read(size: int) -> str:
+                took(raw.tell() if is_file else 0)
+                return text.read(size)
+
+            header = text.readline(_READ)
+            if _TABLE.match(header):
+                rows = csv.DictReader(chain([header], text))
+                line = 2
+                for row in rows:
+                    took(raw.tell() if is_file else 0)
+                    yield line, json.dumps(row), None
+                    line = rows.line_num + 1
+            else:
+                yield from _split(header, read)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
         source.trouble = "could not be read to its end: it is no whole gzip file"
     except OSError as error:
         source.trouble = f"could not be read to its end: {error.strerror}"
 
 
 def _open(path: Path) -> BufferedReader:
-    raw = sys.stdin.buffer if path == STDIN else path.open("rb", buffering=0)
-    return BufferedReader(raw)  # type: ignore[arg-type]  # what tests put there, too
+    return sys.stdin.buffer if path == STDIN else path.open("rb")  # type: ignore[return-value]
 
 
-_BETWEEN = re.compile(r"[\s,\[\]\x1e]*")
-# The export of a log may be one object of a gigabyte, so its records are read one by one.
-_WRAPPER = re.compile(r'\{\s*"(?:events|logEvents)"\s*:\s*\[(?=\s*\{)')
-_END_OF_WRAPPER = re.compile(r'(?:"[^"]*"\s*:\s*(?:\[[^\]]*\]|"[^"]*"|null)[\s,]*)*\}')
-# An exported log group and `aws logs tail`: a time, perhaps the name of a stream, and the event.
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))[ \t]+(?:[^\s{]+[ \t]+)?(?=\{)")
-_COLON = re.compile(r"\s*:")
-_LOOK_AHEAD = 1_024  # more than a stamp or the beginning of a wrapper
-_PARTIAL_WORD = 8  # `false` and the like, cut off
-_decode = json.JSONDecoder().raw_decode
+def _split(text: str, read: Callable[[int], str]) -> Iterator[tuple[int, str, str | None]]:
+    """Yields each JSON value as it is written. A text that is no JSON ends with its line."""
+    at, line, is_wrapped, is_whole = 0, 1, False, False
+    while True:
+        gap = _BETWEEN.match(text, at)
+        if not (gap and gap[0]):
+            closing = _END_OF_WRAPPER.match(text, at) if is_wrapped else None
+            gap = _WRAPPER.match(text, at) or closing
+            is_wrapped ^= gap is not None
+        if gap:
+            line, at = line + gap[0].count("\n"), gap.end()
+            continue
+        head = _HEAD.match(text, at)
+        begin = head.end() if head else at
+        is_last = is_whole or len(text) - at > _LONGEST
+        end = None
+        if is_last or len(text) - at > _LOOK_AHEAD:
+            end = _find_end(text, begin, is_last)
+        if end is None:
+            # Twice as much each time, since a long value is decoded again after each reading.
+            more = read(max(_READ, len(text) - at))
+            text, at, is_whole = text[at:] + more, 0, not more
+            continue
+        if at == len(text):
+            return
+        value = text[begin:end].rstrip()
+        if head or not _LINE_OF_LOG.match(value):
+            yield line, value, _find_time(head[0]) if head else None
+        line, at = line + text.count("\n", at, end), end
 
 
-class _Splitter:
-    """Finds where a JSON value ends and the next one begins. A text that is no JSON ends where the
-    next value seems to begin."""
-
-    def __init__(self, read: Callable[[], str]) -> None:
-        self._read = read
-        self._buffer = ""
-        self._at = 0
-        self._line, self._item = 1, 0
-        self._is_wrapped = False
-
-    def values(self) -> Iterator[tuple[int, int, str, str | None]]:
-        """Yields line, item, text and the time in front of it."""
-        while self._find_next():
-            stamp = _STAMP.match(self._buffer, self._at)
-            if stamp:
-                self._pass(stamp.end())
-            self._item += 1
-            line, item = self._line, self._item
-            end = self._find_end()
-            text = self._buffer[self._at : end].rstrip()
-            self._pass(end)
-            yield line, item, text, stamp and stamp[1]
-
-    def _find_next(self) -> bool:
-        """Goes to where the next value begins; false at the end."""
-        while True:
-            between = _BETWEEN.match(self._buffer, self._at)
-            self._pass(between.end() if between else self._at)
-            if self._left() < _LOOK_AHEAD and self._read_more():
-                continue
-            if not self._left():
-                return False
-            if wrapper := _WRAPPER.match(self._buffer, self._at):
-                self._pass(wrapper.end())
-                self._is_wrapped = True
-            elif self._is_wrapped and (ended := self._find_end_of_wrapper()):
-                self._pass(ended)
-                self._is_wrapped = False
-            else:
-                return True
-
-    def _find_end_of_wrapper(self) -> int | None:
-        """Returns where the fields end that follow the records in their wrapper."""
-        if self._buffer[self._at] not in '"}':
-            return None
-        while not (end := _END_OF_WRAPPER.match(self._buffer, self._at)):
-            if self._left() > _LONGEST_CHARS or not self._read_more():
+def _find_end(text: str, at: int, is_last: bool) -> int | None:
+    """Returns where the value ends that begins here, or the text that is none; None if that is
+    perhaps not read yet."""
+    end = None
+    if not _LINE_OF_LOG.match(text, at):
+        try:
+            end = _decode(text, at)[1]
+        except RecursionError:
+            pass
+        except json.JSONDecodeError as error:
+            is_cut = error.pos > len(text) - 9 or error.msg.startswith("Unterminated")
+            if is_cut and not is_last:
                 return None
-        return end.end()
+    if end and not (text[at] == '"' and _COLON.match(text, end)):  # a field that lost its object
+        return end
+    # The text ends with its line, or where a next value seems to begin.
+    following = _NEXT.search(text, at + 1)
+    return following.start() if following else len(text) if is_last else None
 
-    def _find_end(self) -> int:
-        """Returns where the value ends that begins here, or the text that is no JSON."""
-        while True:
-            try:
-                _, end = _decode(self._buffer, self._at)
-            except RecursionError:
-                break
-            except json.JSONDecodeError as error:
-                is_cut_off = error.pos >= len(self._buffer) - _PARTIAL_WORD
-                may_go_on = is_cut_off or error.msg.startswith("Unterminated")
-                if may_go_on and self._left() < _LONGEST_CHARS and self._read_more():
-                    continue
-                break
-            if self._buffer[self._at] == '"' and _COLON.match(self._buffer, end):
-                break  # a field that lost its object
-            return end
-        return self._find_end_of_text()
 
-    def _find_end_of_text(self) -> int:
-        """Returns the end of the line, or of an object that is laid out over lines."""
-        indent = self._at - self._buffer.rfind("\n", 0, self._at) - 1
-        laid_out = re.compile(r"\{[ \t]*\r?\n").match(self._buffer, self._at)
-        ends = re.compile(rf"\n(?=[ \t]{{0,{indent}}}\{{)" if laid_out else r"\n|(?<=\})\s*(?=\{)")
-        while not (end := ends.search(self._buffer, self._at + 1)):
-            if self._left() > _LONGEST_CHARS or not self._read_more():
-                return len(self._buffer)
-        return end.start()
+def _find_time(text: str) -> str | None:
+    time = _TIME.search(text)
+    return f"{time[1]}.{time[2] or 0:0<3.3}{time[3] or 'Z'}" if time else None
 
-    def _left(self) -> int:
-        return len(self._buffer) - self._at
 
-    def _pass(self, end: int) -> None:
-        lines = self._buffer.count("\n", self._at, end)
-        if lines:
-            self._line += lines
-            self._item = 0
-        self._at = end
+def _unwrap(text: str, value: Any, ms: int) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yields the records that SQS, SNS, logs and the AWS CLI wrap in a value, with their times."""
+    if isinstance(value, dict) and not value.keys() & _EVENT and not _mistake(value):
+        if rows := _rows_of(value):
+            for row in rows:
+                yield from _unwrap(json.dumps(row), row, ms)
+            return
+        for name in _PACKED:
+            if (packed := _unpack(name, value.get(name))) is not None:
+                message, own_ms = packed
+                times = (maybe_ms(_tidy(value.get(noted))) for noted in _NOTED)
+                noted_ms = next(filter(None, times), own_ms or ms)
+                if "{" in message:  # else a line of a log, and no event
+                    yield from _unwrap(message, parse(message), noted_ms)
+                return
+        sns = value.get("Sns", value)
+        if isinstance(sns, dict) and isinstance(sns.get("Message"), str):
+            yield from _unwrap(sns["Message"], None, maybe_ms(sns.get("Timestamp")) or ms)
+            return
+        # The pipe writes these names in one way, `aws sqs receive-message` in another.
+        record = {name[:1].lower() + name[1:]: part for name, part in value.items()}
+        if "messageId" in record and "body" in record:
+            attributes = record.get("attributes")
+            sent = attributes.get("SentTimestamp") if isinstance(attributes, dict) else None
+            yield {**record, "attributes": attributes if sent else {}}, maybe_ms(sent) or ms
+            return
+    if not (isinstance(value, dict) and value.get("topicName") == _HEARTBEAT):
+        yield {"messageId": "-", "body": text}, ms
 
-    def _read_more(self) -> bool:
-        read = self._read()
-        if read:
-            # The line so far tells how far a value is indented.
-            begin = max(self._buffer.rfind("\n", 0, self._at) + 1, self._at - _LOOK_AHEAD)
-            self._buffer, self._at = self._buffer[begin:] + read, self._at - begin
-        return bool(read)
+
+def _unpack(name: str, inner: Any) -> tuple[str, int | None] | None:
+    """Returns the message in a field of a log, and the time in front of it."""
+    if isinstance(inner, dict) and inner.keys() & {*_EVENT, "Records"}:
+        return json.dumps(inner), None
+    if not isinstance(inner, str) or (name not in _PACKED[:2] and '"topicName"' not in inner):
+        return None
+    head = _HEAD.match(inner)
+    return inner[head.end() if head else 0 :].strip(), head and maybe_ms(_find_time(head[0]))
+
+
+def _rows_of(value: dict[str, Any]) -> list[Any]:
+    """Returns the rows that a file of AWS, or of a browser, keeps in one object."""
+    for name in ("Records", "Messages", "events", "logEvents"):
+        rows = value.get(name)
+        if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows):
+            return rows
+    if isinstance(results := value.get("results"), list):  # aws logs get-query-results
+        return [{c["field"]: c.get("value") for c in row} for row in results]
+    entries = value["log"].get("entries", []) if isinstance(value.get("log"), dict) else []
+    return [row for entry in entries for row in entry.get("_webSocketMessages", [])]  # of a HAR
+
+
+def _tidy(noted: Any) -> Any:
+    return (_find_time(noted) or noted) if isinstance(noted, str) else noted
+
+
+def _mistake(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return None
+    return next((kind for fields, kind in _MISTAKEN.items() if value.keys() >= {*fields}), None)
+
+
+def _describe(text: str) -> str:
+    value = parse(text)
+    if isinstance(value, dict):
+        fields = ", ".join([*value][:6]) or "none"
+        return _mistake(value) or f"a JSON object without an event in it (its fields: {fields})"
+    return "a text that is not JSON" if value is None else "a JSON value that is no object"
