@@ -4,7 +4,10 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
+# What `make run` needs, and what checks and tests need as well.
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
 SCANNER := .venv-scan
 AUDITOR := .venv-audit
 ADVISORIES := https://api.osv.dev/v1/query
@@ -18,6 +21,8 @@ RUNTIME = $(shell sed -n 's/^parameter_overrides = ".*PythonRuntime=\([a-z0-9.]*
 # pip checks hashes of all that one command installs, or of nothing: the clone has none of its own.
 LOCKED := --no-deps --require-hashes
 OURS := --no-deps --no-build-isolation -e .
+# SAM imports cfn-lint for `sam validate --lint` alone, and with sympy it is a third of what SAM installs.
+SPARE := $(addprefix --no-emit-package ,cfn-lint sympy networkx mpmath)
 PIN := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header --no-emit-index-url $(if $(UPGRADE),--upgrade)
 export SAM_CLI_TELEMETRY := 0
@@ -125,7 +130,8 @@ format: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .
 
 lock: ## Pin what pyproject.toml names, with hashes (needs uv); UPGRADE=1 takes the newest
-	$(PIN) pyproject.toml --extra local --group dev -o requirements.lock
+	$(PIN) pyproject.toml --extra local --group build $(SPARE) -o requirements.lock
+	$(PIN) pyproject.toml --extra local --group build --group dev -c requirements.lock -o requirements-dev.lock
 	$(PIN) --group scan -o .ci/locks/scan.lock
 	$(PIN) --group audit -o .ci/locks/audit.lock
 	$(PIN) --group release -o .ci/locks/release.lock
@@ -223,14 +229,16 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' || { \
 		echo "genesys-once needs Python 3.11 to 3.14, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1)."; \
 		echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	@echo "Installing what requirements.lock pins into $(VENV); it takes about a minute."
-	@if command -v uv >/dev/null && uv --version >/dev/null 2>&1; then \
-		uv venv --quiet --clear --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV) && \
-		VIRTUAL_ENV=$(VENV) uv pip install --quiet $(LOCKED) -r requirements.lock && \
-		VIRTUAL_ENV=$(VENV) uv pip install --quiet $(OURS); \
-	else \
-		$(PYTHON) -m venv --clear $(VENV) && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -r requirements.lock && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check $(OURS); \
-	fi
+	@echo "Installing what requirements.lock pins into $(VENV); it takes about half a minute."
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) download --no-deps --retries 0 --timeout 4 --dest $(VENV)/probe packaging >/dev/null 2>&1 || { \
+		echo "Python's package registry does not answer. Connect to it, or name yours (PIP_INDEX_URL), and run make again."; \
+		exit 1; }
+	@$(PIP) install $(LOCKED) -r requirements.lock
+	@$(PIP) install $(OURS)
 	@touch $(READY)
+
+$(TOOLS): $(READY) requirements-dev.lock
+	@echo "Installing what tests and checks need as well (requirements-dev.lock); it takes about half a minute."
+	@$(PIP) install $(LOCKED) -r requirements-dev.lock
+	@touch $(TOOLS)
