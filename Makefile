@@ -76,12 +76,6 @@ first-hour: $(READY) ## Type each command that README and program print, in a ne
 schemas: $(READY) ## Write what follows from the models: schemas, examples, docs/families.md
 	$(BIN)/python -m schemas
 
-asked: $(READY) ## Write what `make prove` asks AWS, from the scenarios and the template
-	$(BIN)/python -m proof.asked
-
-prove: $(READY) ## Check on AWS what we assume about it: ARGS="--region eu-central-1"
-	$(BIN)/python -m proof.prove $(ARGS)
-
 check: check-code check-template check-machine check-schemas check-documents ## Check code, template, state machine, schemas, documents
 
 check-code: $(READY)
@@ -97,7 +91,6 @@ check-template: $(READY)
 check-machine: $(READY)
 	$(BIN)/python -m proof.definition.lint
 	$(BIN)/python -m proof.definition.diagram --check
-	$(BIN)/python -m proof.asked --check
 
 check-schemas: $(READY)
 	$(BIN)/python -m schemas --check
@@ -105,7 +98,6 @@ check-schemas: $(READY)
 check-documents: $(READY)
 	$(BIN)/python -m bench.numbers --check
 	$(BIN)/python -m bench.sources
-	$(BIN)/python -m proof.packages --check
 
 check-release: check-records ## Fail if a release would name a repository that nobody has
 	@! grep -n 'github.com/OWNER/' pyproject.toml || { \
@@ -145,10 +137,6 @@ bench: $(READY) ## Measure speed, cost and scale
 compare: $(READY) ## Compare with a Redis key, an if-exists, FIFO, Powertools and others
 	$(BIN)/python -m bench.compare
 
-overload: $(READY) ## A destination with a limit, down, hanging or failing, and what becomes of its events
-	$(BIN)/python -m bench.overload
-	$(BIN)/python -m bench.numbers
-
 waiting: $(READY) ## Simulate every scenario of waiting, hours in seconds (some minutes)
 	$(BIN)/python -m bench.waiting
 	$(BIN)/python -m bench.numbers
@@ -187,12 +175,9 @@ build: $(READY) ## Build the functions for the runtime named in samconfig.toml
 
 # boto3 and SAM read AWS_DEFAULT_REGION alone, the AWS CLI and people AWS_REGION as well.
 ifneq ($(AWS_REGION),)
-aws-account deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
+deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
 endif
-aws-account: $(READY)
-	@$(BIN)/python -m once.account
-
-deploy: aws-account build ## Deploy to AWS. PARAMETERS="Name=value ..." and TAGS="Key=value ..."; CONFIRM=no does not ask
+deploy: build ## Deploy to AWS. PARAMETERS="Name=value ..." and TAGS="Key=value ..."; CONFIRM=no does not ask
 	$(BIN)/sam deploy $(if $(filter no,$(CONFIRM)),--no-confirm-changeset) \
 		$(if $(TAGS),--tags "$(TAGS)") \
 		$(if $(PARAMETERS),--parameter-overrides "$(BUILD_PARAMETERS) $(PARAMETERS)")

@@ -6,7 +6,7 @@ from html import escape
 
 # A colour is the name of a class, so that a chart without a background suits a dark page as well.
 INK, FAINT, GRID = "ink", "faint", "grid"
-RED, ORANGE, PURPLE, GREY, GREEN, BLUE = "red", "orange", "purple", "grey", "green", "blue"
+RED, ORANGE, PURPLE, GREY, BLUE = "red", "orange", "purple", "grey", "blue"
 _LIGHT_AND_DARK = {
     INK: ("#1f2328", "#e6edf3"),
     FAINT: ("#59636e", "#9198a1"),
@@ -15,11 +15,11 @@ _LIGHT_AND_DARK = {
     ORANGE: ("#e8893a", "#f0883e"),
     PURPLE: ("#8250df", "#ab7df8"),
     GREY: ("#6e7781", "#8b949e"),
-    GREEN: ("#1a7f37", "#3fb950"),
     BLUE: ("#0969da", "#4493f8"),
 }
 LETTER = 6.9  # its width at size 12, on the safe side
 ROW, BAR = 26, 16
+PANEL = 310
 TOP = 56
 
 Series = Mapping[str, Mapping[str, float]]  # row to part to value
@@ -97,15 +97,12 @@ def bars(
     title: str,
     panels: Mapping[str, Series],
     colours: Mapping[str, str],
-    *,
-    panel_width: float = 310,
-    form: str = "{:,.0f}",
 ) -> str:
     """Rows of stacked bars, one panel beside the other, with the same rows and the same scale."""
     rows = list(next(iter(panels.values())))
     label_width = widest(rows)
     marks = ticks(max(sum(row.values()) for rows in panels.values() for row in rows.values()))
-    scale = (panel_width - 60) / marks[-1]
+    scale = (PANEL - 60) / marks[-1]
     bottom = TOP + 26 + ROW * len(rows)
     parts = legend(colours, 16, TOP - 10)
     for at, row in enumerate(rows):
@@ -117,7 +114,7 @@ def bars(
         for mark in marks:
             x = left + mark * scale
             parts.append(line(x, TOP + 18, x, bottom))
-            parts.append(text(x, bottom + 14, form.format(mark), 10, FAINT, "middle"))
+            parts.append(text(x, bottom + 14, f"{mark:,.0f}", 10, FAINT, "middle"))
         for at, row in enumerate(rows):
             x, y = left, TOP + 22 + ROW * at
             for name, colour in colours.items():
@@ -126,40 +123,9 @@ def bars(
                     parts.append(box(x, y, width, BAR, colour))
                 x += width
             total = sum(series[row].values())
-            parts.append(text(x + 5, y + 12, form.format(total), 11))
-        left += panel_width
+            parts.append(text(x + 5, y + 12, f"{total:,.0f}", 11))
+        left += PANEL
     return page(left + 10, bottom + 26, title, parts)
-
-
-def ranges(title: str, values: Mapping[str, float], wanted: float) -> str:
-    """Bars on a logarithmic scale, by whether they reach what is wanted."""
-    left = widest(values)
-    width = left + 520
-    top = TOP + 12
-    bottom = top + ROW * len(values)
-    decades = range(math.ceil(math.log10(max(values.values()))) + 1)
-    across = (width - left - 70) / decades[-1]
-    parts = legend({f"enough for {wanted:,.0f}": GREEN, "less": ORANGE}, 16, TOP - 10)
-    for decade in decades:
-        x = left + decade * across
-        parts += [
-            line(x, top - 8, x, bottom),
-            text(x, bottom + 16, f"{10**decade:,}", 10, FAINT, "middle"),
-        ]
-    for at, (name, value) in enumerate(values.items()):
-        y = top + ROW * at
-        parts += [
-            text(left - 8, y + 12, name, 12, INK, "end"),
-            box(
-                left,
-                y,
-                max(1.0, math.log10(value) * across),
-                BAR,
-                GREEN if value >= wanted else ORANGE,
-            ),
-            text(left + math.log10(value) * across + 5, y + 12, f"{value:,.0f}", 11),
-        ]
-    return page(width, bottom + 30, title, parts)
 
 
 def timeline(

@@ -2,7 +2,7 @@
 bytes; separately for events that act, copies of earlier ones, copies of one in progress, and copies
 in one batch.
 
-Run: python -m bench.cost. Writes bench/results/cost.json, which `once cost` multiplies by prices.
+Run: python -m bench.cost. Writes bench/results/cost.json.
 """
 
 import itertools

@@ -51,7 +51,6 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     ),
     "explorer": (_MACHINE, _PACING, "proof/asl", "proof/explorer", "bench/explore.py"),
     "jsonata": (_MACHINE, "proof/asl", "bench/jsonata.py"),
-    "overload": (*_STACK, "bench/overload.py"),
     "pictures": (_MACHINE, _ENRICHMENT, "once/operate", "bench/pictures.py"),
     "waiting": (_MACHINE, _PACING, "proof/waiting", "bench/waiting.py"),
 }

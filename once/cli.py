@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from once.errors import OnceError
 
 _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
-TRY, OPERATE, PLAN = "Try it on this machine", "Operate a stack", "Plan"
+TRY, OPERATE = "Try it on this machine", "Operate a stack"
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,12 @@ ENTRIES = {
     "up": Entry(TRY, "once.run.up", "Start a local stack that stays up"),
     "down": Entry(TRY, "once.run.up", "End the local stack"),
     "send": Entry(TRY, "once.operate.send", "Put the events of a file into the queue"),
-    "received": Entry(TRY, "once.operate.destination", "Show what the destination received"),
-    "destination": Entry(TRY, "once.operate.destination", "Make the destination fail, or fix it"),
+    "destination": Entry(TRY, "once.operate.destination", "Show what it got; make it fail"),
     "example": Entry(TRY, "once.project", "Print example events, or a server that receives some"),
-    "normalise": Entry(TRY, "once.normalise", "Show the key that the enrichment gives each event"),
     "audit": Entry(
         TRY, "once.audit.command", "Find the copies in a capture, and who publishes them"
     ),
     "routes": Entry(TRY, "once.routes.command", "Check which events are acted on, and how"),
-    "genesys": Entry(
-        TRY, "once.genesys.app", "Run a mock of Genesys Cloud and of a webhook's receiver"
-    ),
     "status": Entry(
         OPERATE, "once.operate.status", "Show what waits, what is stuck, how to fix it"
     ),
@@ -58,17 +53,10 @@ ENTRIES = {
     ),
     "forget": Entry(OPERATE, "once.operate.forget", "Let an event be acted on again"),
     "console": Entry(OPERATE, "once.console.command", "Show a running stack in the browser"),
-    "replay": Entry(OPERATE, "once.operate.replay", "Replay part of the archive"),
     "check": Entry(OPERATE, "once.operate.check", "Check the path of events, with canaries"),
     "pause": Entry(OPERATE, "once.operate.pause", "Pause requests to the destination"),
     "resume": Entry(OPERATE, "once.operate.pause", "Send requests again, and start the pipe"),
-    "logs": Entry(OPERATE, "once.operate.logs", "Show the log of a function that fails"),
     "template": Entry(OPERATE, "once.project", "Write the files that `sam deploy` needs"),
-    "permissions": Entry(
-        OPERATE, "once.operate.permissions", "Print the IAM policy that the commands need"
-    ),
-    "cost": Entry(PLAN, "once.plan.cost", "Show what a month costs, and what each setting saves"),
-    "capacity": Entry(PLAN, "once.plan.capacity", "Show which AWS quota you reach first"),
 }
 
 

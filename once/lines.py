@@ -37,7 +37,7 @@ _MISTAKEN = {
     ("received", "outcomes", "events"): "a report of once run",
     ("messageId", "outcome"): "a record of the outcome log",
     ("execution_arn", "type"): "a line of the log of executions",
-    ("kind", "idempotencyKey"): "an element that once normalise printed",
+    ("kind", "idempotencyKey"): "an element of the enrichment",
     ("pk", "sk", "status"): "a row of the claim table",
 }
 
@@ -129,7 +129,7 @@ def read_lines(path: Path) -> list[Line]:
         raise OnceError(
             f"{path} holds no event, but\n{said}\n"
             "Give events as EventBridge, SQS, SNS or a log has them. Why a text is none is said "
-            "by: once normalise FILE"
+            "by: once audit FILE"
         )
     return lines
 

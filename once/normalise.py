@@ -1,31 +1,11 @@
-"""`once normalise`: shows what the enrichment answers, without AWS."""
+"""Writes what the enrichment answers, without AWS."""
 
 import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from once.answers import command
-from once.errors import OnceError
-from once.lines import STDIN, find_sources, read_element, read_records
+from once.lines import read_element
 from once.screen import showable
-
-
-@command("once normalise events.jsonl")
-def normalise(
-    source: Annotated[
-        Path,
-        typer.Argument(metavar="[FILE|-]", help="Events in any known form; - is standard input."),
-    ] = STDIN,
-) -> None:
-    """Print each event as the enrichment returns it: with its key, or why it has none."""
-    for found in find_sources([source]):
-        for line in normalise_all(one.record for one in read_records(found)):
-            print(line)
-        if found.trouble:
-            raise OnceError(f"{found.path} {found.trouble}.")
 
 
 def normalise_all(records: Iterable[dict[str, Any]]) -> Iterator[str]:

@@ -43,7 +43,7 @@ class Reason:
     runbook: str = ""
     """A heading of docs/runbook.md."""
     log: str = ""
-    """Whose log to read: `once logs`."""
+    """Whose log to read."""
     alarms: tuple[str, ...] = ()
     """The alarms that count it, by their names without the stack's."""
 

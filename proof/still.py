@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from once.genesys.server import GenesysServer
 from once.local.aws import ACCOUNT, REGION, Emulator
 from once.local.deploy import STACK_NAME
-from once.operate.logs import OUTPUTS as LOGS
+from once.operate.log import GROUPS
 from once.operate.running import Running, kept
 from proof.template import CLAIM_TABLE
 
@@ -93,7 +93,7 @@ class Still:
         logs.create_log_group(logGroupName=_STREAM["logGroupName"])
         logs.create_log_stream(**_STREAM)
         yield "OutcomeLogGroupName", _STREAM["logGroupName"]
-        for part, output in LOGS.items():
+        for part, output in GROUPS.items():
             logs.create_log_group(logGroupName=part)
             yield output, part
         yield "EnrichmentFunctionName", "enrichment"

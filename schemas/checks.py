@@ -8,12 +8,12 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from once_enrichment.families import FAMILIES
 
-from schemas import contracts, examples, families, reasons, registry
+from schemas import contracts, examples, families, registry
 from schemas.contracts import Schema
 from schemas.examples import ELEMENT, EVENT
 
 _AGAIN = "run `make schemas`"
-_BY_EVENTS = {"event", "parked", "input/envelope"}  # the examples of events cover these
+_BY_EVENTS = {"event", "parked"}  # the examples of events cover these
 _DECLARED = {families.name_of(family): family for family in FAMILIES}
 
 
@@ -81,8 +81,6 @@ def example_faults(folder: Path, schemas: dict[str, Schema]) -> Iterator[str]:
             yield f"schemas/examples/{path.name}: is missing; every contract has an example"
     for name in there:
         event = json.loads((folder / f"{name}{EVENT}").read_text("utf-8"))
-        for schema_name, part in _parts(event):
-            yield from _invalid(f"{name}{EVENT}", part, schemas[schema_name], schema_name)
         path = folder / f"{name}{ELEMENT}"
         if not path.exists():
             yield f"schemas/examples/{path.name}: is missing; {_AGAIN}"
@@ -97,16 +95,6 @@ def example_faults(folder: Path, schemas: dict[str, Schema]) -> Iterator[str]:
             yield f"schemas/examples/{path.name}: the enrichment answers otherwise; {_AGAIN}"
 
 
-def _parts(event: Any) -> Iterator[tuple[str, Any]]:
-    """Yields the parts of an event with a schema: its envelope, and a declared family's body."""
-    if "topicName" not in event.get("detail", {}):
-        return
-    yield "input/envelope", event
-    for name, family in _DECLARED.items():
-        if event["detail-type"] in family.topics:
-            yield f"input/{name}", event["detail"]["eventBody"]
-
-
 def _invalid(file: str, value: Any, schema: Schema, schema_name: str) -> Iterator[str]:
     for error in Draft202012Validator(schema).iter_errors(value):
         yield f"schemas/examples/{file}: {error.json_path}: {error.message} ({schema_name})"
@@ -116,7 +104,6 @@ def _made(root: Path) -> dict[str, str]:
     schemas = contracts.schemas()
     made = {f"schemas/{name}.schema.json": _text(schema) for name, schema in schemas.items()}
     made["docs/families.md"] = families.table()
-    made["docs/reasons.md"] = reasons.page()
     template = (root / "template.yaml").read_text("utf-8")
     made["template.yaml"] = registry.in_template(template, schemas["bus-event"])
     folder = root / "schemas" / "examples"
@@ -140,12 +127,9 @@ def _files(root: Path) -> dict[str, str]:
     requests = examples.requests(folder / "examples")
     paths = [
         *folder.glob("*.schema.json"),
-        *folder.glob("answers/*.schema.json"),
-        *folder.glob("input/*.schema.json"),
         *folder.glob(f"examples/*{ELEMENT}"),
         *(path for name in requests if (path := folder / "examples" / f"{name}.json").exists()),
         *root.glob("docs/families.md"),
-        *root.glob("docs/reasons.md"),
         *root.glob("template.yaml"),
         *root.glob("events/*.json"),
     ]

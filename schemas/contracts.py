@@ -9,12 +9,10 @@ from once_enrichment.contract import VERSION
 from once_enrichment.elements import Copy, Event, Parked, Retry
 from pydantic import TypeAdapter
 
-from once import cli
-from once.answers import model_of
 from once.operate.claims import Claim, Latest
 from once.records import LoggedRecord
 from once.run.report import Report
-from schemas import families, models
+from schemas import models
 from schemas.descriptions import DESCRIPTIONS
 
 Schema = dict[str, Any]
@@ -22,14 +20,13 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True)
 class Contract:
-    """`kept_nulls`: what is absent is null. `whole`: all fields are always written."""
+    """`kept_nulls`: what is absent is null."""
 
     name: str
     model: Any
     title: str
     kept_nulls: bool = False
     snake: bool = False
-    whole: bool = False
 
 
 CONTRACTS = (
@@ -50,40 +47,18 @@ CONTRACTS = (
     Contract("pace-end-answer", models.PaceEndAnswer, "When what waits is seen again"),
     Contract("outcome-record", LoggedRecord, "Record in the outcome log"),
     Contract("run-report", Report, "Report of `once run --report`", kept_nulls=True),
-    Contract("input/envelope", models.Envelope, "What is around an event"),
 )
-
-
-def contracts() -> tuple[Contract, ...]:
-    """Those of the list, and what each command answers with `--json`."""
-    answers = (
-        Contract(
-            f"answers/{words.replace(' ', '-')}",
-            model,
-            f"Answer of `once {words} --json`",
-            kept_nulls=True,
-            whole=True,
-        )
-        for words, command in cli.commands()
-        if (model := model_of(command)) is not None
-    )
-    return (*CONTRACTS, *answers)
 
 
 def schemas() -> dict[str, Schema]:
     """Every contract by its name, which is its file's name too."""
-    made = {contract.name: of_contract(contract) for contract in contracts()}
-    for name, schema in families.inputs().items():
-        made[f"input/{name}"] = _head(f"input/{name}") | schema
-    return made
+    return {contract.name: of_contract(contract) for contract in CONTRACTS}
 
 
 def of_contract(contract: Contract) -> Schema:
     """The schema of one contract."""
     adapter: TypeAdapter[Any] = TypeAdapter(contract.model)
-    schema = adapter.json_schema(
-        by_alias=not contract.snake, mode="serialization" if contract.whole else "validation"
-    )
+    schema = adapter.json_schema(by_alias=not contract.snake)
     for part_name, part in {contract.model.__name__: schema, **schema.get("$defs", {})}.items():
         _tidy(part, part_name, contract)
     schema.pop("title", None)
@@ -140,9 +115,8 @@ def _tidy(schema: Schema, name: str, contract: Contract) -> None:
         schema["description"] = " ".join(schema["description"].split())
     for field, part in schema.get("properties", {}).items():
         part.pop("title", None)
-        if contract.whole or not contract.kept_nulls:
-            part.pop("default", None)
         if not contract.kept_nulls:
+            part.pop("default", None)
             choices = part.get("anyOf", [])
             left = [choice for choice in choices if choice != {"type": "null"}]
             if len(left) == 1 and len(choices) == 2:
@@ -158,5 +132,5 @@ def _tidy(schema: Schema, name: str, contract: Contract) -> None:
 def _head(name: str) -> Schema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:genesys-once:v{VERSION}:{name.replace('/', ':')}",
+        "$id": f"urn:genesys-once:v{VERSION}:{name}",
     }

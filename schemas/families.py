@@ -1,81 +1,19 @@
-"""Writes the declared families as schemas and as the table of docs/families.md."""
+"""Writes the declared families as the table of docs/families.md."""
 
 from collections.abc import Iterator
-from typing import Any, get_args
 
 from once_enrichment.families import FAMILIES
-from once_enrichment.family import Family, Part, Role, is_whole, places, with_role
+from once_enrichment.family import Family, Role, is_whole, places, with_role
 from once_enrichment.ignored import IGNORED
 from once_enrichment.times import SENT_WINDOW_MS, WHOLE_SECOND_WINDOW_MS, WINDOW_MS
 from once_enrichment.topics import family_name, slot_names
 
 from once.routes.fields import Shape, shapes
 
-Schema = dict[str, Any]
-
 
 def name_of(family: type[Family]) -> str:
     """Returns the name of a declaration: that of its first topic's family."""
     return family_name(family.topics[0])
-
-
-def inputs() -> dict[str, Schema]:
-    """Returns what each declaration relies on in the body of an event."""
-    return {name_of(family): _input(family) for family in FAMILIES}
-
-
-def _input(family: type[Family]) -> Schema:
-    schema = family.model_json_schema()
-    parts = schema.pop("$defs", {})
-    for model in _models(family):
-        properties = (parts.get(model.__name__) or schema).get("properties", {})
-        for name, field in model.model_fields.items():
-            roles = [mark.value for mark in field.metadata if isinstance(mark, Role)]
-            held = [inner for below in _below(field.annotation) for inner in below.model_fields]
-            properties[name]["description"] = (
-                f"{roles[0]}." if roles else f"Holds {', '.join(held)}."
-            )
-    about = (
-        "What is relied on in `eventBody`; all else passes untouched. If a field is missing or not "
-        "as declared, the whole body identifies the event, and its note says so."
-    )
-    if is_whole(family):
-        about += " Every field counts as state: another value of any of them is another event."
-    made = {
-        "title": f"Body of {name_of(family)}",
-        "description": f"{about} Topics: {', '.join(family.topics)}.",
-        "type": "object",
-        "properties": schema.get("properties", {}),
-        "required": schema.get("required", []),
-        "$defs": parts,
-    }
-    return {name: _plain(part) for name, part in made.items() if part or name == "properties"}
-
-
-def _models(model: type[Part]) -> list[type[Part]]:
-    below = [inner for f in model.model_fields.values() for inner in _below(f.annotation)]
-    return [model, *(one for inner in below for one in _models(inner))]
-
-
-def _below(annotation: Any) -> list[type[Part]]:
-    if isinstance(annotation, type) and issubclass(annotation, Part):
-        return [annotation]
-    return [model for inner in get_args(annotation) for model in _below(inner)]
-
-
-def _plain(schema: Any) -> Any:
-    """Removes what pydantic makes of names and classes, and says of every reader's field anyway."""
-    if isinstance(schema, list):
-        return [_plain(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    made = {name: _plain(part) for name, part in schema.items()}
-    if "properties" in made or made.get("type") == "object":
-        made.pop("additionalProperties", None)
-    for name in ("title", "default"):
-        if not isinstance(made.get(name), dict):
-            made.pop(name, None)
-    return made
 
 
 def table() -> str:
@@ -179,7 +117,7 @@ _PAGE = """\
 # What counts as a copy
 
 Two messages carry the same event if organisation, subject, family and the parts of the key are
-equal. `once normalise` shows the key of any event, and `once explain` what was decided about it.
+equal. `once explain` shows the key of an event, and what was decided about it.
 
 - **about**: the subject. If no field is named, it is the first id in the topic's name.
 - **key**: the parts that distinguish the events of a subject. *State* is readable, content is

@@ -3,7 +3,7 @@
 The others are models of the packages that use them; contracts.py lists all.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from once_data_action.request import WebhookRequest
 from once_enrichment.elements import ActionEvent
@@ -237,35 +237,3 @@ class PaceEndAnswer(_Camel):
     """The return times that were set. The others keep the queue's visibility timeout."""
 
     returns: list[_Return]
-
-
-class _Detail(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, use_attribute_docstrings=True)
-
-    topic_name: str = Field(examples=["v2.users.0af1ce00-0000-4a9e-8000-000000000007.presence"])
-    """The topic with its ids; some are nowhere else."""
-    event_body: dict[str, Any]
-    """The event itself: see the file of its family beside this one."""
-    timestamp: Any = None
-    """Time at which Genesys published it; used if the body has no time."""
-    metadata: dict[str, Any] | None = None
-    """`CorrelationId` is kept as a trace."""
-
-
-class Envelope(BaseModel):
-    """The fields around an event, as EventBridge delivers them. Others pass unread."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    detail_type: str = Field(alias="detail-type", examples=["v2.users.{id}.presence"])
-    """The topic's template: it says which family the event is of."""
-    source: str | None = None
-    """`aws.partner/genesys.com/cloud/ORGANISATION/SUFFIX`, of which the organisation is used."""
-    detail: _Detail
-    """The event as Genesys sent it."""
-    id: str | None = None
-    """Kept as a trace: copies differ in it."""
-    time: str | None = None
-    """Time at which EventBridge received it; used if the fields above have no time."""
-    replay_name: str | None = Field(None, alias="replay-name")
-    """Kept as a trace; a replayed event is deduplicated like any other."""

@@ -25,7 +25,6 @@ botocore.loaders.JSONFileLoader.load_file = lambda _, path: _read_model(path)
 
 # Each of their tests deploys a stack of its own, and some take a minute.
 STACK_PER_TEST = ("tests/stories/test_stories.py", "tests/chaos/test_chaos.py")
-SLOWEST = ("tests/prove/test_deployed.py", *STACK_PER_TEST)
 
 
 class FileScheduling(LoadFileScheduling):
@@ -41,7 +40,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileSch
 
 
 def rank(item: pytest.Item) -> int:
-    if item.nodeid.startswith(SLOWEST):
+    if item.nodeid.startswith(STACK_PER_TEST):
         return 0
     return 1 if item.get_closest_marker("local") else 2
 

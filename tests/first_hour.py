@@ -31,10 +31,10 @@ MEANT = {
     "NAME": "genesys-once",
     "REPLY": "503",
 }
-# These take a quarter of an hour themselves, or need an account of Genesys Cloud.
-LEFT_OUT = re.compile(r"make (test|compare|prove|bench)\b")
+# These take a quarter of an hour themselves.
+LEFT_OUT = re.compile(r"make (test|compare|bench)\b")
 NEEDS_UV = re.compile(r"uvx? ")
-SERVES = re.compile(r"\b(make dev|once (dev|console|genesys))\b")
+SERVES = re.compile(r"\b(make dev|once (dev|console))\b")
 LACKS = re.compile(r"region|credentials|nothing|no claim|not known|no archive", re.IGNORECASE)
 
 

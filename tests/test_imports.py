@@ -1,16 +1,52 @@
 """Imports go one way: what is deployed knows nothing of what operates it, describes it in schemas,
 proves it or measures it. Within `once/` there are walls as well: running locally, the stand-in
-Genesys, operating a stack, planning."""
+Genesys, operating a stack, auditing."""
 
+import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from proof.packages import MAY_IMPORT, WITHIN_ONCE, imports
-
 ROOT = Path(__file__).parents[1]
 OURS = ("functions", "schemas", "once", "proof", "tests", "bench")
+
+# A folder, and the folders that it may import from besides itself.
+MAY_IMPORT: dict[str, tuple[str, ...]] = {
+    "functions/enrichment": (),
+    "functions/data_action": (),
+    "functions/pacing": (),
+    "once": ("functions",),
+    "schemas": ("functions", "once"),
+    "proof": ("functions", "schemas", "once"),
+}
+
+# A package of `once/`, and the packages it may import from besides itself. All may import the
+# modules that lie in `once/` itself; those import from no package.
+WITHIN_ONCE: dict[str, tuple[str, ...]] = {
+    "": (),
+    "examples": (),
+    "local": (),
+    "genesys": (),
+    "routes": (),
+    "operate": ("local", "genesys", "routes"),
+    "console": ("operate",),
+    "run": ("local", "genesys", "operate", "console"),
+    "audit": (),
+}
+
+
+def imports(folder: str) -> Iterator[tuple[Path, str]]:
+    """Yields each file below a folder with each module it imports."""
+    for file in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                for name in node.names:
+                    yield file, name.name
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                for name in node.names:
+                    yield file, f"{node.module}.{name.name}"
 
 
 def _room_of(module: str) -> str | None:

@@ -8,9 +8,7 @@ from pathlib import Path
 
 from bench import pictures
 from bench.numbers import records, speed, troubles
-from bench.numbers.capacity import Capacity
 from bench.numbers.comparison import Comparison
-from bench.numbers.costs import Costs
 
 ROOT = Path(__file__).parents[2]
 CHARTS = ROOT / "docs" / "charts"
@@ -20,29 +18,21 @@ BLOCK = re.compile(r"(<!-- numbers:([a-z-]+) -->\n).*?(<!-- /numbers:\2 -->)", r
 
 def blocks() -> dict[str, Callable[[], str]]:
     """Lists the blocks by name; each is computed only if a document has it."""
-    compared, dollars, quotas = Comparison(), Costs(), Capacity()
+    compared = Comparison()
     return {
         "records": records.made,
         "comparison-short": compared.short,
         "comparison": compared.table,
         "comparison-open": compared.ours_in_the_open,
         "comparison-streams": compared.streams,
-        "cost": dollars.line,
-        "cost-short": dollars.short,
-        "cost-items": dollars.items,
-        "cost-rivals": dollars.rivals,
-        "cost-windows": dollars.windows,
         "speed": lambda: "".join(
             part() for part in (speed.speed, troubles.to_the_request, speed.copies, speed.answers)
         ),
-        "overload": troubles.overload,
         "waiting": lambda: f"{troubles.order()}\n{troubles.waiting()}",
         "hanging": troubles.hanging,
         "chaos": troubles.chaos,
         "explorer": lambda: f"{troubles.explorer()}\n{troubles.jsonata()}",
         "audit": speed.audit,
-        "capacity": quotas.line,
-        "capacity-rates": quotas.table,
     }
 
 
@@ -50,8 +40,6 @@ def drawings() -> dict[str, str]:
     return {
         "explained.svg": pictures.shown(),
         "comparison.svg": Comparison().chart(),
-        "cost.svg": Costs().chart(),
-        "capacity.svg": Capacity().chart(),
     }
 
 

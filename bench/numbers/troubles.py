@@ -5,51 +5,7 @@ from typing import Any
 
 from bench import recorded
 from bench.numbers.tables import table
-from bench.overload import SCENARIOS
-from once.plan.capacity import Load, fitting_concurrency
-from once.plan.traffic import Measured, Traffic, prices
 from proof.asl import differential
-
-
-def overload() -> str:
-    """Shows each scenario as a row, and what went wrong in all of them."""
-    result = recorded.read("overload")
-    runs: dict[str, Mapping[str, Any]] = {name: result[name] for name in SCENARIOS}
-    columns = {
-        "events": ("{:,}", "events"),
-        "per second": ("{:,.0f}", "perSecond"),
-        "down for": ("{:.0f} s", "faultSeconds"),
-        "breaker open after": ("{:.1f} s", "secondsUntilOpen"),
-        "requests while open": ("{}", "callsWhileOpen"),
-        "first success after": ("{:.1f} s", "secondsUntilResumed"),
-        "all acted after": ("{:.1f} s", "secondsUntilAllActed"),
-        "most tries": ("{}", "mostTries"),
-        "p99 to the request": ("{:.1f} s", "secondsToActP99"),
-    }
-    rows = [
-        [name, *(form.format(run[key]) if run.get(key) else "" for form, key in columns.values())]
-        for name, run in runs.items()
-    ]
-    wrong = {
-        "acted twice": sum(run["actedTwice"] for run in runs.values()),
-        "never acted": sum(
-            run["sent"] - run["acted"] - run.get("poison", 0) for run in runs.values()
-        ),
-        "became dead letters": sum(run["deadLetters"] for run in runs.values()),
-    }
-    failing = [(run["poison"], run["givenUp"], run["maxTries"]) for run in runs.values()]
-    limited = [run for run in runs.values() if run.get("limitPerMinute")]
-    most = max(run["mostCallsInAnyMinute"] for run in limited)
-    least = min(run["utilisation"] for run in limited)
-    return (
-        table(["scenario", *columns], rows)
-        + f"\n**{', '.join(f'{n} {what}' for what, n in wrong.items())}.** "
-        f"Of {sum(one[0] for one in failing)} events that always fail, "
-        f"{sum(one[1] for one in failing)} were parked after {failing[0][2]} tries (`MaxTries` of "
-        "this run). With a limit "
-        f"of {limited[0]['limitPerMinute']} per minute no minute had more than {most} requests, "
-        f"and {least:.0%} of the limit was used while events waited.\n"
-    )
 
 
 def chaos() -> str:
@@ -110,26 +66,19 @@ def _simulated(group: str) -> dict[str, Mapping[str, Any]]:
 
 
 def hanging() -> str:
-    """Shows what a hanging destination costs, and the concurrency that bounds it."""
-    measured, price = Measured.read(), prices()
-
-    def fitting(name: str) -> str:
-        rate = float(name.partition("/")[0])
-        return f"{fitting_concurrency(rate, Load.of(Traffic(0, rate), measured, price))}"
-
+    """Shows what a hanging destination costs."""
     rows = [
         [
             name,
             f"{one['functions at once']}",
             f"{one['open after s']:.0f} s",
             f"{one['acting again after s']:.0f} s",
-            "its own setting" if "own Lambda" in name else fitting(name),
         ]
         for name, one in _simulated("hanging").items()
         if "up to 10" in name  # the default
     ]
     head = ["hanging for 5 minutes", "most concurrent functions", "breaker open after"]
-    return table([*head, "first success after", "`MaxConcurrentActions` to set"], rows)
+    return table([*head, "first success after"], rows)
 
 
 def to_the_request() -> str:

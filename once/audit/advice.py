@@ -7,8 +7,6 @@ from once.audit.origins import ORIGINS
 from once.audit.report import Candidate, CopyKind, Distances, OnlyCopies, Plan
 from once.audit.tally import Tally
 from once.outcomes import Outcome
-from once.plan.cost import monthly, per_million
-from once.plan.traffic import Measured, Traffic, prices
 
 _MONTH_MS = 30 * 86_400_000
 _SHORTEST_MS = 60_000  # a plan from less would be a guess
@@ -76,7 +74,6 @@ def _verdict(tally: Tally) -> str:
         "ignored by a route": outcomes[Outcome.IGNORED],
         "unreadable": unreadable,
         "parked": outcomes[Outcome.PARKED] - unreadable,
-        "not settled": outcomes[Outcome.RETRY],
     }
     said = [f"{count:,} {name}" for name, count in others.items() if count]
     if said:
@@ -177,13 +174,9 @@ def plan(tally: Tally, distances: Distances | None) -> Plan | None:
     if span_ms < _SHORTEST_MS:
         return None
     per_month = math.ceil(tally.received * _MONTH_MS / span_ms)
-    traffic = Traffic(per_month, copies=tally.copies / tally.received)
-    costs = monthly(traffic, Measured.read(), prices())
     parameters, because = _parameters(tally, distances)
     return Plan(
         events_per_month=per_month,
-        cost_per_month=round(sum(costs.values()), 2),
-        per_million=round(per_million(costs, per_month), 2),
         peak_per_minute=max(tally.minutes.values()),
         acts_per_minute=max(tally.acting_minutes.values(), default=0),
         parameters=parameters,

@@ -52,7 +52,6 @@ def answer(tally: Tally, shown: Shown, sources: Sequence[Source] = ()) -> AuditR
     return AuditReport(
         received=tally.received,
         outcomes=dict(tally.outcomes),
-        of="outcome log" if tally.is_log else "capture",
         began=_iso(tally.began_ms),
         ended=_iso(tally.ended_ms),
         seconds=(tally.ended_ms - tally.began_ms) / 1000,

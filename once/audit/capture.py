@@ -3,31 +3,22 @@
 Between the two passes the facts are in a temporary file: a longer capture takes hardly more memory.
 """
 
-import os
 import sqlite3
 import tempfile
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import closing
-from functools import partial
 from itertools import groupby, islice
-from multiprocessing import get_context
 from pathlib import Path
 
-from once.audit.facts import Broken, Fact, Recorded, read_event, read_facts, received_ms
-from once.audit.log import Log
+from once.audit.facts import Broken, Fact, read_event, received_ms
 from once.audit.shown import Shown
 from once.audit.tally import Tally
-from once.lines import Found, Source, find_sources, parse, read_records
+from once.lines import Found, Source, find_sources, read_records
 
-_CHUNK = 1_000
-_ALONE_BYTES = 4_000_000  # less is read before another process has started
-_AHEAD = 3  # chunks for each process
+_CHUNK = 1_000  # facts that are written together
 _LEAP_MS = 7 * 86_400_000
 
 Progress = Callable[[int], None]
-Facts = list[Fact | Broken | Recorded]
 
 
 class Capture:
@@ -46,19 +37,17 @@ class Capture:
 
     def audit(self, claim_days: int, shown: Shown, progress: Progress) -> Tally:
         """Counts all of it; `progress` hears how many of its bytes are done."""
-        tally, log, clock = Tally(claim_days), Log(), _Clock()
+        tally, clock = Tally(claim_days), _Clock()
         with (
             tempfile.TemporaryDirectory(prefix="once-audit-") as folder,
             closing(sqlite3.connect(Path(folder) / "facts", isolation_level=None)) as database,
         ):
             table = _Table(database)
-            for found in self._read(progress):
+            records = self._records(progress)
+            while chunk := list(islice(records, _CHUNK)):
                 kept = []
-                for one in found:
-                    if isinstance(one, Recorded):
-                        log.add(one, shown)
-                        continue
-                    fact = self._date(one, clock)
+                for found in chunk:
+                    fact = self._date(read_event(found, self._routes), clock)
                     now_ms = clock.read(fact)
                     if isinstance(fact, Broken):
                         tally.add_broken(fact, now_ms)
@@ -67,7 +56,6 @@ class Capture:
                 table.add(kept)
             for subject in table.read_subjects():
                 tally.judge(subject)
-        log.count_into(tally)
         return tally
 
     def _date(self, one: Fact | Broken, clock: "_Clock") -> Fact | Broken:
@@ -76,27 +64,7 @@ class Capture:
             return one
         record = {**one.found.record, "attributes": {"SentTimestamp": str(clock.now_ms)}}
         found = one.found._replace(record=record)
-        return read_event(found, parse(found.text), self._routes)
-
-    def _read(self, progress: Progress) -> Iterator[Facts]:
-        """Yields the facts of each chunk, in the order of the files."""
-        read = partial(read_facts, routes=self._routes)
-        records = self._records(progress)
-        chunks = iter(lambda: list(islice(records, _CHUNK)), [])
-        if self.size is not None and self.size < _ALONE_BYTES:
-            for chunk in chunks:
-                yield read(chunk)
-            return
-        processes = max(1, min(8, os.cpu_count() or 1))
-        # A fork would take the threads of the progress bar for its own.
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            waiting: deque[Future[Facts]] = deque()
-            for chunk in chunks:
-                waiting.append(pool.submit(read, chunk))
-                if len(waiting) >= processes * _AHEAD:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+        return read_event(found, self._routes)
 
     def _records(self, progress: Progress) -> Iterator[Found]:
         done = 0

@@ -6,26 +6,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from botocore.exceptions import BotoCoreError, ClientError
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from once.answers import answers, command
 from once.audit.answer import answer
 from once.audit.capture import Capture
-from once.audit.facts import Recorded
-from once.audit.log import Log
 from once.audit.page import page
 from once.audit.report import AuditReport
 from once.audit.shown import Shown
 from once.audit.tally import Tally
 from once.audit.view import view
 from once.errors import OnceError
-from once.lines import Place
-from once.operate.refusals import plain
-from once.operate.stack import LOCAL, Stack
 from once.outcomes import Outcome
 from once.project import ROOT
-from once.records import OutcomeLog
 from once.screen import put, screen
 
 CLAIM_DAYS = 30  # ClaimDays' default
@@ -60,27 +53,17 @@ def audit(
             show_default="functions/enrichment/routes.toml",
         ),
     ] = SHIPPED_ROUTES,
-    stack: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Read the outcome log of a stack instead of files."),
-    ] = None,
-    region: Annotated[str | None, typer.Option(help="AWS region of the stack.")] = None,
-    profile: Annotated[str | None, typer.Option(help="AWS profile to use.")] = None,
 ) -> None:
     """Show the copies in a capture of events, who publishes them, and what to do about it."""
-    if bool(captures) == bool(stack):
+    if not captures:
         raise OnceError(
-            "Give files or folders of captured events, or --stack NAME.\n"
-            "docs/audit.md says how to capture events."
+            "Give files or folders of captured events.\ndocs/audit.md says how to capture them."
         )
     if html is not None and not html.absolute().parent.is_dir():
         raise OnceError(f"Cannot write to {html}: its folder does not exist.")
     shown = Shown(with_ids)
-    if stack:
-        report = answer(_audit_stack(stack, region, profile, shown), shown)
-    else:
-        capture = Capture(captures or [], routes)
-        report = answer(_audit_files(capture, shown), shown, capture.sources)
+    capture = Capture(captures, routes)
+    report = answer(_audit_files(capture, shown), shown, capture.sources)
     if html is not None:
         try:
             html.write_text(page(report), encoding="utf-8")
@@ -116,21 +99,6 @@ def _audit_files(capture: Capture, shown: Shown) -> Tally:
             lines.append(f"  and {len(capture.sources) - _MOST_FILES} files more")
         lines.append("A capture holds events as EventBridge delivers them; see docs/audit.md.")
         raise OnceError("\n".join(lines))
-    return tally
-
-
-def _audit_stack(name: str, region: str | None, profile: str | None, shown: Shown) -> Tally:
-    log, tally = Log(), Tally(CLAIM_DAYS)
-    try:
-        found = Stack.find(name, region, profile)
-        records = OutcomeLog(found.client("logs"), found.outputs["OutcomeLogGroupName"])
-        for number, record in enumerate(records.new(), 1):
-            log.add(Recorded(Place(0, number, 1), record), shown)
-    except (BotoCoreError, ClientError) as error:
-        raise plain(error, name == LOCAL) from error
-    log.count_into(tally)
-    if not tally.received:
-        raise OnceError(f"The outcome log of {found} is empty: nothing has reached it yet.")
     return tally
 
 

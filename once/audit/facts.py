@@ -1,12 +1,8 @@
-"""Reads each record of a capture with the real enrichment, and keeps what the audit needs of it.
-
-A record needs no other one, so other processes can read beside the audit itself.
-"""
+"""Reads each record of a capture with the real enrichment, and keeps what the audit needs of it."""
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -19,12 +15,10 @@ from once_enrichment.family import Order
 from once_enrichment.keys import canonical
 from once_enrichment.routes import Routes
 from once_enrichment.times import maybe_ms
-from pydantic import ValidationError
 
 from once.audit.shown import harmless
 from once.errors import OnceError
 from once.lines import Found, Place, parse, would_write
-from once.records import OutcomeRecord
 
 Json = dict[str, Any]
 
@@ -77,42 +71,19 @@ class Broken(NamedTuple):
     detail: str
 
 
-class Recorded(NamedTuple):
-    """A line of an outcome log."""
-
-    place: Place
-    record: OutcomeRecord
-
-
-def read_facts(records: Sequence[Found], routes: Path | None) -> list[Fact | Broken | Recorded]:
-    """Returns the facts of some records; `routes` is the file that says what is ignored."""
-    found: list[Fact | Broken | Recorded] = []
-    for one in records:
-        value = parse(one.text)
-        if isinstance(value, dict) and "messageId" in value and "outcome" in value:
-            # A home-made event may have such fields too.
-            with suppress(ValidationError, TypeError):
-                record = OutcomeRecord(recorded_at_ms=received_ms(one.record), **value)
-                found.append(Recorded(one.place, record))
-                continue
-        if not (isinstance(value, dict) and "_aws" in value):  # metrics in an outcome log
-            found.append(read_event(one, value, routes))
-    return found
-
-
 def received_ms(record: Json) -> int:
     """Returns when the queue or the log group took a record; 0 if it does not say so."""
     attributes = record.get("attributes")
     return maybe_ms(attributes.get("SentTimestamp")) or 0 if isinstance(attributes, dict) else 0
 
 
-def read_event(found: Found, value: Any, routes: Path | None) -> Fact | Broken:
-    """Returns what a record says of its event; `value` is its text, parsed."""
+def read_event(found: Found, routes: Path | None) -> Fact | Broken:
+    """Returns what a record says of its event; `routes` is the file that says what is ignored."""
     place, record = found
     (element,) = enrich([record], would_write, _read_routes(routes))
     if element["kind"] != "event":
         return Broken(found, element["reason"], element["detail"])
-    opened = open_event(value)
+    opened = open_event(parse(found.text))
     key, policy, trace = element["key"], element["policy"], element["trace"]
     pk, family = key["pk"], element["family"]
     latest = f"latest {pk}\n{policy['latest']}" if "latest" in policy else None

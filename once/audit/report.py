@@ -104,11 +104,9 @@ class OnlyCopies(_Model):
 
 
 class Plan(_Model):
-    """The price of the capture's traffic, and the settings to deploy with."""
+    """The capture's traffic, and the settings to deploy with."""
 
     events_per_month: int
-    cost_per_month: float = Field(description="US dollars at list price.")
-    per_million: float = Field(description="The same for a million events.")
     peak_per_minute: int
     acts_per_minute: int = Field(description="Requests to the destination in the busiest minute.")
     parameters: dict[str, str] = Field(description="To deploy with.")
@@ -124,7 +122,6 @@ class AuditReport(_Model):
     outcomes: Outcomes = Field(
         description="Records per outcome; an outcome that did not occur is left out."
     )
-    of: Literal["capture", "outcome log"]
     began: str | None = Field(description="The earliest time in it, ISO 8601.")
     ended: str | None
     seconds: float = Field(description="How long it covers.")

@@ -76,7 +76,7 @@ class Distances:
 
 @dataclass
 class Tally:
-    """All that the report is made of, for captures and outcome logs alike."""
+    """All that the report is made of."""
 
     claim_days: int = 30
     outcomes: Counter[Outcome] = field(default_factory=Counter)
@@ -112,7 +112,6 @@ class Tally:
     acting_minutes: Counter[int] = field(default_factory=Counter)
     began_ms: int = 0
     ended_ms: int = 0
-    is_log: bool = False
 
     @property
     def received(self) -> int:
@@ -177,13 +176,12 @@ class Tally:
         self.acted += 1
         self.acting_minutes[now_ms // _MINUTE_MS] += 1
 
-    def add_to_copies(self, kind: str, distance_ms: int | None, example: Example) -> None:
+    def add_to_copies(self, kind: str, distance_ms: int, example: Example) -> None:
         """Counts one copy, by how it came about."""
         self.copies += 1
         self.kinds[kind].add(example)
-        if distance_ms is not None:
-            self.distances.add(distance_ms)
-            self.apart[kind].add(distance_ms)
+        self.distances.add(distance_ms)
+        self.apart[kind].add(distance_ms)
 
     def add_window(self, family: str, window_ms: int) -> None:
         """Counts an event that nothing but its distance tells from a copy."""

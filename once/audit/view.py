@@ -26,13 +26,12 @@ def view(report: AuditReport) -> Iterator[RenderableType]:
     yield from _list("What to do", report.advice)
     if report.plan:
         plan = report.plan
-        events, cost = rough(plan.events_per_month), f"${plan.cost_per_month:,.0f}"
         traffic = [
-            f"About {events} events per month at this rate, for {cost} on AWS.",
+            f"About {rough(plan.events_per_month)} events per month at this rate.",
             f"The busiest minute has {plan.peak_per_minute:,} records and needs "
-            f"{plan.acts_per_minute:,} requests. `once capacity` compares that with AWS's quotas.",
+            f"{plan.acts_per_minute:,} requests.",
         ]
-        yield from _list("Traffic and cost", traffic)
+        yield from _list("Traffic", traffic)
         yield Text("\nParameters to deploy with", style="bold")
         for name, value in plan.parameters.items():
             yield Text(showable(f"{name}={value}"), overflow="fold")

@@ -262,9 +262,8 @@ class _Pages:
 
     def _destination(self) -> dict[str, Any]:
         """Reads how it behaves now, and what it received."""
-        received: Any = ask(self._stack, destination.received).answered
         now: Any = ask(self._stack, destination.destination).answered
-        calls = received.calls[-_RECEIVED:][::-1]
+        calls = now.calls[-_RECEIVED:][::-1]
         return {"calls": calls, "state": now.destination, "states": sandbox.STATES}
 
     async def try_out(self, request: Request) -> Response:

@@ -1,10 +1,7 @@
 """All about one event: what `once explain` tells of it, its claim, its times and its path."""
 
-from typing import Any
-
 from pydantic import Field
 
-from once.console.acts import ask
 from once.console.axis import Axis, axis
 from once.errors import NotFoundError
 from once.keys import IdempotencyKey, Key
@@ -84,7 +81,9 @@ def _read_calls(stack: Stack, key: Key | None) -> list[Call]:
     """Returns nothing but on a local stack, whose destination says what it got."""
     if not stack.is_local or key is None:
         return []
-    received: Any = ask(stack, destination.received).answered
     digest = key.idempotency_key.digest
-    sent = [(call, IdempotencyKey.parse(call.idempotency_key or "")) for call in received.calls]
+    sent = [
+        (call, IdempotencyKey.parse(call.idempotency_key or ""))
+        for call in destination.read_calls(stack)
+    ]
     return [call for call, one in sent if one is not None and one.digest == digest]

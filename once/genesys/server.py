@@ -233,10 +233,6 @@ class GenesysServer:
             return None
         return token
 
-    def view(self, path: str, authorization: str) -> Reply:  # noqa: ARG002 - others show some
-        """Shows the settings of the organisation, of which this one has none."""
-        return Reply(status=404)
-
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
@@ -244,7 +240,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, port: int, owner: GenesysServer) -> None:
         super().__init__((LOOPBACK, port), _Handler, bind_and_activate=False)
         self.socket.close()
-        self.socket = listen(port, "once genesys")
+        self.socket = listen(port, "python -m once.genesys")
         self.server_address = self.socket.getsockname()
         self.owner = owner
         self.closing = threading.Event()
@@ -341,7 +337,7 @@ class _Handler(BaseHTTPRequestHandler):
         owner.answered(entry)
 
     def do_GET(self) -> None:
-        """Returns the requests so far, for `once received`."""
+        """Returns the requests so far, for `once destination`."""
         owner = self.server.owner
         if self.path in (ALWAYS, RECEIVED) and not self._may_control():
             return
@@ -363,7 +359,7 @@ class _Handler(BaseHTTPRequestHandler):
             ]
             self._send(Reply(body=received))
         else:
-            self._send(owner.view(self.path, self.headers.get("Authorization", "")))
+            self._send(Reply(status=404))
 
     def do_PUT(self) -> None:
         """Sets how the mock behaves from now on, for `once destination`."""

@@ -1,12 +1,10 @@
 """`once check`: looks at the path to the queue, sends canaries, and says what works."""
 
 import json
-import os
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,13 +12,11 @@ from rich.markup import escape
 
 from once.answers import answers
 from once.errors import OnceError
-from once.operate import event_source, integration, log, pace
+from once.operate import event_source, log, pace
 from once.operate import phrases as words
 from once.operate.canaries import Canaries, Canary, send_canary
 from once.operate.checks import Check, Checked
 from once.operate.command import ATTENTION, Operation, Yes, command
-from once.operate.event_filter import check_filter
-from once.operate.probe import probe_destination
 from once.operate.queues import Reading
 from once.operate.stack import Stack
 from once.outcomes import Outcome
@@ -45,27 +41,10 @@ def check(
     yes: Yes = False,
     look: Annotated[
         bool,
-        typer.Option("--look", help="Check only the path to the queue: rule, source, Genesys."),
+        typer.Option("--look", help="Check only the path to the queue: rule and source."),
     ] = False,
-    destination: Annotated[
-        bool,
-        typer.Option(
-            "--destination",
-            help="Check only the destination: send it the event of --event, through the queue. "
-            "Example: once check --destination --event event.json",
-        ),
-    ] = False,
-    event: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file with the one event for it.")
-    ] = None,
 ) -> None:
     """Check the path of events to the queue, and send canaries from there."""
-    if destination or event:
-        if event is None or not destination or look:
-            raise OnceError("To try the destination: once check --destination --event FILE")
-        tried = probe_destination(at, event, yes)
-        at.answer(tried, _view(tried.checks))
-        return _end(tried)
     seen = look_at(at.stack)
     if look:
         at.answer(seen, [*_view(seen.checks), _verdict(seen)])
@@ -107,9 +86,7 @@ def _end(result: Checked) -> None:
 
 def look_at(stack: Stack) -> Checked:
     """Looks at the path to the queue: only Genesys Cloud can send by it, so it is not tried."""
-    checks = [*event_source.check_source(stack), *integration.check_integration(stack, os.environ)]
-    checks += [*check_filter(stack.parameters), *check_limit(stack)]
-    return Checked(run=None, checks=checks)
+    return Checked(run=None, checks=[*event_source.check_source(stack), *check_limit(stack)])
 
 
 def check_limit(stack: Stack) -> Iterator[Check]:
@@ -166,7 +143,9 @@ def invoke_enrichment(stack: Stack, canary: Canary) -> Check:
     if "FunctionError" in answer:
         parts = (returned.get("errorType", "an unknown class"), returned.get("errorMessage"))
         error = ": ".join(filter(None, parts))
-        said = f"it fails, {error}; events wait on the queue. Its log: once logs enrichment"
+        said = f"it fails, {error}; events wait on the queue"
+        log_of = log.tail(stack, log.Part.ENRICHMENT)
+        said += f". Its log: {log_of}" if log_of else ""
         works = False
     elif not returned:
         stop = shlex.join(["aws", "pipes", "stop-pipe", "--name", stack.outputs["PipeName"]])
@@ -205,7 +184,9 @@ def _wait_for(waiter: Waiter, canaries: Sequence[Canary], seconds: float) -> boo
     """Waits until they are settled, or one of them waits for the repair of a function."""
     ids = [message_id for canary in canaries for message_id in canary.message_ids]
     waiter.wait(
-        lambda: all(map(waiter.end_of, ids)) or any(_find_log(waiter.last_of(one)) for one in ids),
+        lambda: (
+            all(map(waiter.end_of, ids)) or any(_needs_repair(waiter.last_of(one)) for one in ids)
+        ),
         seconds,
     )
     return all(map(waiter.end_of, ids))
@@ -272,15 +253,14 @@ def _say_end(message_id: str, records: Records) -> str:
         return f"{record.outcome}, {record.reason}"
     if waiting := records.get(message_id):
         last = waiting[-1]
-        log_of = f"; once logs {found}" if (found := _find_log(last)) else ""
-        return f"{last.outcome}, {last.reason}: {last.why}{log_of}"
+        return f"{last.outcome}, {last.reason}: {last.why}"
     return f"no outcome was recorded in time: {_UNRECORDED}"
 
 
-def _find_log(record: OutcomeRecord | None) -> str:
-    """Finds whose log says why an event was returned to the queue; empty if none does."""
+def _needs_repair(record: OutcomeRecord | None) -> bool:
+    """Returns true if an event waits for the repair of a function, whose log says why."""
     known = REASONS.get(record.reason or "") if record else None
-    return known.log if known else ""
+    return known is not None and bool(known.log)
 
 
 def _check_returns(canaries: Canaries, records: Records) -> Iterator[Check]:

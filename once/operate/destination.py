@@ -1,5 +1,5 @@
-"""`once received` and `once destination`: what the destination of the local stack got, and
-breaking it while the stack is up."""
+"""`once destination`: shows what the destination of the local stack got, and breaks it while the
+stack is up."""
 
 import json
 from collections.abc import Iterator
@@ -50,27 +50,11 @@ class Call(Model):
     body: Any = None
 
 
-class ReceivedCalls(Answer):
-    """The requests that the destination received."""
-
-    calls: list[Call]
-
-
 class State(Answer):
-    """The behaviour of the destination from now on."""
+    """The behaviour of the destination from now on, and the requests that it received."""
 
     destination: str
-
-
-@command("once received --json")
-@answers(ReceivedCalls)
-def received(at: Operation) -> None:
-    """Show what the destination of the local stack got, and how it answered."""
-    entries = json.loads(_ask(at.stack, "GET", RECEIVED))
-    calls = [
-        Call.model_validate({**entry, **entry["facts"]}) for entry in entries if entry["facts"]
-    ]
-    at.answer(ReceivedCalls(calls=calls), _view(calls))
+    calls: list[Call] | None = Field(description="Null where the command set the behaviour.")
 
 
 @command("once destination down")
@@ -82,12 +66,15 @@ def destination(
         typer.Argument(
             metavar="ok|down|hanging|429|REPLY",
             help="REPLY is a status, or a word of a script: lose, processing, authentication, …; "
-            "left out, it stays as it is.",
+            "left out, it stays as it is, and its requests are listed.",
         ),
     ] = None,
 ) -> None:
-    """Break the destination of the local stack, or repair it; or show how it is."""
-    if state is not None:
+    """Show what the destination of the local stack received; or break it, or repair it."""
+    calls: list[Call] | None = None
+    if state is None:
+        calls = read_calls(at.stack)
+    else:
         if state.isdecimal() and not 200 <= int(state) <= 599:
             raise OnceError(f"{state} is no status that ends a request: 200 to 599.")
         wanted = _STATES.get(state, int(state) if state.isdecimal() else state)
@@ -100,7 +87,13 @@ def destination(
     said = _SAID.get(state, f"The destination answers every event with: {state}.")
     if state == "ok" and (script := now.get("script")) is not None:
         said = f"The destination answers as its script has it: {script}"
-    at.answer(State(destination=state), [escape(said)])
+    at.answer(State(destination=state, calls=calls), [escape(said), *_view(calls)])
+
+
+def read_calls(stack: Stack) -> list[Call]:
+    """Reads the requests that asked the destination to act, oldest first."""
+    entries = json.loads(_ask(stack, "GET", RECEIVED))
+    return [Call.model_validate({**entry, **entry["facts"]}) for entry in entries if entry["facts"]]
 
 
 def _ask(stack: Stack, method: str, path: str, content: Any = None, *, refused: str = "") -> bytes:
@@ -124,7 +117,9 @@ def _ask(stack: Stack, method: str, path: str, content: Any = None, *, refused: 
     return answer.data
 
 
-def _view(calls: list[Call]) -> Iterator[RenderableType]:
+def _view(calls: list[Call] | None) -> Iterator[RenderableType]:
+    if calls is None:
+        return
     if not calls:
         yield "It has received no request yet."
         return

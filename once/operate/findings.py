@@ -1,7 +1,7 @@
 """Finds what needs attention: each finding has its remedy and commands to paste."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from pydantic import Field
 
 from once.operate import phrases as words
 from once.operate.arrivals import find_silences
+from once.operate.log import Part
 from once.operate.model import Model
 from once.operate.pace import State
 from once.operate.waiting import Failing
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from once.operate.status import Status
 
 _MINUTE_MS = 60_000
+THROTTLED = "THROTTLED"
 # A hiccup has passed by then, retries included.
 _GRACE_MS = 5 * _MINUTE_MS
 _HOUR_MS = 60 * _MINUTE_MS
@@ -80,12 +82,15 @@ KINDS = {
 }
 
 
-def find(status: "Status", now_ms: int, options: str = "", throttled: str = "") -> list[Finding]:
+def find(
+    status: "Status", now_ms: int, options: str = "", aws: Mapping[str, str] | None = None
+) -> list[Finding]:
     """Finds what needs attention; commands get `options`, which name the stack.
 
-    `throttled` is a command of AWS that shows why Lambda refuses to run the function.
+    `aws` has commands of AWS: by a part of the stack, what it wrote; by THROTTLED, why Lambda
+    refuses to run the function.
     """
-    finder = _Finder(status, now_ms, options, throttled)
+    finder = _Finder(status, now_ms, options, aws or {})
     return [
         *finder.find_stopped(),
         *finder.find_unrecorded(),
@@ -102,7 +107,7 @@ class _Finder:
     status: "Status"
     now_ms: int
     options: str
-    throttled: str
+    aws: Mapping[str, str]
 
     def find_stopped(self) -> Iterator[Finding]:
         status = self.status
@@ -115,7 +120,7 @@ class _Finder:
             since = f", last changed {words.format_second(since_ms)} UTC" if since_ms else ""
             why = status.pipe_reason or "AWS gives no reason"
             sentence = f"The pipe is {status.pipe}{since}: {why}"
-            yield self._make("PIPE_STOPPED", sentence, "resume", "logs pipe", since_ms=since_ms)
+            yield self._make("PIPE_STOPPED", sentence, "resume", since_ms=since_ms, aws=Part.PIPE)
         if status.machine != "ACTIVE":
             yield self._make("MACHINE_INACTIVE", f"The state machine is {status.machine}")
 
@@ -131,16 +136,15 @@ class _Finder:
             f"Messages were taken from the queue {words.count_times(taken.messages)} since {since} "
             "UTC, and no outcome was recorded"
         )
-        commands = ["check"]
         if taken.failing:
             sentence += f": the {taken.failing} fails"
-            commands.insert(0, f"logs {taken.failing}")
         yield self._make(
             "NOTHING_RECORDED",
             sentence,
-            *commands,
+            "check",
             count=taken.messages,
             since_ms=taken.since_ms,
+            aws=taken.failing,
         )
 
     def find_dead_ends(self) -> Iterator[Finding]:
@@ -241,8 +245,7 @@ class _Finder:
                     remedy=reason.remedy,
                     commands=[
                         *map(self._command, self._examples(waits.example)),
-                        *([self._command(f"logs {reason.log}")] if reason.log else []),
-                        *filter(None, [self.throttled if waits.reason == "THROTTLED" else ""]),
+                        *(self.aws[one] for one in (reason.log, waits.reason) if one in self.aws),
                     ],
                     page=reason.page,
                 )
@@ -287,6 +290,7 @@ class _Finder:
         *commands: str,
         count: int | None = None,
         since_ms: int | None = None,
+        aws: str | None = None,
     ) -> Finding:
         kind = KINDS[code]
         return Finding(
@@ -296,7 +300,10 @@ class _Finder:
             since_ms=since_ms,
             sentence=sentence,
             remedy=kind.remedy,
-            commands=[self._command(one) for one in commands],
+            commands=[
+                *(self._command(one) for one in commands),
+                *filter(None, [self.aws.get(aws or "")]),
+            ],
             page=f"docs/runbook.md#{kind.runbook}",
         )
 

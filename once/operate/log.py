@@ -1,10 +1,12 @@
 """Searches the outcome log: by Logs Insights over days, and by filter over the last minutes."""
 
 import re
+import shlex
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 
 from once.errors import OnceError
 from once.operate.model import Model
@@ -14,6 +16,26 @@ from once.records import OutcomeRecord
 MOST = 10_000  # what Logs Insights returns at most
 _POLL_SECONDS = 0.3
 _SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
+
+
+class Part(StrEnum):
+    """A part of the stack that has a log."""
+
+    ENRICHMENT = "enrichment"
+    PACING = "pacing"
+    DATA_ACTION = "data-action"
+    MACHINE = "machine"
+    PIPE = "pipe"
+
+
+GROUPS = {
+    Part.ENRICHMENT: "EnrichmentLogGroupName",
+    Part.PACING: "PacingLogGroupName",
+    Part.DATA_ACTION: "DataActionLogGroupName",
+    Part.MACHINE: "ExecutionLogGroupName",
+    Part.PIPE: "PipeLogGroupName",
+}
+"""The outputs that name the log groups."""
 
 
 class Line(Model):
@@ -33,6 +55,15 @@ class Found:
 
 def now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def tail(stack: Stack, part: Part, *options: str) -> str:
+    """Names AWS's command that shows what a part of the stack wrote; the AWS CLI does not reach a
+    local stack."""
+    if stack.is_local:
+        return ""
+    asked = [stack.outputs[GROUPS[part]], "--since", "1h", "--region", stack.region]
+    return shlex.join(["aws", "logs", "tail", *asked, *options])
 
 
 def search(stack: Stack, *patterns: str, since_ms: int, until_ms: int | None = None) -> Found:

@@ -43,7 +43,7 @@ def _say_refused(error: aws.ClientError) -> str:
     if code in NO_RIGHT:
         return (
             f"These credentials lack a right: {said}\n"
-            "The policies that the commands need are printed by: once permissions"
+            "The policy that the commands need: docs/examples/operator-policy.json"
         )
     if code == "ValidationError" and "does not exist" in said:
         return (

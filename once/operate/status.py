@@ -17,8 +17,8 @@ from once.operate import log
 from once.operate import phrases as words
 from once.operate.arrivals import Arrivals, judge, read_hours, view_arrivals
 from once.operate.command import ATTENTION, Operation, command
-from once.operate.findings import KINDS, Finding, find
-from once.operate.logs import Part
+from once.operate.findings import KINDS, THROTTLED, Finding, find
+from once.operate.log import Part
 from once.operate.model import Answer, Model
 from once.operate.pace import Breaker, Limit, State, read_breaker, read_limit
 from once.operate.queues import Depth, read_depth
@@ -61,9 +61,7 @@ class Unrecorded(Model):
 
     messages: int = Field(description="How often a message was taken; some more than once.")
     since_ms: int
-    failing: str | None = Field(
-        description="The part that fails meanwhile, by its name for `once logs`."
-    )
+    failing: str | None = Field(description="The part that fails meanwhile.")
 
 
 class Alarm(Model):
@@ -170,21 +168,24 @@ def read_status(stack: Stack, now_ms: int, options: str = "") -> Status:
         alarms=_read_alarms(stack),
         findings=[],
     )
-    found.findings = find(found, now_ms, options, _show_concurrency(stack, options))
+    found.findings = find(found, now_ms, options, _list_aws_commands(stack, options))
     return found
 
 
-def _show_concurrency(stack: Stack, options: str) -> str:
-    """Names the command that shows how many requests Lambda may run; the AWS CLI does not reach a
-    local stack."""
+def _list_aws_commands(stack: Stack, options: str) -> dict[str, str]:
+    """Lists AWS's commands for findings: what each part wrote, and how many requests Lambda may
+    run. The AWS CLI does not reach a local stack."""
     if stack.is_local:
-        return ""
-    function = stack.parameters.get("ActionFunctionArn") or stack.outputs["DataActionFunctionName"]
+        return {}
     typed = shlex.split(options)
     given = dict(zip(typed[::2], typed[1::2], strict=True))
     profile = ["--profile", given["--profile"]] if "--profile" in given else []
+    function = stack.parameters.get("ActionFunctionArn") or stack.outputs["DataActionFunctionName"]
     asked = ["--function-name", function, "--region", stack.region, *profile]
-    return shlex.join(["aws", "lambda", "get-function-concurrency", *asked])
+    return {
+        **{part: log.tail(stack, part, *profile) for part in Part},
+        THROTTLED: shlex.join(["aws", "lambda", "get-function-concurrency", *asked]),
+    }
 
 
 def _read_series(stack: Stack, now_ms: int) -> dict[str, Series]:

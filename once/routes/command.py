@@ -85,7 +85,7 @@ def try_routes(
             raise OnceError(f"{source.path} {source.trouble}.")
     if not trial.events:
         raise OnceError(
-            f"No event in {', '.join(source.name for source in sources)}. once normalise FILE says "
+            f"No event in {', '.join(source.name for source in sources)}. once audit FILE says "
             "why each record holds none."
             if trial.unreadable
             else f"{', '.join(source.name for source in sources)} holds no record."

@@ -84,7 +84,7 @@ def run(
     destination: Annotated[
         Path | None,
         typer.Option(
-            help="How the destination behaves (see `once genesys`). "
+            help="How the destination behaves (docs/data-action.md). "
             "Default: EVENTS.destination.json, where it exists."
         ),
     ] = None,

@@ -46,7 +46,7 @@ def up(
     destination: Annotated[
         Path | None,
         typer.Option(
-            exists=True, dir_okay=False, help="How the destination behaves (see `once genesys`)."
+            exists=True, dir_okay=False, help="How the destination behaves (docs/data-action.md)."
         ),
     ] = None,
     project: Annotated[

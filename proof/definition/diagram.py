@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
@@ -16,8 +15,6 @@ from xml.sax.saxutils import escape
 from proof.definition.asl import ROOT, definition, states
 
 PICTURE = ROOT / "docs" / "statemachine.svg"
-PAGE = ROOT / "docs" / "workflow.md"
-TABLE = re.compile(r"(<!-- drawn: comments -->\n).*?(<!-- end -->)", re.DOTALL)
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _SHAPES = {"Choice": "hexagon", "Wait": "octagon"}
@@ -194,35 +191,16 @@ def stale(picture: str, machine: Mapping[str, Any]) -> list[str]:
     return sorted(names) + sorted(f"{start} to {end}" for start, end in changed)
 
 
-def comments(machine: Mapping[str, Any]) -> str:
-    rows = [
-        f"| `{name}` | {state['Comment'].replace('|', '&#124;')} |"
-        for name, state in states(machine).items()
-    ]
-    return "\n".join(["| state | why |", "|---|---|", *rows])
-
-
-def page(text: str, machine: Mapping[str, Any]) -> str:
-    return TABLE.sub(lambda block: f"{block[1]}{comments(machine)}\n{block[2]}", text)
-
-
 def main(arguments: list[str]) -> int:
     machine = definition()
-    text = PAGE.read_text("utf-8")
     if "--check" in arguments:
         old = stale(PICTURE.read_text("utf-8"), machine)
-        old += [] if text == page(text, machine) else [PAGE.name]
         if old:
             print(f"{', '.join(old)}: stale; run python -m proof.definition.diagram")
         return int(bool(old))
-    _write(PICTURE, drawn(machine))
-    _write(PAGE, page(text, machine))
+    PICTURE.write_text(drawn(machine), "utf-8")
+    print(f"{PICTURE.relative_to(ROOT)} drawn")
     return 0
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, "utf-8")
-    print(f"{path.relative_to(ROOT)} drawn")
 
 
 if __name__ == "__main__":

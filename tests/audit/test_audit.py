@@ -18,7 +18,6 @@ from typer.testing import CliRunner, Result
 from bench import recorded
 from bench.compare.streams import streams
 from bench.events import START_MS, Centre, Event
-from once.audit import capture as audit_capture
 from once.audit.advice import duration
 from once.audit.report import AuditReport
 from once.cli import app
@@ -199,79 +198,6 @@ def test_a_key_that_fell_back_says_which_field_was_missing(tmp_path: Path) -> No
     assert fallback.examples == ["line 1"]
 
 
-def test_the_outcome_log_of_an_observing_stack_gives_families_copies_and_distances(
-    tmp_path: Path,
-) -> None:
-    first = {"messageId": "m1", "outcome": "PROCESSED", "reason": "OBSERVED", "envelopeId": "e1"}
-    again = first | {"messageId": "m2", "outcome": "DUPLICATE", "because": "run#m1"}
-    other = again | {"messageId": "m3", "envelopeId": "e2"}
-    records = [
-        {"timestamp": START_MS + at, "message": json.dumps(record | {"family": "user.presence"})}
-        for at, record in ((0, first), (40, again), (2_000, other))
-    ]
-    metrics = {"timestamp": START_MS, "message": json.dumps({"_aws": {}, "PROCESSED": 1})}
-    path = tmp_path / "log"
-    path.write_text(lines([*records, metrics]))
-    report = audited(path)
-    assert (report.of, report.received) == ("outcome log", 3)
-    assert report.outcomes == {"PROCESSED": 1, "DUPLICATE": 2}
-    assert kinds(report) == {"envelope": 1, "published": 1}
-    assert report.distances is not None
-    assert report.distances.longest_ms == 2_000
-    assert report.families[0].name == "user.presence"
-
-
-def outcome_log(path: Path, *records: dict[str, Any]) -> AuditReport:
-    """Audits records as a stack logs them, a second apart."""
-    logged = [
-        {
-            "timestamp": START_MS + at * 1_000,
-            "message": json.dumps({"family": "user.presence", "source": "events"} | record),
-        }
-        for at, record in enumerate(records)
-    ]
-    path.write_text(lines(logged))
-    return audited(path)
-
-
-def test_a_custom_event_that_looks_like_a_line_of_that_log_is_read_as_one(tmp_path: Path) -> None:
-    event = {"messageId": "m", "outcome": "answered", "conversationId": "c", "type": "Call"}
-    path = tmp_path / "capture"
-    path.write_text(lines([event | {"time": iso(START_MS)}]))
-    report = audited(path)
-    assert (report.of, report.outcomes) == ("capture", {"PROCESSED": 1})
-
-
-def test_a_copy_that_is_logged_before_its_winner_has_its_distance(tmp_path: Path) -> None:
-    report = outcome_log(
-        tmp_path / "log",
-        {"messageId": "m2", "outcome": "DUPLICATE", "because": "run#m1", "envelopeId": "e2"},
-        {"messageId": "m3", "outcome": "DUPLICATE", "because": "run#gone", "envelopeId": "e3"},
-        {"messageId": "m1", "outcome": "PROCESSED", "reason": "OBSERVED", "envelopeId": "e1"},
-    )
-    assert kinds(report) == {"published": 1, "unknown": 1}
-    assert report.distances is not None
-    assert report.distances.longest_ms == 2_000
-
-
-def test_a_message_that_was_handed_back_counts_once(tmp_path: Path) -> None:
-    acted = {"messageId": "m1", "outcome": "PROCESSED", "envelopeId": "e1"}
-    copy = {"messageId": "m2", "outcome": "DUPLICATE", "because": "run#m1", "envelopeId": "e1"}
-    report = outcome_log(
-        tmp_path / "log",
-        {"messageId": "m2", "outcome": "RETRY", "reason": "HELD"},
-        {"messageId": "m2", "outcome": "RETRY", "reason": "HELD"},
-        acted,
-        copy,
-        copy,
-        {"messageId": "m3", "outcome": "RETRY", "reason": "RATE_LIMITED"},
-    )
-    assert report.received == 3
-    assert report.outcomes == {"PROCESSED": 1, "DUPLICATE": 1, "RETRY": 1}
-    assert "1 not settled." in report.conclusions[0]
-    assert kinds(report) == {"envelope": 1}
-
-
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
@@ -296,19 +222,6 @@ def test_no_value_in_any_field_ends_an_audit(data: st.DataObject) -> None:
         path = Path(folder) / "capture"
         path.write_text(json.dumps(record))
         assert audited(path).received <= 1
-
-
-def test_a_long_capture_read_in_several_processes_gives_the_same_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    centre = Centre(6)
-    events = [centre.conversation("acw", START_MS + at // 2 * 7) for at in range(1_500)]
-    path = tmp_path / "capture"
-    path.write_text(lines([*events, *events[:700]]))
-    alone = audited(path)
-    monkeypatch.setattr(audit_capture, "_ALONE_BYTES", 0)
-    assert audited(path) == alone
-    assert alone.copies == 700
 
 
 @pytest.fixture(scope="module")
@@ -423,12 +336,6 @@ def test_late_events_are_named_with_the_newer_one(tmp_path: Path) -> None:
     assert report.late_examples == [f"line 2, after line 1 (user {user})"]
     said = " ".join(once(path, "--with-ids").stdout.split())
     assert f"Late, for example: {report.late_examples[0]}." in said
-
-
-def test_the_terminal_says_what_the_traffic_costs_and_asks_for() -> None:
-    said = once(STORY).stdout
-    assert re.search(r"events per month at this rate, for \$[\d,]+ on AWS", said)
-    assert "The busiest minute has" in said
 
 
 def test_a_capture_with_custom_events_is_not_told_to_filter_them_out() -> None:

@@ -235,10 +235,10 @@ def test_a_file_that_is_not_json_is_told(tmp_path: Path) -> None:
         Script.read(file)
 
 
-def test_once_genesys_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
+def test_mock_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text('[{"match": {"family": "user.*"}, "then": 503}]')
-    command = [sys.executable, "-m", "once.cli", "genesys", "--port", "0", "--script", str(script)]
+    command = [sys.executable, "-m", "once.genesys", "--port", "0", "--script", str(script)]
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

@@ -47,7 +47,7 @@ def test_received_shows_what_the_rule_delivered(putting: DeployedStack, tmp_path
     putting.settle(customer_start("bus-shown"))
     until(lambda: received(putting, "bus-shown"))
     with up(putting, tmp_path):
-        calls = once("received", "--json").json["calls"]
+        calls = once("destination", "--json").json["calls"]
     (call,) = [call for call in calls if call["subjectId"] == "bus-shown"]
     assert (call["acted"], call["repeated"], call["status"]) == (True, False, 200)
     assert call["idempotencyKey"] == received(putting, "bus-shown")[0].facts["idempotencyKey"]

@@ -9,7 +9,7 @@ import pytest
 from once_enrichment.contract import IgnoredReason, ParkedReason, RetryReason
 
 from once.operate.claims import Status
-from once.operate.logs import Part
+from once.operate.log import Part
 from once.outcomes import Outcome
 from once.reasons import REASONS, UNRECORDED, describe, describe_end
 from proof.definition.asl import ROOT, definition

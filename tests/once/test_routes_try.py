@@ -120,7 +120,7 @@ def test_faulty_file_is_refused_with_its_line(capture: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"no": "event"}', "No event in capture.jsonl. once normalise FILE says why"),
+        ('{"no": "event"}', "No event in capture.jsonl. once audit FILE says why"),
         ("", "capture.jsonl holds no record."),
     ],
 )

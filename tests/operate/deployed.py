@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from once.operate import status
-from once.operate.logs import OUTPUTS as LOGS
+from once.operate.log import GROUPS
 from once.operate.stack import Stack
 
 REGION = "eu-west-1"
@@ -22,7 +22,7 @@ OUTPUTS = {
     **{output: f"https://sqs/1/{output}" for output in status.QUEUES.values()},
     "EnrichmentFunctionName": "once-enrichment",
     "DataActionFunctionName": "once-data-action",
-    **{output: f"/log/{part}" for part, output in LOGS.items()},
+    **{output: f"/log/{part}" for part, output in GROUPS.items()},
 }
 
 

@@ -105,4 +105,4 @@ def test_a_dead_letter_stays_a_canary_when_it_is_replayed(
     said = until(lambda: verdict(f"{canaries.run}-good"))
     assert "nothing was sent" in said
     # The events of other tests on this stack may still be sent.
-    assert canaries.run not in once("received", "--json").out
+    assert canaries.run not in once("destination", "--json").out

@@ -1,18 +1,14 @@
 """`once check` names each cause for which no event reaches the queue, and what to do."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from once.genesys.script import Reply
-from once.genesys.server import GenesysServer
-from once.operate import event_source, integration
+from once.operate import event_source
 from once.operate.checks import Check
 from once.operate.stack import Stack
 from proof.deployed import DeployedStack
-from tests.enrichment import sdk
 
 ORGANISATION = "aws.partner/genesys.com/cloud/1f0e6a52-0000-4000-8000-00000000000a"
 SOURCE = f"{ORGANISATION}/live"
@@ -184,152 +180,3 @@ def test_a_rule_that_is_disabled_is_found_on_a_real_stack(operated: DeployedStac
         assert looked_at(stack)["rule"].works is False
     finally:
         operated.client("events").enable_rule(**rule)
-
-
-# The side of Genesys Cloud, as its imitation on this machine shows it.
-
-TOPICS = ["v2.users.{id}.presence", "v2.detail.events.conversation.{id}.customer.end"]
-SENT: dict[str, Any] = {
-    "awsAccountId": ACCOUNT,
-    "awsAccountRegion": REGION,
-    "eventSourceSuffix": "live",
-    "eventFilter": TOPICS,
-}
-
-
-class Organisation(GenesysServer):
-    """Shows its integrations, a page each, and the configuration of each."""
-
-    integrations: Sequence[Mapping[str, Any]] = ()
-
-    def view(self, path: str, authorization: str) -> Reply:
-        parts = urlsplit(path)
-        if self._token(authorization) is None:
-            return Reply(status=401)
-        if parts.path == "/api/v2/integrations":
-            number = int(parse_qs(parts.query)["pageNumber"][0])
-            page = self.integrations[number - 1 : number]
-            shown = [{k: v for k, v in one.items() if k != "config"} for one in page]
-            return Reply(body={"entities": shown, "pageCount": len(self.integrations)})
-        for one in self.integrations:
-            if parts.path == f"/api/v2/integrations/{one['id']}/config/current":
-                return Reply(body=one["config"])
-        return Reply(status=404)
-
-
-@pytest.fixture
-def genesys() -> Iterator[Organisation]:
-    with Organisation() as server:
-        yield server
-
-
-def asked(
-    genesys: Organisation,
-    *integrations: Mapping[str, Any],
-    topics: str = "*",
-    state: str = "ACTIVE",
-    secret: str | None = None,
-    bus: str = SOURCE,
-) -> Check:
-    """Returns the answers of check, with these integrations behind one of another type."""
-    genesys.integrations = [
-        {"id": "i0", "name": "Actions", "integrationType": {"id": "custom-rest-actions"}},
-        *(
-            {
-                "id": f"i{number}",
-                "name": "To AWS",
-                "integrationType": {"id": "amazon-eventbridge-source"},
-                "reportedState": {"code": properties.get("state", state)},
-                "config": {"properties": properties},
-            }
-            for number, properties in enumerate(integrations, 1)
-        ),
-    ]
-    stack: Any = FakeStack(bus, GenesysHost=genesys.url, DetailTypes=topics)
-    (one,) = integration.check_integration(
-        stack,
-        {
-            integration.CLIENT_ID: genesys.client_id,
-            integration.CLIENT_SECRET: secret or genesys.client_secret,
-        },
-    )
-    return one
-
-
-def test_an_integration_that_sends_all_that_the_rule_takes_is_well(genesys: Organisation) -> None:
-    assert asked(genesys, SENT).works is True
-    some = asked(genesys, {**SENT, "eventSourceSuffix": "other"}, SENT, topics=TOPICS[0])
-    assert some.works is True
-    assert f"does not take {TOPICS[1]}" in some.said
-
-
-@pytest.mark.parametrize(
-    ("changed", "topics", "state", "said"),
-    [
-        ({}, "*", "INACTIVE", "To AWS is INACTIVE, so nothing is sent. Set it to active"),
-        ({"eventSourceSuffix": "other"}, "*", "ACTIVE", "none sends to live; there is other"),
-        ({"awsAccountRegion": "us-east-1"}, "*", "ACTIVE", "change it in Genesys Cloud"),
-        (
-            {"eventFilter": TOPICS[:1]},
-            ",".join(TOPICS),
-            "ACTIVE",
-            f"does not send {TOPICS[1]}, for which the rule waits. Add it",
-        ),
-    ],
-)
-def test_an_integration_without_the_topics_names_the_change(
-    genesys: Organisation, changed: Mapping[str, Any], topics: str, state: str, said: str
-) -> None:
-    one = asked(genesys, {**SENT, **changed}, topics=topics, state=state)
-    assert one.works is False
-    assert said in one.said
-
-
-def test_topics_may_stand_apart_by_commas_and_spaces(genesys: Organisation) -> None:
-    one = asked(genesys, SENT, topics=", ".join(TOPICS))
-    assert (one.works, one.said) == (True, "ACTIVE, 2 topics")
-
-
-@pytest.mark.parametrize("other", [{"state": "INACTIVE"}, {"awsAccountRegion": "us-east-1"}])
-def test_on_a_bus_of_ones_own_one_active_integration_is_enough(
-    genesys: Organisation, other: Mapping[str, Any]
-) -> None:
-    others = {**SENT, "eventSourceSuffix": "test", **other}
-    for both in ((SENT, others), (others, SENT)):
-        assert asked(genesys, *both, bus="contact-centre").works is True
-    assert asked(genesys, SENT, SENT, bus="contact-centre", state="INACTIVE").works is False
-
-
-def test_on_a_bus_of_ones_own_events_may_come_from_another_region(genesys: Organisation) -> None:
-    elsewhere = {**SENT, "awsAccountRegion": "us-east-1"}
-    one = asked(genesys, elsewhere, bus="contact-centre")
-    assert one.works is None
-    assert f"To AWS sends to {ACCOUNT}, us-east-1" in one.said
-    assert asked(genesys, bus="contact-centre").works is False
-
-
-def test_credentials_that_are_refused_break_nothing_and_are_said(genesys: Organisation) -> None:
-    one = asked(genesys, SENT, secret="wrong")
-    assert one.works is None
-    assert "answered 401" in one.said
-    assert integration.CLIENT_SECRET in one.said
-    genesys.script.token.seconds = 0
-    assert "integrations:integration:view" in asked(genesys, SENT).said
-
-
-def test_without_credentials_a_partner_source_says_which_to_give() -> None:
-    def without(bus: str) -> list[Check]:
-        stack: Any = FakeStack(bus)
-        return list(integration.check_integration(stack, {}))
-
-    (one,) = without(SOURCE)
-    assert one.works is None
-    assert integration.CLIENT_ID in one.said
-    assert without("default") == []
-
-
-def test_the_integration_is_read_as_the_sdk_of_genesys_names_it() -> None:
-    assert {"integrationType", "reportedState"} <= sdk.fields("Integration").keys()
-    assert "code" in sdk.fields("IntegrationStatusInfo")
-    assert "properties" in sdk.fields("IntegrationConfiguration")
-    assert {"entities", "pageCount"} <= sdk.fields("IntegrationEntityListing").keys()

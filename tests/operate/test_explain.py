@@ -108,14 +108,6 @@ def test_the_chat_has_changes_sent_twice_within_their_window() -> None:
 
 
 @pytest.mark.usefixtures("sent", "operated")
-def test_an_audit_of_the_stack_finds_the_copies_of_the_story() -> None:
-    found = once("audit", "--stack", "local", "--json").json
-    assert found["of"] == "outcome log"
-    assert found["outcomes"]["DUPLICATE"] >= sum(e["outcome"] == "DUPLICATE" for e in EXPECTED)
-    assert {"envelope", "published", "integration"} <= {k["kind"] for k in found["copyKinds"]}
-
-
-@pytest.mark.usefixtures("sent", "operated")
 def test_an_agent_is_a_subject_too() -> None:
     assert "presence: OFFLINE" in once("explain", FIRST_AGENT).out
 

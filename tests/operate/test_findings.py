@@ -16,6 +16,7 @@ from once.reasons import REASONS
 from tests.operate.deployed import (
     MINUTE_MS,
     NOW_MS,
+    REGION,
     Metrics,
     breaker_row,
     deployed,
@@ -53,6 +54,11 @@ def test_every_finding_has_its_page_in_the_runbook() -> None:
     assert {kind.runbook for kind in KINDS.values()} <= headings
 
 
+def tail(part: str) -> str:
+    """Returns AWS's command that shows what a part of the stack wrote."""
+    return f"aws logs tail /log/{part} --since 1h --region {REGION}"
+
+
 HELPED = [c for c, one in REASONS.items() if one.remedy and one.outcome is Outcome.RETRY]
 
 
@@ -64,7 +70,7 @@ def test_a_reason_with_a_remedy_is_a_finding_while_events_wait_for_it(code: str)
     assert "2 events returned to the queue, last at 17:40:00 UTC: " in one.sentence
     assert one.commands[0] == "once explain c1 --stack live"
     if log_ := REASONS[code].log:
-        assert f"once logs {log_} --stack live" in one.commands
+        assert tail(log_) in one.commands
     over = returned("m1", code, returnsAtMs=NOW_MS - 60 * MINUTE_MS)
     assert finding(code, over) is None
 
@@ -74,7 +80,7 @@ def test_a_function_that_fails_itself_leads_to_its_log_and_not_to_the_destinatio
     (one,) = found(failed).findings
     assert one.code == "FUNCTION_FAILED"
     assert "Runtime.ImportModuleError" in one.sentence
-    assert "once logs data-action" in one.commands
+    assert tail("data-action") in one.commands
     assert one.page == "docs/runbook.md#the-function-fails"
 
 
@@ -83,7 +89,7 @@ def test_commands_of_a_finding_are_lines_of_their_own_and_an_example_is_called_o
     lines = [line.strip() for line in re.sub(r"\[.*?\]", "", said).splitlines()]
     assert lines[-4:] == [
         "docs/runbook.md#the-function-fails",
-        "once logs data-action --stack live",
+        tail("data-action"),
         "for example one of these events:",
         "once explain c1 --stack live",
     ]
@@ -222,11 +228,11 @@ def test_messages_taken_while_nothing_is_recorded_page_and_name_the_function() -
     assert (one.severity, one.count) == (Severity.PAGE, 8)
     assert one.since_ms == NOW_MS - 2 * MINUTE_MS
     assert "the enrichment fails" in one.sentence
-    assert one.commands == ["once logs enrichment", "once check"]
+    assert one.commands == ["once check", tail("enrichment")]
     crashes = Metrics(NumberOfMessagesReceived=taken, ExecutionsFailed=[0.0, 1.0])
     other = finding("NOTHING_RECORDED", metrics=crashes)
     assert other is not None
-    assert other.commands == ["once logs machine", "once check"]
+    assert other.commands == ["once check", tail("machine")]
 
 
 @pytest.mark.parametrize(
@@ -254,7 +260,7 @@ def test_dead_ends_a_stopped_pipe_and_alarms_are_findings() -> None:
     )
     stopped = codes["PIPE_STOPPED"]
     assert (stopped.severity, stopped.since_ms) == (Severity.PAGE, OLD_MS)
-    assert stopped.commands == ["once resume", "once logs pipe"]
+    assert stopped.commands == ["once resume", tail("pipe")]
     assert "STOPPED, last changed 2026-11-18 17:20:00 UTC: no right" in stopped.sentence
     assert codes["ALARM"].page == "docs/runbook.md#events-waiting"
     assert codes["ALARM"].remedy == "events-waiting: what it means."

@@ -53,7 +53,7 @@ def test_no_command_lets_an_event_steer_the_terminal(operated: DeployedStack) ->
     parked = [one["messageId"] for one in once("parked", "list", "--json").json["messages"]]
     commands = [
         ["status"],
-        ["received"],
+        ["destination"],
         ["parked", "list"],
         ["parked", "show", *parked],
         ["dead-letters", "list"],

@@ -1,5 +1,6 @@
 """The commands as on a deployed stack: an AWS with TLS that checks who calls, rights and lacks."""
 
+import copy
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,15 +11,15 @@ import pytest
 from once.genesys.server import GenesysServer
 from once.local.aws import REGION
 from once.local.deploy import deploy
-from once.operate import permissions
-from once.operate.stack import Stack
-from once.project import TEMPLATE
+from once.project import ROOT, TEMPLATE
 from once.run.local import destination_parameters
 from proof.events import customer_start
 from tests.e2e.test_rights import Secured, SecuredAws, assume
 from tests.operate.conftest import Answer, once
 
 pytestmark = pytest.mark.local
+
+POLICY = ROOT / "docs" / "examples" / "operator-policy.json"
 
 LOOKS = (
     ("status",),
@@ -27,11 +28,10 @@ LOOKS = (
     ("parked", "show", "r-refused"),
     ("dead-letters", "list"),
     ("check", "--look"),
-    ("permissions",),
 )
 # For each right, a command that cannot do without.
 NEEDS = {
-    "cloudformation:DescribeStacks": ("permissions",),
+    "cloudformation:DescribeStacks": ("status",),
     "sqs:GetQueueAttributes": ("status",),
     "sqs:ReceiveMessage": ("parked", "list"),
     "dynamodb:GetItem": ("status",),
@@ -103,24 +103,16 @@ def account() -> Iterator[Account]:
 
 @pytest.fixture(scope="module")
 def policy(account: Account) -> Any:
-    """Returns a policy that `once permissions` prints for the owner of the account."""
-    with pytest.MonkeyPatch.context() as owner:
-        for name, value in account.environment(account.secured.aws.owner).items():
-            owner.setenv(name, value)
-        stack = Stack.find("once", None, None)
-        built = {
-            operate: json.dumps(_on_default(permissions.build_policy(stack, operate)))
-            for operate in (False, True)
-        }
-    return lambda operate: json.loads(built[operate])
+    """Returns the policy of the documents, for this account and the stack `once`."""
+    number = account.secured.outputs["StateMachineArn"].split(":")[4]
+    text = POLICY.read_text().replace("111122223333", number).replace("genesys-once", "once")
+    statements = json.loads(text)["Statement"]
 
+    def build(operate: bool) -> Any:
+        kept = [one for one in statements if operate or one["Sid"].startswith("Read")]
+        return copy.deepcopy({"Version": "2012-10-17", "Statement": kept})
 
-def _on_default(policy: Any) -> Any:
-    """The emulator writes the name of the default bus into the ARN of its rules."""
-    for statement in policy["Statement"]:
-        rules = [arn.replace(":rule/", ":rule/default/") for arn in statement["Resource"]]
-        statement["Resource"] += [arn for arn in rules if arn not in statement["Resource"]]
-    return policy
+    return build
 
 
 def as_user(
@@ -153,11 +145,13 @@ def test_read_permissions_allow_reading_only(
         said = answer.err or answer.out
         assert "not authorized" in said, command
         assert "Traceback" not in said
-    assert "once permissions" in as_user(monkeypatch, guest, "pause", "--yes").err
+    assert POLICY.name in as_user(monkeypatch, guest, "pause", "--yes").err
 
 
 def test_each_read_permission_is_needed_by_some_command() -> None:
-    looks = {action for actions in permissions.READ.values() for action in actions}
+    statements = json.loads(POLICY.read_text())["Statement"]
+    reads = [one["Action"] for one in statements if one["Sid"].startswith("Read")]
+    looks = {action for actions in reads for action in actions}
     assert set(NEEDS) | OF_PARTNERS == looks
 
 
@@ -173,7 +167,7 @@ def test_no_read_permission_is_superfluous(
     answer = as_user(monkeypatch, poor, *NEEDS[action])
     assert answer.code == 1
     assert action in answer.err
-    assert "once permissions" in answer.err
+    assert POLICY.name in answer.err
 
 
 def test_operate_permissions_suffice_for_every_command(

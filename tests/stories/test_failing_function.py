@@ -112,7 +112,6 @@ def test_a_function_that_fails_is_named_with_its_error_and_gives_no_event_up(
         first_ms = failed_at(stack, conversation)
         until(lambda: failed_at(stack, conversation) > first_ms)
     (finding,) = (one for one in findings if one["code"] == reason)
-    assert "once logs data-action" in finding["commands"]
     assert finding["page"] == "docs/runbook.md#the-function-fails"
     for said in (told, found, finding["sentence"]):
         assert error in said

@@ -3,8 +3,8 @@
 
 A name that CloudFormation makes up is cut to what fits. One that the template gives is taken as it
 is, and refused when its resource is created, with half of the stack standing. Most of ours begin
-with the stack's name, which may have 128 characters: docs/governed.md says for how many there is
-room.
+with the stack's name, which may have 128 characters: docs/operations.md says for how many there
+is room.
 """
 
 from collections.abc import Iterator

@@ -1,1 +1,0 @@
-"""`make prove` asks AWS, question by question, if it does what we assume."""

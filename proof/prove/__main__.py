@@ -1,5 +1,0 @@
-"""Runs `make prove`."""
-
-from proof.prove.command import app
-
-app(prog_name="prove")
