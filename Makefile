@@ -4,7 +4,10 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
+# What `make run` needs, and what checks and tests need as well.
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
 SCANNER := .venv-scan
 AUDITOR := .venv-audit
 ADVISORIES := https://api.osv.dev/v1/query
@@ -17,6 +20,8 @@ RUNTIME = $(shell sed -n 's/^    Runtime: //p' template.yaml)
 # pip checks hashes of all that one command installs, or of nothing: the clone has none of its own.
 LOCKED := --no-deps --require-hashes
 OURS := --no-deps --no-build-isolation -e .
+# SAM imports cfn-lint for `sam validate --lint` alone, and with sympy it is a third of what SAM installs.
+SPARE := $(addprefix --no-emit-package ,cfn-lint sympy networkx mpmath)
 PIN := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header --no-emit-index-url $(if $(UPGRADE),--upgrade)
 export SAM_CLI_TELEMETRY := 0
@@ -30,7 +35,7 @@ help: ## Show this list
 
 ##@ Try it, with nothing but Python and make
 
-setup: $(READY) ## Create .venv with everything pinned in requirements.lock
+setup: $(TOOLS) ## Create .venv with everything pinned in requirements.lock
 	@echo "Ready. Try it: make run"
 
 run: $(READY) ## Send the example stream through the real template on a local stack
@@ -51,45 +56,45 @@ browser: ## Install the Chromium that the console's tests drive, if apt-get can
 # Without bytecode on disk each process would compile all it imports again.
 test test-fast test-stack explore-bounded: export PYTHONDONTWRITEBYTECODE :=
 
-test: $(READY) ## Run every test, for about ten minutes (they mostly wait, so six at once)
+test: $(TOOLS) ## Run every test, for about ten minutes (they mostly wait, so six at once)
 	@echo "Every test: about ten minutes on two cores. The quick ones, in little over one: make test-fast"
 	$(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder
 
-test-fast: $(READY) ## Run the quick tests: no local stack, exploring or simulating (little over a minute)
+test-fast: $(TOOLS) ## Run the quick tests: no local stack, exploring or simulating (little over a minute)
 	$(BIN)/pytest -n 3 --dist worksteal -m "not local and not thorough"
 
-test-stack: $(READY) ## Run the tests that share one local stack
+test-stack: $(TOOLS) ## Run the tests that share one local stack
 	$(BIN)/pytest -m shared
 
-explore-bounded: $(READY) ## Walk through the interleavings that are small enough for a pull request
+explore-bounded: $(TOOLS) ## Walk through the interleavings that are small enough for a pull request
 	$(BIN)/pytest -n 4 tests/explorer/test_explorer.py
 
-first-hour: $(READY) ## Type each command that README and program print, in a new clone (ten minutes)
+first-hour: $(TOOLS) ## Type each command that README and program print, in a new clone (ten minutes)
 	$(BIN)/python -m tests.first_hour
 
-schemas: $(READY) ## Write what follows from the models: schemas, examples, docs/families.md
+schemas: $(TOOLS) ## Write what follows from the models: schemas, examples, docs/families.md
 	$(BIN)/python -m schemas
 
 check: check-code check-template check-machine check-schemas check-documents ## Check code, template, state machine, schemas, documents
 
-check-code: $(READY)
+check-code: $(TOOLS)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
 check-template: export AWS_DEFAULT_REGION ?= us-east-1
-check-template: $(READY)
+check-template: $(TOOLS)
 	$(BIN)/sam validate --lint
 	$(BIN)/python -m proof.template
 
-check-machine: $(READY)
+check-machine: $(TOOLS)
 	$(BIN)/python -m proof.definition.lint
 	$(BIN)/python -m proof.definition.diagram --check
 
-check-schemas: $(READY)
+check-schemas: $(TOOLS)
 	$(BIN)/python -m schemas --check
 
-check-documents: $(READY)
+check-documents: $(TOOLS)
 	$(BIN)/python -m bench.numbers --check
 	$(BIN)/python -m bench.sources
 
@@ -97,7 +102,7 @@ check-release: check-records ## Fail if a release would name a repository that n
 	@! grep -n 'github.com/OWNER/' pyproject.toml || { \
 		echo "Name the repository in pyproject.toml, README.md and docs, so that people can install from it."; exit 1; }
 
-check-records: $(READY) ## Fail if a record in bench/results was made from what has changed since
+check-records: $(TOOLS) ## Fail if a record in bench/results was made from what has changed since
 	$(BIN)/python -m bench.sources --strict
 
 scan: $(SCANNER) ## Look for what checkov, a scanner of templates, finds unsafe
@@ -111,50 +116,51 @@ audit: $(AUDITOR) ## Look for known vulnerabilities in all that is pinned; 75 if
 		$(AUDITOR)/bin/pip-audit --requirement "$$pins" --no-deps --disable-pip --progress-spinner off \
 			--vulnerability-service osv --osv-url $(ADVISORIES) || found=1; done; [ -z "$$found" ]
 
-format: $(READY) ## Format the code
+format: $(TOOLS) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 lock: ## Pin what pyproject.toml names, with hashes (needs uv); UPGRADE=1 takes the newest
-	$(PIN) pyproject.toml --extra local --group dev -o requirements.lock
+	$(PIN) pyproject.toml --extra local --group build $(SPARE) -o requirements.lock
+	$(PIN) pyproject.toml --extra local --group build --group dev -c requirements.lock -o requirements-dev.lock
 	$(PIN) --group scan -o .ci/locks/scan.lock
 	$(PIN) --group audit -o .ci/locks/audit.lock
 	$(PIN) --group release -o .ci/locks/release.lock
 
 ##@ Measure it, and write the numbers into the documents
 
-bench: $(READY) ## Measure speed, cost and scale
+bench: $(TOOLS) ## Measure speed, cost and scale
 	$(BIN)/python -m bench
 
-compare: $(READY) ## Compare with a Redis key, an if-exists, FIFO, Powertools and others
+compare: $(TOOLS) ## Compare with a Redis key, an if-exists, FIFO, Powertools and others
 	$(BIN)/python -m bench.compare
 
-waiting: $(READY) ## Simulate every scenario of waiting, hours in seconds (some minutes)
+waiting: $(TOOLS) ## Simulate every scenario of waiting, hours in seconds (some minutes)
 	$(BIN)/python -m bench.waiting
 	$(BIN)/python -m bench.numbers
 
-chaos: $(READY) ## Five thousand events with every fault on
+chaos: $(TOOLS) ## Five thousand events with every fault on
 	$(BIN)/python -m bench.chaos
 
-explore: $(READY) ## Walk through the interleavings of the claims, for half an hour
+explore: $(TOOLS) ## Walk through the interleavings of the claims, for half an hour
 	$(BIN)/python -m bench.explore
 
-fuzz: $(READY) ## Break 200,000 messages in every way, and hold the enrichment to its promises
+fuzz: $(TOOLS) ## Break 200,000 messages in every way, and hold the enrichment to its promises
 	$(BIN)/python -m tests.enrichment.fuzz
 
-fields: $(READY) ## Write the fields that `once routes check` knows, from the pinned Genesys SDK
+fields: $(TOOLS) ## Write the fields that `once routes check` knows, from the pinned Genesys SDK
 	$(BIN)/python -m tests.enrichment.topic_fields
 
-drift: $(READY) ## Compare the topics of the newest Genesys SDK with those of the one that is pinned
+drift: $(TOOLS) ## Compare the topics of the newest Genesys SDK with those of the one that is pinned
 	rm -rf .once/sdk
 	$(BIN)/python -m pip install --quiet --no-deps --target .once/sdk PureCloudPlatformClientV2
 	$(BIN)/python -m tests.enrichment.drift .once/sdk
 	PYTHONPATH=.once/sdk $(BIN)/pytest tests/enrichment/test_topics.py
 
-differential: $(READY) $(JSONATA) ## Compare both JSONata engines over more than 100,000 evaluations
+differential: $(TOOLS) $(JSONATA) ## Compare both JSONata engines over more than 100,000 evaluations
 	$(BIN)/python -m bench.jsonata
 
-mutate: $(READY) ## Do the tests notice wrong code? A sample of changes in 15 minutes; ALL=1 takes a night
+mutate: $(TOOLS) ## Do the tests notice wrong code? A sample of changes in 15 minutes; ALL=1 takes a night
 	$(BIN)/python -m proof.mutation $(if $(ALL),--all) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
 ##@ Put it on AWS
@@ -206,14 +212,16 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' || { \
 		echo "genesys-once needs Python 3.11 to 3.14, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1)."; \
 		echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	@echo "Installing what requirements.lock pins into $(VENV); it takes about a minute."
-	@if command -v uv >/dev/null && uv --version >/dev/null 2>&1; then \
-		uv venv --quiet --clear --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV) && \
-		VIRTUAL_ENV=$(VENV) uv pip install --quiet $(LOCKED) -r requirements.lock && \
-		VIRTUAL_ENV=$(VENV) uv pip install --quiet $(OURS); \
-	else \
-		$(PYTHON) -m venv --clear $(VENV) && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -r requirements.lock && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check $(OURS); \
-	fi
+	@echo "Installing what requirements.lock pins into $(VENV); it takes about half a minute."
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) download --no-deps --retries 0 --timeout 4 --dest $(VENV)/probe packaging >/dev/null 2>&1 || { \
+		echo "Python's package registry does not answer. Connect to it, or name yours (PIP_INDEX_URL), and run make again."; \
+		exit 1; }
+	@$(PIP) install $(LOCKED) -r requirements.lock
+	@$(PIP) install $(OURS)
 	@touch $(READY)
+
+$(TOOLS): $(READY) requirements-dev.lock
+	@echo "Installing what tests and checks need as well (requirements-dev.lock); it takes about half a minute."
+	@$(PIP) install $(LOCKED) -r requirements-dev.lock
+	@touch $(TOOLS)
