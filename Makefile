@@ -175,7 +175,12 @@ build: $(READY) ## Build the functions for the runtime named in template.yaml
 ifneq ($(AWS_REGION),)
 deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
 endif
-deploy: build ## Deploy to AWS. PARAMETERS="Name=value ..." and TAGS="Key=value ..."; CONFIRM=no does not ask
+aws-account: $(READY)
+	@$(BIN)/python -c 'import boto3; print("Deploying to account", boto3.client("sts").get_caller_identity()["Account"], \
+		"in", boto3.Session().region_name)' || { echo "Name a region and credentials that AWS accepts, for example:" \
+		"export AWS_REGION=eu-central-1 AWS_PROFILE=yours"; exit 1; }
+
+deploy: aws-account build ## Deploy to AWS. PARAMETERS="Name=value ..." and TAGS="Key=value ..."; CONFIRM=no does not ask
 	$(BIN)/sam deploy $(if $(filter no,$(CONFIRM)),--no-confirm-changeset) \
 		$(if $(TAGS),--tags "$(TAGS)") \
 		$(if $(PARAMETERS),--parameter-overrides "$(PARAMETERS)")

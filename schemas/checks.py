@@ -12,12 +12,13 @@ from once_enrichment.topics import family_name
 from schemas import contracts, examples, families
 from schemas.contracts import Schema
 
+EXAMPLES = "schemas/examples.jsonl"
 _AGAIN = "run `make schemas`"
 
 
 def write(root: Path) -> None:
     """Writes every file; a pinned key stays as it is."""
-    made = made_files()
+    made = made_files(root)
     for path in _schema_files(root) - made.keys():
         (root / path).unlink()
     for path, text in made.items():
@@ -27,17 +28,23 @@ def write(root: Path) -> None:
 def find(root: Path) -> list[str]:
     """Returns all that is wrong."""
     schemas = contracts.schemas()
-    return [*drift(root, made_files()), *undescribed(schemas), *example_faults(schemas)]
+    lines = examples.read(root / EXAMPLES)
+    return [
+        *drift(root, made_files(root)),
+        *undescribed(schemas),
+        *example_faults(schemas, lines),
+    ]
 
 
-def made_files() -> dict[str, str]:
+def made_files(root: Path) -> dict[str, str]:
     """Returns the text of each generated file by its path."""
     schemas = contracts.schemas().items()
+    lines = examples.read(root / EXAMPLES)
     return {
         **{f"schemas/{name}.schema.json": contracts.text_of(schema) for name, schema in schemas},
-        "schemas/examples.jsonl": examples.text(),
+        EXAMPLES: examples.text_of(lines),
         "docs/families.md": families.page(),
-        **{f"events/{name}.json": _text(value) for name, value in _invocations()},
+        **{f"events/{name}.json": _text(value) for name, value in _invocations(lines)},
     }
 
 
@@ -63,25 +70,24 @@ def undescribed(schemas: dict[str, Schema]) -> Iterator[str]:
                     yield f"{name}: {field} has no description; add a line under the model's field"
 
 
-def example_faults(schemas: dict[str, Schema]) -> Iterator[str]:
+def example_faults(schemas: dict[str, Schema], lines: list[examples.Json]) -> Iterator[str]:
     """Yields examples that are missing, not valid, or not what the enrichment makes of them."""
     validator = Draft202012Validator(contracts.closed(schemas["event"]))
     declared = {family_name(family.topics[0]) for family in FAMILIES}
-    lines = examples.read()
     for missing in sorted(declared - {example["name"] for example in lines}):
-        yield f"schemas/examples.jsonl: {missing} is missing; every family has an example"
+        yield f"{EXAMPLES}: {missing} is missing; every family has an example"
     for example in lines:
         name, element = example["name"], examples.element_of(example["event"])
         yield from examples.changed_key(example, element)
         if name in declared and "note" in element:
-            yield f"schemas/examples.jsonl: {name} lacks what identifies it: {element['note']}"
+            yield f"{EXAMPLES}: {name} lacks what identifies it: {element['note']}"
         for error in validator.iter_errors(element):
-            yield f"schemas/examples.jsonl: {name}: {error.json_path}: {error.message}"
+            yield f"{EXAMPLES}: {name}: {error.json_path}: {error.message}"
 
 
-def _invocations() -> Iterator[tuple[str, Any]]:
+def _invocations(lines: list[examples.Json]) -> Iterator[tuple[str, Any]]:
     """Yields an input of each function, by its name, for `sam local invoke`."""
-    event = next(line["event"] for line in examples.read() if line["name"] == "user.presence")
+    event = next(line["event"] for line in lines if line["name"] == "user.presence")
     element = examples.element_of(event)
     yield "enrichment", [examples.record_of(event)]
     yield (

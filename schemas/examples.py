@@ -13,9 +13,9 @@ SENT_MS = 1777888802000  # two seconds after the events, which happen at 10:00 o
 Json = dict[str, Any]
 
 
-def read() -> list[Json]:
+def read(file: Path = FILE) -> list[Json]:
     """Returns the lines of the file; a new line needs a name and an event only."""
-    return [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
 def record_of(event: Any) -> Json:
@@ -56,9 +56,9 @@ def changed_key(example: Json, element: Json) -> Iterator[str]:
         )
 
 
-def text() -> str:
+def text_of(lines_read: list[Json]) -> str:
     """Returns the file as it should be."""
-    lines = [json.dumps(pinned(example), ensure_ascii=False) for example in read()]
+    lines = [json.dumps(pinned(example), ensure_ascii=False) for example in lines_read]
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,7 @@ import pytest
 from once.cli import ENTRIES, load
 from proof.definition.asl import ROOT
 from proof.template import of_type
-from proof.translated import Translated
+from proof.template.translated import Translated
 
 DEPLOYED = Translated({}).resources
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])

@@ -251,7 +251,7 @@ def write_table() -> Iterator[str]:
     for reason in _ALL:
         remedy = f"[{reason.remedy}](#{reason.page})" if reason.page and reason.remedy else ""
         if reason.page and not reason.remedy:
-            remedy = f"[see](#{reason.page})"
+            remedy = f"[if it lasts](#{reason.page})"
         cells = (
             f"`{reason.code}`",
             reason.outcome or "as before",
@@ -268,7 +268,7 @@ def main(*options: str) -> int:
     head, _, rest = page.partition(_BEGIN)
     tail = rest.partition(_END)[2]
     table = "\n".join(write_table())
-    made = f"{head}{_BEGIN}\n{table}\n\n{_END}{tail}"
+    made = f"{head}{_BEGIN}{table}\n{_END}{tail}"
     if "--check" in options:
         return int(made != page)
     _PAGE.write_text(made, "utf-8")

@@ -33,7 +33,8 @@ class Canary:
     element: dict[str, object] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.element = normalise({"body": self.body, "attributes": {"SentTimestamp": "1"}})
+        sent = {"SentTimestamp": str(read_clock_ms())}
+        self.element = normalise({"body": self.body, "attributes": sent})
 
 
 def make_canary(run: str, name: str, **body: int) -> Canary:

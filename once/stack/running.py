@@ -6,15 +6,11 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, Any, Self
 
 from pydantic import BaseModel, Field
 
 from once.errors import OnceError
-
-if TYPE_CHECKING:
-    from once.genesys.server import GenesysServer
-    from once.local.aws import Emulator
 
 FOLDER = Path(".once")
 LOG = FOLDER / "up.log"
@@ -39,7 +35,7 @@ class Running(BaseModel):
     """The address that `once dev` serves, with its token."""
 
     @classmethod
-    def here(cls, aws: "Emulator", destination: "GenesysServer", stack: str) -> Self:
+    def here(cls, aws: Any, destination: Any, stack: str) -> Self:
         """Describes the stack that this process keeps."""
         return cls(
             pid=os.getpid(),

@@ -45,18 +45,16 @@ def layout(text: str) -> Iterator[str]:
             yield f"line {number} ends in blanks"
 
 
-def expressions_too_long(machine: Mapping[str, Any]) -> Iterator[str]:
+def expressions_too_long(text: str) -> Iterator[str]:
     """Finds expressions that hold too much of the logic, and regular expressions."""
-    for name, state in states(machine).items():
-        for text in strings(state):
-            # A folded block keeps the line breaks of its indented lines.
-            if not text.startswith("{%"):
-                continue
-            lines = text.count("\n") + 1
-            if lines > MOST_EXPRESSION_LINES and name not in LONG_EXPRESSIONS:
-                yield f"{name} has an expression of {lines} lines: {text.splitlines()[0]}"
-            if re.search(r"\(\s*/|,\s*/[^ ]", text):
-                yield f"{name} has a regular expression"
+    for found in re.finditer(r"\{%.*?%\}", text, re.DOTALL):
+        before = text[: found.start()]
+        name = re.findall(r"^  (\w+):$", before, re.MULTILINE)[-1]
+        number, lines = before.count("\n") + 1, found[0].count("\n") + 1
+        if lines > MOST_EXPRESSION_LINES and name not in LONG_EXPRESSIONS:
+            yield f"line {number}, {name}: an expression of {lines} lines"
+        if re.search(r"[(,]\s*/[^/ ]", found[0]):
+            yield f"line {number}, {name}: a regular expression"
 
 
 def uncommented(machine: Mapping[str, Any]) -> Iterator[str]:
@@ -146,8 +144,8 @@ def main() -> int:
     found = {
         "layout": [
             *layout(ASL_PATH.read_text("utf-8")),
+            *expressions_too_long(ASL_PATH.read_text("utf-8")),
             *uncommented(machine),
-            *expressions_too_long(machine),
         ],
         "retries": list(retries(machine)),
         "jsonata": list(unparsed(machine)),

@@ -9,9 +9,10 @@ import yaml
 
 from proof.asl.errors import StateFailedError
 from proof.asl.expressions import Expressions
-from proof.asl.jsonata import Library
+from proof.asl.jsonata import Clock
 from proof.asl.machine import Machine
 from proof.definition.asl import ROOT
+from proof.sim.fast_jsonata import Fast
 from proof.sim.function import Function
 
 PATH = ROOT / "statemachine" / "once.asl.yaml"
@@ -30,15 +31,14 @@ SUBSTITUTIONS = {
     "BeginSeconds": "40",
     "LeaseSeconds": "140",
 }
-_MOST_KNOWN = 30_000
 
 
 class _Expressions(Expressions):
-    """Notes expressions that fail, which a Catch would hide. Forgets what expressions came to
-    before that fills the memory: walks ask few of them twice."""
+    """Notes expressions that fail, which a Catch would hide. Remembers nothing: to look up what
+    an expression came to takes longer than to evaluate it."""
 
     def __init__(self) -> None:
-        super().__init__(Library())
+        super().__init__(Fast())
         self.failures: list[str] = []
 
     def _value(self, *given: Any) -> Any:
@@ -48,10 +48,10 @@ class _Expressions(Expressions):
             self.failures.append(str(error))
             raise
 
-    def _evaluated(self, *given: Any) -> Any:
-        if len(self._known) > _MOST_KNOWN:
-            self._known.clear()
-        return super()._evaluated(*given)
+    def _evaluated(
+        self, text: str, names: frozenset[str], bindings: Mapping[str, Any], clock: Clock
+    ) -> Any:
+        return self._asked(text, bindings, clock)
 
 
 EXPRESSIONS = _Expressions()

@@ -323,7 +323,7 @@ class Promises:
         owner, status = _s(new, "owner"), _s(new, "status")
         outcome, old_status = _s(new, "outcome"), _s(old, "status")
         shown = f"{status} {outcome}".strip()
-        world.say(run, "claims" if _s(old, "owner") != owner else shown, name, _short(new))
+        world.say(run, "claims" if _s(old, "owner") != owner else shown, name, new)
         if not event.wanted and event.temper != "broken":
             raise BrokenError("unwanted events pass nobody", f"{run} claims {name}")
         if not owner.startswith(f"{run}#"):
@@ -383,7 +383,7 @@ class Promises:
         self, world: "World", run: str, name: str, key: Key, old: Row, new: Row
     ) -> None:
         event = self.events[name]
-        world.say(run, "writes latest", name, _short(new))
+        world.say(run, "writes latest", name, new)
         for time in ("event_time", "unwanted_time"):
             if _n(new, time) < _n(old, time):
                 raise BrokenError("order of a subject", f"{run} moves {time} back")
@@ -409,7 +409,7 @@ class Promises:
     def refused(
         self, world: "World", run: str, verb: str, request: Any, row: Row | None, late: bool
     ) -> None:
-        world.say(run, "is refused", _short(row or {}))
+        world.say(run, "is refused", row or {})
 
     def _see(self, event: Event, seen: Seen) -> None:
         self.seen[event.row] = (*self.seen.get(event.row, ()), seen)
@@ -578,9 +578,3 @@ def _s(row: Row | None, name: str) -> str:
 
 def _n(row: Row | None, name: str) -> int:
     return int(row[name]["N"]) if row and name in row else 0
-
-
-def _short(row: Row) -> str:
-    shown = ("status", "outcome", "owner", "event_time", "tries", "deaths", "state",
-             "unwanted_time")  # fmt: skip
-    return json.dumps({n: next(iter(row[n].values())) for n in shown if n in row})

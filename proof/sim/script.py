@@ -8,7 +8,7 @@ from proof.asl.machine import Machine
 from proof.sim.deeds import pause, redrive
 from proof.sim.events import HOUR_MS, START_MS, Event, body_of, unwrapped
 from proof.sim.function import Function, Returned, Sending, Step
-from proof.sim.promises import Promises
+from proof.sim.promises import BrokenError, Promises
 from proof.sim.world import Due, Option, Settings, World
 
 _LATENCY_MS = 5
@@ -18,8 +18,15 @@ class Script:
     """Nothing happens by chance: faults come where the script says, and all else goes well."""
 
     def __init__(
-        self, machine: Machine, function: Function, *, per_minute: int = 0, receives: int = 1_000
+        self,
+        machine: Machine,
+        function: Function,
+        *,
+        per_minute: int = 0,
+        receives: int = 1_000,
+        most_moves: int = 100_000,
     ) -> None:
+        self._moves_left = most_moves
         self.events: dict[str, Event] = {}
         self.world = World(
             machine,
@@ -92,6 +99,9 @@ class Script:
         while (due := self.world.next_due()) and due.at_ms <= ends_ms:
             self.world.now_ms = max(self.world.now_ms, due.at_ms)
             self.world.go(due, self._option(due))
+            self._moves_left -= 1
+            if not self._moves_left:
+                raise BrokenError("executions end", "there is no end")
         if due is None:
             self.world.promises.quiet(self.world)
         return self

@@ -259,7 +259,7 @@ def a_pause_holds_all_requests(new: New) -> None:
     assert script.outcomes["e0"] == ["RETRY PAUSED", "PROCESSED ACTED"]
     # A short look has no record while its reason stays the same.
     looks = sum(script.looks(f"e{n}") for n in range(5))
-    assert len(script.world.promises.outcomes) == 10 < looks
+    assert len(script.world.promises.outcomes) < looks
 
 
 # For a person.

@@ -185,7 +185,8 @@ class World:
 
     def say(self, *words: object) -> None:
         if self.told is not None:
-            self.told.append(f"{self.now_ms % DAY_MS / 1000:10.3f} {' '.join(map(str, words))}")
+            shown = (_short(word) if isinstance(word, dict) else str(word) for word in words)
+            self.told.append(f"{self.now_ms % DAY_MS / 1000:10.3f} {' '.join(shown)}")
 
     # Who may go on, and how.
 
@@ -604,7 +605,7 @@ class World:
                 self.rows.pop(key, None)
             else:
                 self.rows[key] = row
-            self.say(invocation.name, step.verb, *key, _short(row))
+            self.say(invocation.name, step.verb, *key, row or "deleted")
         except RefusedError:
             self.say(invocation.name, step.verb, *key, "refused")
         if outcome == "done unanswered":
@@ -646,8 +647,8 @@ class World:
         self.promises.request_ends(name)
 
 
-def _short(row: Mapping[str, Any] | None) -> str:
-    if row is None:
-        return "deleted"
-    shown = {n: next(iter(v.values())) for n, v in row.items() if n not in ("pk", "sk")}
+def _short(row: Mapping[str, Any]) -> str:
+    """Writes a row without its key and what never matters."""
+    hidden = ("pk", "sk", "expires_at", "family", "topic", "claimed_at", "lease_until", "cause")
+    shown = {n: next(iter(v.values())) for n, v in row.items() if n not in hidden}
     return " ".join(f"{n}={v if not isinstance(v, list) else len(v)}" for n, v in shown.items())

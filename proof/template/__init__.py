@@ -9,7 +9,7 @@ import yaml
 from proof.definition.asl import ROOT
 
 
-class CloudFormationLoader(yaml.SafeLoader):
+class CloudFormationLoader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
     """Reads !Ref, !GetAtt, !Sub and their like as {tag: value}."""
 
 

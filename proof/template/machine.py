@@ -299,8 +299,8 @@ def refusal_is_not_retried(deployed: Deployed) -> Iterator[str]:
     refused = "DynamoDB.ConditionalCheckFailedException"
     for name, task in deployed.tasks.items():
         if "ConditionExpression" in task["Arguments"]:
-            first = (r for r in task["Retry"] if matches(r["ErrorEquals"], refused, Readings()))
-            if next(first, {}).get("MaxAttempts", 0):
+            matching = [r for r in task["Retry"] if matches(r["ErrorEquals"], refused, Readings())]
+            if matching and matching[0].get("MaxAttempts", 3):
                 yield f"{name} retries a refused condition"
 
 

@@ -249,6 +249,64 @@ def test_refusal_of_all_events_is_remembered_and_noted_for_each(site: Site) -> N
     assert len(site.target.sent) == 2
 
 
+def test_probe_asks_a_destination_that_refused_all_events(site: Site) -> None:
+    site.target.told = [errors.NotAuthorised("no login", status=401, for_all=True)]
+    site.fails()
+    put(site, breaker_row.open_(TABLE, Row(NOW), NOW, NOW))
+    assert site.act(2)["reason"] == "ACTED"
+
+
+def test_only_the_first_failure_of_an_event_counts_for_the_breaker(site: Site) -> None:
+    site.target.told = [errors.Failed("no"), errors.Failed("no")]
+    site.fails(tries=1, failedAtMs=NOW - 60_000)
+    assert site.table.row() == Row(NOW, failed=0)
+    site.fails(2)
+    assert site.table.row() == Row(NOW, failed=1)
+
+
+def test_probe_whose_event_cannot_be_sent_leaves_it_to_the_next(site: Site) -> None:
+    fail_others(site, 3, NOW - 600_000)
+    put(site, breaker_row.open_(TABLE, Row(NOW - 600_000), NOW - 1, NOW))
+
+    def refuse(*_: object) -> int:
+        raise errors.NotConfigured("bodyPath names no body")
+
+    act, site.target.act = site.target.act, refuse  # type: ignore[method-assign]
+    assert site.fails()[0] == "NotConfigured"
+    site.target.act = act  # type: ignore[method-assign]
+    assert site.act(2)["reason"] == "ACTED"
+
+
+def test_second_request_that_may_not_be_sent_counts_by_what_others_met(site: Site) -> None:
+    site.limit(10)
+    limiter = Limiter(10)
+    site.clock.ms = limiter.slot_ms * limiter.slot_at(NOW)
+    site.act()
+    answer = site.act(2, retry=1, tries=3, failedAtMs=NOW - 60_000)
+    assert (answer["reason"], answer["tries"]) == ("LIMITED", 4), "no row: a request succeeded"
+    put(site, breaker_row.note_failure(TABLE, NOW - 90_000, None, NOW))
+    site.clock.pass_seconds(1)
+    answer = site.act(2, retry=1, tries=3, failedAtMs=NOW - 60_000)
+    assert (answer["reason"], answer["tries"]) == ("LIMITED", 3)
+
+
+def test_success_of_a_second_request_clears_a_row_that_its_environment_has_not_read(
+    site: Site,
+) -> None:
+    site.act(1)
+    put(site, breaker_row.note_failure(TABLE, NOW, KEY, NOW))
+    site.act(2, retry=1)
+    assert site.table.row() is None
+
+
+def test_breaker_stays_closed_if_a_request_has_just_succeeded(site: Site) -> None:
+    fail_others(site, since_ms=NOW - 11_900)
+    site.driver._memory.row, site.driver._memory.read_ms = site.table.row(), NOW - 100
+    site.table.drop_row()
+    site.clock.ms = NOW + 200
+    assert site.act(2)["reason"] == "ACTED"
+
+
 def canary(**body: int) -> dict[str, Any]:
     return event(body=json.dumps(body)) | {"canary": True}
 

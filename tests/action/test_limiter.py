@@ -3,7 +3,7 @@
 from bisect import bisect_left
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from once_data_action.limiter import Limiter
 
@@ -29,6 +29,7 @@ def test_slots_that_a_minute_can_meet_hold_at_most_the_limit(
     assert slots * limiter.quota <= per_minute
 
 
+@settings(max_examples=30)
 @given(st.data())
 def test_a_minute_of_requests_at_the_worst_times_keeps_the_limit(
     data: st.DataObject,

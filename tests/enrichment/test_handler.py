@@ -1,80 +1,93 @@
-"""The function puts a route into each event, and returns all events without usable routes."""
+"""The function returns one element with its route, and raises if it cannot."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from once_enrichment import handler
+from once_enrichment.handler import TooLargeError
+from once_enrichment.routes_file import InvalidRoutesError
 
-from tests.enrichment.examples import conversation, presence
+from tests.enrichment.examples import NINE_MS, conversation, presence
 from tests.enrichment.sending import record
+
+Json = dict[str, Any]
 
 
 @pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """A folder for files of routes, which the function reads anew."""
+    (tmp_path / "routes.toml").write_text('[[routes]]\nfamily = "*"\naction = "send"\n')
+    monkeypatch.setattr(handler, "_FOLDER", tmp_path)
     handler._routes.cache_clear()
-    yield
+    yield tmp_path
     handler._routes.cache_clear()
 
 
-def answer(*events: Any, **attributes: Any) -> list[dict[str, Any]]:
-    batch = [record(event, str(n)) for n, event in enumerate(events)]
-    return handler.handler([{**one, **attributes} for one in batch], None)
+def returned(event: Any, **more: Any) -> Json:
+    (element,) = handler.handler([record(event) | more], None)
+    return element
 
 
-def test_every_event_has_the_route_of_the_file() -> None:
-    event, parked = answer(presence(), "no event")
-    assert event["route"] == {"name": "*", "action": "send"}
-    assert "route" not in parked
+def test_event_has_the_route_of_the_file() -> None:
+    assert returned(presence())["route"] == {"name": "*", "action": "send"}
+
+
+@pytest.mark.parametrize("event", ["no event", {"once": {"canary": True}, "event": "{}"}])
+def test_message_without_an_event_has_no_route(event: Any) -> None:
+    element = returned(event)
+    assert element["broken"] == "UNREADABLE"
+    assert "route" not in element
 
 
 def test_canary_has_no_route() -> None:
-    (event,) = answer(presence(), messageAttributes={"GenesysOnceCanary": {"stringValue": "1"}})
-    assert event["canary"] is True
-    assert "route" not in event
+    element = returned(presence(), messageAttributes={"GenesysOnceCanary": {"stringValue": "1"}})
+    assert element["canary"] is True
+    assert "route" not in element
 
 
-def test_replayed_event_gets_its_route_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    (event,) = answer(conversation("acd.end"))
-    (tmp_path / "other.toml").write_text(
+def test_route_says_when_an_event_expires_and_why_it_is_ignored(folder: Path) -> None:
+    (folder / "routes.toml").write_text(
         '[[routes]]\nfamily = "*"\naction = "none"\nmax_age = "1m"\n'
     )
-    monkeypatch.setattr(handler, "_FOLDER", tmp_path)
-    monkeypatch.setenv("ROUTES_FILE", "other.toml")
-    handler._routes.cache_clear()
-    (again,) = answer(event)
-    assert again["route"]["ignored"] == "NO_ROUTE_MATCHED"
-    assert again["expiresAtMs"] == event["occurredAtMs"] + 60_000
-
-
-def test_event_whose_body_is_in_the_bucket_keeps_its_route(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
-    (event,) = answer(presence())
-    del event["body"]
-    event["bodyRef"] = {"bucket": "b", "key": "k"}
-    (tmp_path / "routes.toml").write_text('[[routes]]\nfamily = "*"\naction = "none"\n')
-    monkeypatch.setattr(handler, "_FOLDER", tmp_path)
-    handler._routes.cache_clear()
-    (again,) = answer(event)
-    assert again["route"] == {"name": "*", "action": "send"}
+    element = returned(conversation("acd.end"))
+    assert element["route"]["ignored"] == "NO_ROUTE_MATCHED"
+    assert element["expiresAtMs"] == NINE_MS + 60_000
 
 
 @pytest.mark.parametrize(
     ("file", "text", "says"),
     [
-        ("bad.toml", '[[routes]]\nfamily = "*"\n', "bad.toml, line 1: action is"),
+        ("bad.toml", '[[routes]]\nfamily = "*"\n', "bad.toml, routes.1.action: action is"),
+        ("bad.toml", '[[routes]\nfamily = "*"\n', "bad.toml is not TOML: .* line 1"),
         ("none.toml", None, "RoutesFile names none.toml, and the function has no such file"),
     ],
 )
-def test_without_usable_routes_every_message_is_returned(
-    file: str, text: str | None, says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+def test_unusable_routes_raise_and_a_corrected_file_is_read(
+    file: str, text: str | None, says: str, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
     if text is not None:
-        (tmp_path / file).write_text(text)
-    monkeypatch.setattr(handler, "_FOLDER", tmp_path)
+        (folder / file).write_text(text)
     monkeypatch.setenv("ROUTES_FILE", file)
-    elements = answer(presence(), "no event")
-    assert [element["reason"] for element in elements] == ["ROUTES_INVALID"] * 2
-    assert {element["kind"] for element in elements} == {"retry"}
-    assert all(says in element["detail"] for element in elements)
+    with pytest.raises(InvalidRoutesError, match=says):
+        returned(presence())
+    (folder / file).write_text('[[routes]]\nfamily = "*"\naction = "send"\n')
+    assert returned(presence())["route"]["action"] == "send"
+
+
+@pytest.mark.parametrize("text", ['"' * 130_000, "ä" * 130_000, "x" * 256_000], ids=len)
+def test_element_larger_than_a_state_takes_raises(text: str) -> None:
+    """An element holds the message as JSON text, in which each quotation mark takes two bytes."""
+    with pytest.raises(TooLargeError, match=r"message m makes an element of 2[56]"):
+        returned(text)
+
+
+def test_large_message_passes() -> None:
+    assert returned("x" * 240_000)["broken"] == "UNREADABLE"
+
+
+def test_more_than_one_record_raises() -> None:
+    """The pipe's BatchSize is 1: to return less than it sent would lose a message."""
+    with pytest.raises(ValueError, match="unpack"):
+        handler.handler([record(presence()), record(presence())], None)

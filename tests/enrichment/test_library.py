@@ -1,5 +1,7 @@
 """The identity as a library, and the example of docs/families.md with Powertools' idempotency."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,6 +10,7 @@ from typing import Any
 import boto3
 import pytest
 from moto import mock_aws
+from once_enrichment import library
 from once_enrichment.envelope import UnfitError
 from once_enrichment.library import identify
 
@@ -35,7 +38,7 @@ def test_copies_share_a_key_and_a_missing_field_is_said() -> None:
     assert identify(event).subject_id == USER
     broken = conversation("acw", sessionId=None)
     assert identify(broken).subject_id == CONVERSATION
-    assert "missing sessionId" in str(identify(broken).note)
+    assert "sessionId" in str(identify(broken).note)
 
 
 def test_time_of_receipt_dates_an_event_that_tells_none() -> None:
@@ -48,6 +51,33 @@ def test_time_of_receipt_dates_an_event_that_tells_none() -> None:
 def test_input_without_an_event_is_refused() -> None:
     with pytest.raises(UnfitError):
         identify({"hello": "world"})
+
+
+def test_facts_and_series_tell_an_unchanged_state_to_a_store_that_keeps_more_than_keys() -> None:
+    paths = ["participants.*.calls.*.state"]
+    one, recorded = snapshot(agent()), snapshot(agent(recordingState="active"))
+    assert identify(one).key != identify(recorded).key
+    assert identify(one).facts != identify(recorded).facts
+    assert identify(one, facts=paths).facts == identify(recorded, facts=paths).facts
+    assert identify(one).series == identify(recorded).series
+    assert identify(conversation("acw")).facts is identify(conversation("acw")).series is None
+    assert (identify(presence()).order, identify(presence(), facts=["source"]).order) == (
+        "latest",
+        "changes",
+    )
+
+
+def test_library_imports_neither_boto3_nor_pydantic() -> None:
+    code = "import sys, once_enrichment.library; print({'boto3', 'pydantic'} & {*sys.modules})"
+    folder = Path(library.__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        env={"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "set()"
 
 
 @pytest.fixture

@@ -1,11 +1,18 @@
-"""Which route takes an event, what the element says of it, and how a fault in the file is told."""
+"""Which route takes an event, what the element says of it, and which faults of the file are found.
+
+The lines of faults are once/routes' and are tested there.
+"""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
-from once_enrichment.routes_file import InvalidRoutesError, check, read
+from once_enrichment.routes_file import InvalidRoutesError, faults, read
+
+from tests.enrichment.examples import agent, presence, snapshot
+from tests.enrichment.sending import element
 
 SHIPPED = Path(__file__).parents[2] / "functions" / "enrichment" / "routes.toml"
 REST = '[[routes]]\nfamily = "*"\naction = "none"\n'
@@ -22,16 +29,16 @@ inputs = { conversation = "ids.conversationId" }
 
 
 def event(family: str = "conversation.acd.end", **fields: Any) -> dict[str, Any]:
-    return {"family": family, "occurredAtMs": 1_000_000, "body": {}, **fields}
+    return {"family": family, "body": {}, **fields}
 
 
 def routed(text: str, given: dict[str, Any]) -> dict[str, Any]:
-    read("routes.toml", text).add_to(given)
-    return given
+    file = read("routes.toml", text)
+    return file.describe(file.take(given), given)
 
 
 def taken(text: str, given: dict[str, Any]) -> str:
-    name: str = routed(text, given)["route"]["name"]
+    name: str = routed(text, given)["name"]
     return name
 
 
@@ -41,19 +48,16 @@ def named(name: str, family: str, more: str = "") -> str:
 
 def test_event_says_what_its_route_wants() -> None:
     given = event(body={"acdOutcome": "ABANDON", "mediaType": "VOICE"})
-    routed(ABANDONED + REST, given)
-    assert given["route"] == {
+    assert routed(ABANDONED + REST, given) == {
         "name": "abandoned calls",
         "action": "custom_-_1",
         "inputs": {"conversation": "ids.conversationId"},
     }
-    assert given["expiresAtMs"] == 1_000_000 + 5 * 60_000
 
 
 def test_event_of_a_plain_route_says_no_more_than_name_and_action() -> None:
-    given = routed(SENT, event())
-    assert given["route"] == {"name": "*", "action": "send"}
-    assert "expiresAtMs" not in given
+    assert routed(SENT, event()) == {"name": "*", "action": "send"}
+    assert "expiresAtMs" not in element(presence(), read("routes.toml", SENT))
 
 
 def test_first_route_that_matches_decides() -> None:
@@ -65,8 +69,8 @@ def test_first_route_that_matches_decides() -> None:
 
 
 def test_event_that_no_route_wants_says_what_they_wanted() -> None:
-    given = routed(ABANDONED + REST, event(body={"acdOutcome": "ANSWERED", "mediaType": "VOICE"}))
-    assert given["route"] == {
+    given = event(body={"acdOutcome": "ANSWERED", "mediaType": "VOICE"})
+    assert routed(ABANDONED + REST, given) == {
         "name": "*",
         "action": "none",
         "ignored": "NO_ROUTE_MATCHED",
@@ -75,14 +79,17 @@ def test_event_that_no_route_wants_says_what_they_wanted() -> None:
 
 
 def test_event_of_another_family_says_that_no_route_is_for_it() -> None:
-    given = routed(ABANDONED + REST, event("user.presence"))
-    assert given["route"]["detail"] == "no route is for the family user.presence"
+    detail = routed(ABANDONED + REST, event("user.presence"))["detail"]
+    assert detail == "no route is for the family user.presence"
 
 
 def test_event_of_a_route_to_none_says_so() -> None:
     text = named("no chats", "conversation.*").replace('"a"', '"none"') + SENT
-    given = routed(text, event("conversation.chat"))
-    assert given["route"] == {"name": "no chats", "action": "none", "ignored": "ROUTE_IS_NONE"}
+    assert routed(text, event("conversation.chat")) == {
+        "name": "no chats",
+        "action": "none",
+        "ignored": "ROUTE_IS_NONE",
+    }
 
 
 @pytest.mark.parametrize(
@@ -93,7 +100,7 @@ def test_event_of_a_route_to_none_says_so() -> None:
             {"ani": "tel:+4912345"},
             'ani prefix "tel:+44", this is another',
         ),
-        ('name = ["Ada"]', {"name": "Grace Hopper"}, "name Ada, this is another"),
+        ('name = ["Ada"]', {"name": "Grace @ Hopper"}, "name Ada, this is another"),
         ("held = [true]", {"held": False}, "held true, this is another"),
         ('state = ["BUSY", "AWAY"]', {}, "state BUSY or AWAY, this has none"),
     ],
@@ -102,112 +109,117 @@ def test_detail_quotes_no_value_that_may_be_private(
     when: str, body: dict[str, Any], detail: str
 ) -> None:
     text = named("mine", "conversation.acd.end", f"when.body.{when}") + REST
-    given = routed(text, event(body=body))
-    assert given["route"]["detail"] == f'route "mine" wants body.{detail}'
-
-
-def test_detail_names_three_routes_and_counts_the_others() -> None:
-    text = "".join(
-        named(f"r{n}", "conversation.acd.end", f'when.state = ["S{n}"]') for n in range(5)
-    )
-    detail = routed(text + REST, event())["route"]["detail"]
-    assert 'route "r2"' in detail
-    assert detail.endswith("; and 2 more")
+    detail_of_route = routed(text, event(body=body))["detail"]
+    assert detail_of_route == f'route "mine" wants body.{detail}'
 
 
 def test_detail_is_short_however_long_the_lists_are() -> None:
     many = [f"0a1b2c3d-0000-4000-8000-{n:012}" for n in range(200)]
     text = named("mine", "conversation.acd.end", f"when.body.queueId = {many}")
-    assert len(routed(text + REST, event())["route"]["detail"]) <= 300
+    assert len(routed(text + REST, event())["detail"]) <= 300
 
 
 @pytest.mark.parametrize(
     ("age", "ms"), [("90s", 90_000), ("5m", 300_000), ("2h", 7_200_000), ("1d", 86_400_000)]
 )
 def test_age_limit_has_a_unit(age: str, ms: int) -> None:
-    given = routed(f'[[routes]]\nfamily = "*"\naction = "a"\nmax_age = "{age}"', event())
-    assert given["expiresAtMs"] == 1_000_000 + ms
+    file = read("r", f'[[routes]]\nfamily = "*"\naction = "a"\nmax_age = "{age}"')
+    made = element(presence(), file)
+    assert made["expiresAtMs"] == made["occurredAtMs"] + ms
+
+
+def test_state_of_an_event_that_has_none_is_absent() -> None:
+    text = named("stateless", "user.*", "when.state = [{ exists = false }]") + REST
+    assert element(snapshot(), read("r", text))["route"]["name"] == "stateless"
+    assert element(presence(), read("r", text))["route"]["name"] == "*"
 
 
 def test_shipped_file_sends_everything() -> None:
-    given = routed(SHIPPED.read_text("utf-8"), event())
-    assert given["route"] == {"name": "*", "action": "send"}
+    assert routed(SHIPPED.read_text("utf-8"), event()) == {"name": "*", "action": "send"}
+
+
+def shipped_examples() -> str:
+    """The shipped file with its commented routes read as well."""
+    text = SHIPPED.read_text("utf-8").replace("…", "1")
+    lines = [re.sub(r"^#   ( *)(?=[\[\]\"a-z])", r"\1", line) for line in text.splitlines()]
+    begin = next(n for n, line in enumerate(lines) if line == "[[routes]]")
+    return "\n".join(line for line in lines[begin:] if not line.startswith("#"))
 
 
 def test_examples_in_the_shipped_file_are_valid() -> None:
-    text = SHIPPED.read_text("utf-8").replace("…", "1")
-    keys = "name|family|when|max_age|action|inputs"
-    with_examples = re.sub(rf"(?m)^#   (?=\[\[routes\]\]|({keys})[. ]+\S* ?= )", "", text)
-    routes, findings = check(with_examples)
-    assert findings == []
-    assert [route.name for route in routes] == ["abandoned calls", "text message after a call", "*"]
+    blocks = re.split(r"(?m)^(?=facts = \[\"participants)", shipped_examples())
+    file = read("routes.toml", blocks[0] + blocks[-1][blocks[-1].index("[[routes]]") :])
+    names = [route.name for route in file.routes]
+    assert names == ["abandoned calls", "text message after a call", "calls of a user", "*"]
+
+
+@pytest.mark.parametrize(
+    ("fact", "change"),
+    [
+        ("calls.*.state", {"state": "disconnected"}),
+        ("calls.*.confined", {"confined": True}),
+        ("calls.*.held", {"held": True}),
+        ("calls.*.muted", {"muted": True}),
+        ("*.*.state", {"state": "disconnected"}),
+    ],
+)
+def test_shipped_facts_see_their_change_and_no_other(fact: str, change: dict[str, Any]) -> None:
+    assert f'"participants.*.{fact}"' in SHIPPED.read_text("utf-8")
+    text = named("f", "user.*", f'facts = ["participants.*.{fact}"]') + SENT
+    file = read("routes.toml", text)
+    hashes = [
+        element(snapshot(agent(confined=False, **call)), file)["facts"]
+        for call in ({}, {"label": "vip"})
+    ]
+    other = agent(**{"confined": False, **change})
+    assert hashes[0] == hashes[1] != element(snapshot(other), file)["facts"]
 
 
 FAMILY = '[[routes]]\nfamily = "a"\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "says"),
+    ("text", "path", "says"),
     [
-        ("", 1, "no [[routes]]"),
-        ('family = "*"\n', 1, '"family" is in no route'),
-        ('[[routes]]\nfamily = "*\n', 2, "not TOML"),
-        (f"[actions]\n{REST}", 1, '"actions" is not known here'),
-        (f'{FAMILY}action = "a"\nurl = "b"\n{REST}', 4, '"url" is not known here'),
-        (f'[[routes]]\naction = "a"\n{REST}', 1, "family is"),
-        (f'[[routes]]\nfamily = "user.*.x"\naction = "a"\n{REST}', 2, "family is"),
-        (f"{FAMILY}{REST}", 1, "action is"),
-        (f'{FAMILY}action = "../../users"\n{REST}', 3, "action is"),
-        (f'{FAMILY}action = "a"\nmax_age = 60\n{REST}', 4, "max_age is"),
-        (f'{FAMILY}action = "a"\nmax_age = "0s"\n{REST}', 4, "max_age is"),
-        (f'{FAMILY}action = "a"\nname = "\\u001b"\n{REST}', 4, "name is"),
-        (f'{FAMILY}action = "a"\nwhen = "x"\n{REST}', 4, "a pattern names"),
-        (f'{FAMILY}action = "a"\nwhen.state = "x"\n{REST}', 4, "a list of values"),
-        (f'{FAMILY}action = "a"\nwhen.body.x = [\n  {{is = "x"}},\n]\n{REST}', 6, "no operator"),
-        (f'{FAMILY}action = "a"\nwhen.queueId = ["x"]\n{REST}', 4, '"queueId" is no field'),
-        (f'{FAMILY}action = "a"\ninputs = "x"\n{REST}', 4, "inputs are"),
-        (f'{FAMILY}action = "a"\ninputs.x = 1\n{REST}', 4, "inputs are"),
-        (f'{FAMILY}action = "a"\ninputs.x = "subjekt.id"\n{REST}', 4, 'no "subjekt.id"; there are'),
-        (f'{FAMILY}action = "a"\ninputs.x = "ids."\n{REST}', 4, 'no "ids."'),
-        (f'{FAMILY}action = "a"\n', 1, "the last route"),
-        ('[[routes]]\nfamily = "*"\nwhen.state = ["x"]\naction = "a"\n', 1, "the last route"),
-        (f"{named('x', 'a')}{named('x', 'b')}{REST}", 6, 'another route is named "x"'),
-        (f"{named('x', 'a.*')}{named('y', 'a.b')}{REST}", 6, 'no event reaches this route: "x"'),
-        (f"{REST}{SENT}", 4, "no event reaches"),
+        ("", "routes", "no [[routes]]"),
+        ('family = "*"\n', "routes", "no [[routes]]"),
+        (f"[actions]\n{REST}", "actions", '"actions" is not known here'),
+        (f'{FAMILY}action = "a"\nurl = "b"\n{REST}', "routes.0.url", '"url" is not known here'),
+        (f'[[routes]]\naction = "a"\n{REST}', "routes.0.family", "family is"),
+        (f'[[routes]]\nfamily = "user.*.x"\naction = "a"\n{REST}', "routes.0.family", "family is"),
+        (f"{FAMILY}{REST}", "routes.0.action", "action is"),
+        (f'{FAMILY}action = "../../users"\n{REST}', "routes.0.action", "action is"),
+        (named("x", "a", "max_age = 60") + REST, "routes.0.max_age", "max_age is"),
+        (named("x", "a", "order = 1") + REST, "routes.0.order", "order is"),
+        (named("x", "a", 'order = "newest"') + REST, "routes.0.order", "order is"),
+        (named("x", "a", 'facts = "a.b"') + REST, "routes.0.facts", "facts are"),
+        (named("x", "a", "facts = []") + REST, "routes.0.facts", "facts are"),
+        (named("x", "a", 'facts = ["a..b"]') + REST, "routes.0.facts", "facts are"),
+        (named("x", "a", "facts = [1]") + REST, "routes.0.facts", "facts are"),
+        (f'{FAMILY}action = "a"\nname = "\\u001b"\n{REST}', "routes.0.name", "name is"),
+        (named("x", "a", 'when = "x"') + REST, "routes.0.when", "a pattern names"),
+        (named("x", "a", 'when.state = "x"') + REST, "routes.0.when.state", "a list of"),
+        (named("x", "a", 'when.queueId = ["x"]') + REST, "routes.0.when.queueId", "no field"),
+        (named("x", "a", 'inputs = "x"') + REST, "routes.0.inputs", "inputs are"),
+        (named("x", "a", "inputs.x = 1") + REST, "routes.0.inputs.x", "inputs are"),
+        (named("x", "a", 'inputs.x = "ids."') + REST, "routes.0.inputs.x", 'no "ids."'),
+        (f'{FAMILY}action = "a"\n', "routes.0", "the last route"),
+        ('[[routes]]\nfamily = "*"\nwhen.state = ["x"]\naction = "a"\n', "routes.0", "the last"),
     ],
 )
-def test_fault_is_told_with_its_line(text: str, line: int, says: str) -> None:
-    with pytest.raises(InvalidRoutesError, match=re.escape(f"mine.toml, line {line}: ")):
+def test_fault_is_told_with_its_place_and_raises(text: str, path: str, says: str) -> None:
+    place, sentence = next(faults(tomllib.loads(text)))
+    assert ".".join(map(str, place)) == path
+    assert says in sentence
+    with pytest.raises(InvalidRoutesError, match=r"^mine\.toml, .*once routes check"):
         read("mine.toml", text)
-    finding = check(text)[1][0]
-    assert finding.line == line
-    assert says in finding.text
 
 
 def test_every_fault_is_found_in_one_go() -> None:
     text = f'{FAMILY}max_age = 1\naction = "a b"\n[[routes]]\nfamily = "b"\nname = 1\n{REST}'
-    assert [finding.line for finding in check(text)[1]] == [3, 4, 5, 7]
-
-
-@pytest.mark.parametrize(
-    ("earlier", "later", "hidden"),
-    [
-        ('when.state = ["A", "B"]', 'when.state = ["B"]', True),
-        ('when.state = ["B"]', 'when.state = ["A", "B"]', False),
-        ('when.state = ["B"]', 'when.state = ["B"]\nwhen.body.x = ["1"]', True),
-        ('when.state = ["B"]\nwhen.body.x = ["1"]', 'when.state = ["B"]', False),
-        ('when.state = ["B"]', "", False),
-        ("", 'when.state = ["B"]', True),
-        ('when.state = [{prefix = "A"}]', 'when.state = [{prefix = "A"}]', True),
-        ('when."$or" = [{state = ["A"]}, {state = ["B"]}]', 'when.state = ["A"]', False),
-        (
-            'when."$or" = [{state = ["A"]}, {state = ["B"]}]',
-            'when."$or" = [{state = ["A"]}, {state = ["B"]}]',
-            True,
-        ),
-        ('when.state = ["A"]', 'when."$or" = [{state = ["A"]}, {state = ["B"]}]', False),
-    ],
-)
-def test_route_that_an_earlier_one_hides_is_told(earlier: str, later: str, hidden: bool) -> None:
-    findings = check(named("x", "a", earlier) + named("y", "a", later) + REST)[1]
-    assert bool(findings) is hidden
+    assert [path[1:] for path, _ in faults(tomllib.loads(text))] == [
+        (0, "max_age"),
+        (0, "action"),
+        (1, "name"),
+        (1, "action"),
+    ]

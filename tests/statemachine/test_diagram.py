@@ -14,7 +14,7 @@ def _other_way(machine: dict[str, Any]) -> None:
 
 
 def _other_error(machine: dict[str, Any]) -> None:
-    states(machine)["CloseClaim"]["Catch"][0]["Next"] = "ParkEvent"
+    states(machine)["CloseClaim"]["Catch"][0]["Next"] = "Parked"
 
 
 def _other_comment(machine: dict[str, Any]) -> None:
@@ -28,7 +28,7 @@ def test_a_picture_of_another_machine_is_stale(change: Any) -> None:
     assert any("CloseClaim" in line for line in stale(PICTURE.read_text("utf-8"), machine))
 
 
-@pytest.mark.parametrize("arrow", [("CheckOrder", "AdvanceLatest"), ("Parked", "RunAction")])
+@pytest.mark.parametrize("arrow", [("MayAct", "AdvanceLatest"), ("Parked", "RunAction")])
 def test_a_label_that_the_picture_lacks_is_stale(
     arrow: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,13 +7,17 @@ data": the newest periods, of which so many must be breaching.
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from random import Random
 from typing import Any
 
 import pytest
+from once_data_action.breaker import Open, Probe, Row, judge
+from once_data_action.times import Times
 
+from once.model.reasons import REASONS
 from proof.definition.asl import ROOT, SUBSTITUTIONS, states
 from proof.template import RESOURCES, TEMPLATE, of_type
 from proof.template.metrics import (
@@ -66,6 +70,9 @@ def breaches(alarm: str, value: float) -> bool:
     return value < threshold if less else value > threshold
 
 
+COMBINE: Mapping[str, Callable[[list[float]], float]] = {"Sum": sum, "Maximum": max, "Minimum": min}
+
+
 def fires(alarm: str, values: Mapping[int, float], at: int) -> bool:
     """Returns true if the alarm is in ALARM at a second, for values by the second of each."""
     body, period = ALARMS[alarm], seconds_of(alarm)
@@ -74,11 +81,10 @@ def fires(alarm: str, values: Mapping[int, float], at: int) -> bool:
     seen: dict[int, list[float]] = {}
     for second, value in values.items():
         seen.setdefault(second // period, []).append(value)
-    combine = {"Sum": sum, "Maximum": max, "Minimum": min}[body["Statistic"]]
     breaching = 0
     for number in range(first, first + periods):
         if number in seen:
-            breaching += breaches(alarm, combine(seen[number]))
+            breaching += breaches(alarm, COMBINE[body["Statistic"]](seen[number]))
         else:
             breaching += body["TreatMissingData"] == "breaching"
     return breaching >= int(body.get("DatapointsToAlarm", periods))
@@ -148,6 +154,15 @@ def test_an_event_with_a_note_raises_genesys_changed() -> None:
     assert recorded("NOTED", {"outcome": "PROCESSED", "reason": "ACTED"}) is None
 
 
+@pytest.mark.parametrize("code", REASONS)
+def test_a_reason_counts_towards_the_alarms_that_its_declaration_names(code: str) -> None:
+    reason = REASONS[code]
+    verdict = {"outcome": str(reason.outcome or "PROCESSED"), "reason": code}
+    assert (recorded("NEEDS_REPAIR", verdict) == 1) == ("needs-repair" in reason.alarms)
+    assert (recorded("SECONDS_WAITING", verdict) is not None) == ("waiting-long" in reason.alarms)
+    assert set(reason.alarms) <= PAGES | TICKETS
+
+
 @pytest.mark.parametrize("reason", ["SETUP_FAULT", "FUNCTION_FAILED"])
 def test_an_event_that_needs_a_repair_raises_needs_repair_until_it_is_repaired(reason: str) -> None:
     value = recorded("NEEDS_REPAIR", {"outcome": "RETRY", "reason": reason})
@@ -179,7 +194,6 @@ def outage(minutes: int, looks: range) -> dict[int, float]:
     [
         pytest.param(range(0, 600, 1), 65, id="an event a minute"),
         pytest.param(range(5, 600, 15), 75, id="one waiting event, every 15 minutes"),
-        pytest.param(range(10, 600, 20), 75, id="three events an hour, and no look between"),
     ],
 )
 def test_a_destination_that_is_down_raises_the_alarm_within_minutes_of_an_hour(
@@ -190,6 +204,23 @@ def test_a_destination_that_is_down_raises_the_alarm_within_minutes_of_an_hour(
     for minute in range(first_minute, 600, 5):
         assert fires("DestinationDownAlarm", values, at=60 * minute), minute
     assert not fires("DestinationDownAlarm", values, at=60 * (600 + 65))
+
+
+def test_three_events_an_hour_are_enough_to_raise_the_alarm() -> None:
+    """The breaker judges each of them, and no waiting event is looked at between."""
+    row, values = Row(), {}
+    for minute in range(10, 600, 20):
+        now_ms = 60_000 * minute
+        decision = judge(row, now_ms, Times.of())
+        if isinstance(decision, Open | Probe):
+            row = replace(row, open_until_ms=decision.until_ms)
+        else:
+            row = replace(row, since_ms=row.since_ms or now_ms, failed=row.failed + 1)
+        if row.opened and row.since_ms is not None:
+            seconds = (now_ms - row.since_ms) // 1_000
+            waiting = {"outcome": "RETRY", "reason": "BREAKER_OPEN", "breakerSeconds": seconds}
+            values[60 * minute] = recorded("BREAKER_SECONDS", waiting) or 0
+    assert all(fires("DestinationDownAlarm", values, 60 * minute) for minute in range(100, 600, 5))
 
 
 def test_an_outage_of_less_than_an_hour_raises_no_alarm() -> None:

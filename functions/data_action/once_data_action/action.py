@@ -147,7 +147,6 @@ class _Action:
                 self.row = replace(verdict.seen, open_until_ms=verdict.until_ms)
                 if isinstance(verdict, Probe):
                     self.probe_ms = verdict.until_ms
-                    self.until_ms = min(self.until_ms, verdict.until_ms)
                     return
                 break
         except Unanswered:
@@ -247,7 +246,6 @@ class _Action:
             error.repeatable
             and not self.request.retry
             and not self.settings.limiter
-            and self.probe_ms is None
             and self.row_is_known
             and not counts_full
         )

@@ -6,7 +6,7 @@ from once_enrichment import topics
 from once_enrichment.contract import KEY_VERSION
 from once_enrichment.envelope import Opened
 from once_enrichment.family import Family, is_text, read
-from once_enrichment.identity import Identity, latest_key, subject_of, whole
+from once_enrichment.identity import Identity, hash_whole, latest_key, subject_of
 from once_enrichment.keys import canonical, digest, opaque, shown, sort_key
 from once_enrichment.times import maybe_ms
 
@@ -31,7 +31,7 @@ def identify(opened: Opened, template: str, family: Family) -> Identity:
     }
     subject_id = read(given, path)
     each, ids = family.each.split(), family.ids.split()
-    wrong = [one for one in (path, *each, *ids) if not is_text(read(given, one))]
+    wrong = [place for place in (path, *each, *ids) if not is_text(read(given, place))]
     wrong += [slot for slot, value in readers.items() if not is_text(value)]
     time = maybe_ms(read(given, family.time)) if family.time else None
     if family.time and time is None:
@@ -40,16 +40,15 @@ def identify(opened: Opened, template: str, family: Family) -> Identity:
         subject_type, subject_id = subject_of(in_topic, body)
 
     parts = [opaque(str(value)) for value in readers.values() if is_text(value)]
-    content: str | None = digest(whole(opened, name))
+    content: str | None = hash_whole(opened, name) if wrong or family.is_whole else None
     latest = ""
     if not wrong:
-        parts += [_part(read(given, one)) for one in (*each, *family.selection.split())]
+        parts += [_part(read(given, place)) for place in (*each, *family.selection.split())]
         latest = latest_key(name, parts) if family.order != "none" else ""
-        parts += [opaque(read(given, one)) for one in ids]
+        parts += [opaque(read(given, place)) for place in ids]
         parts += [] if time is None else [str(time)]
-        if not family.is_whole:
-            states = {one: read(given, one) for one in family.state.split()}
-            content = digest(states) if states else None
+        if not family.is_whole and family.state:
+            content = digest({place: read(given, place) for place in family.state.split()})
     return Identity(
         family=name,
         subject_type=subject_type,
@@ -58,6 +57,7 @@ def identify(opened: Opened, template: str, family: Family) -> Identity:
         is_exact=time is not None and not wrong,
         order="none" if wrong else family.order,
         latest=latest,
+        whole=(content or "") if family.is_whole else "",
         time_ms=time,
         state=_state(body, family, name),
         ids=in_topic,

@@ -46,6 +46,8 @@ class Identity:
     order: Order = "none"
     latest: str = ""
     """Sort key of the row that holds the latest event."""
+    whole: str = ""
+    """The hash of the whole body, if it is in the key."""
     time_ms: int | None = None
     """The time in the key."""
     state: str | None = None
@@ -54,9 +56,9 @@ class Identity:
     note: str | None = None
 
 
-def whole(opened: Opened, family: str) -> list[Any]:
-    """Returns the whole body and the metadata, without the fields that the family ignores."""
-    return [{"body": ignored.without(family, opened.body), "metadata": opened.metadata}]
+def hash_whole(opened: Opened, family: str) -> str:
+    """Hashes the whole body and the metadata, without the fields that the family ignores."""
+    return digest({"body": ignored.without(family, opened.body), "metadata": opened.metadata})
 
 
 def generic(opened: Opened, template: str) -> Identity:
@@ -82,7 +84,7 @@ def generic(opened: Opened, template: str) -> Identity:
         family=name,
         subject_type=subject_type,
         subject_id=subject_id,
-        sk=sort_key(f"{KEY_VERSION}/{name}/", parts, digest(whole(opened, name))),
+        sk=sort_key(f"{KEY_VERSION}/{name}/", parts, hash_whole(opened, name)),
         is_exact=bool(time is not None or is_versioned),
         time_ms=time,
         state=next((body[field] for field in _STATES if isinstance(body.get(field), str)), None),

@@ -15,11 +15,12 @@ IGNORED: dict[str, list[str]] = tomllib.loads(
 
 
 @lru_cache(maxsize=1024)
-def _ways(family: str) -> list[paths.Way]:
+def ways_of(family: str) -> list[paths.Way]:
+    """Returns the paths that a family ignores."""
     names = [n for n in IGNORED if n == family or (n[-1:] == "*" and family.startswith(n[:-1]))]
     return paths.ways(path for name in names for path in IGNORED[name])
 
 
 def without(family: str, body: Any) -> Any:
     """Returns the body without what its family ignores."""
-    return paths.without(body, _ways(family))
+    return paths.without(body, ways_of(family))

@@ -101,7 +101,7 @@ def _event(message: Message, opened: Opened, routes: Routes | None) -> Element:
     sk, policy = _policy(identity, moment, route)
     notes = [*_notes(identity, moment)]
     if policy["order"] == "changes":
-        taken["facts"], note = facts.hash_of(route, opened, identity.family)
+        taken["facts"], note = facts.hash_of(route, opened, identity)
         notes += [note] if note else []
     has_long_metadata = len(json.dumps(opened.metadata)) > _LONGEST_METADATA
     notes += ["metadata too long"] if has_long_metadata else []

@@ -4,7 +4,7 @@
 none.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 Way = tuple[str, ...]
@@ -20,18 +20,16 @@ def ways(paths: Iterable[str]) -> list[Way]:
 
 def without(value: Any, left_out: Sequence[Way]) -> Any:
     """Returns the value without the fields and items at these paths."""
-    if not left_out:
-        return value
     if isinstance(value, list):
-        below = [*_below(left_out, None)]
+        below = _below(left_out, None)
         return [] if () in below else [without(item, below) for item in value]
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or not left_out:
         return value
     kept = {}
     for name, inner in value.items():
-        below = [*_below(left_out, name)]
+        below = _below(left_out, name)
         if () not in below:
-            kept[name] = without(inner, below)
+            kept[name] = without(inner, below) if isinstance(inner, dict | list) else inner
     return kept
 
 
@@ -42,13 +40,13 @@ def only(value: Any, counted: Sequence[Way]) -> Any:
     if not counted:
         return ABSENT
     if isinstance(value, list):
-        below = [*_below(counted, None)]
+        below = _below(counted, None)
         items = [(item, only(item, below)) for item in value]
         kept = [_told(item, part) for item, part in items if part is not ABSENT]
         return kept or ABSENT
     if not isinstance(value, dict):
         return ABSENT
-    parts = {name: only(inner, [*_below(counted, name)]) for name, inner in value.items()}
+    parts = {name: only(inner, _below(counted, name)) for name, inner in value.items()}
     return {name: part for name, part in parts.items() if part is not ABSENT} or ABSENT
 
 
@@ -58,11 +56,13 @@ def _told(item: Any, part: Any) -> Any:
     return {"id": item["id"], "counts": part} if has_id else part
 
 
-def _below(those: Sequence[Way], name: str | None) -> Iterator[Way]:
-    """Yields the rest of each way below a field, or below the items of a list."""
+def _below(those: Sequence[Way], name: str | None) -> list[Way]:
+    """Returns the rest of each way below a field, or below the items of a list."""
+    rest = []
     for way in those:
         if way and way[0] == "**":
-            yield way
+            rest.append(way)
             way = way[1:]
         if way and way[0] in ("*", name):
-            yield way[1:]
+            rest.append(way[1:])
+    return rest

@@ -59,7 +59,7 @@ class Pattern:
             if not field.holds(parent, event):
                 return field
         for name, pattern in self.inner:
-            unmet = [pattern.unmet(one, event) for one in _objects(parent.get(name)) or [{}]]
+            unmet = [pattern.unmet(inner, event) for inner in _objects(parent.get(name)) or [{}]]
             if None not in unmet:
                 return unmet[0]
         return None
@@ -78,11 +78,13 @@ def read(pattern: Any, path: Path = ()) -> Pattern:
     fields, inner = [], []
     for name, value in pattern.items():
         here = (*path, name)
+        if name == "$or":
+            raise PatternError(here, '"$or" is not read here: write a route for each alternative')
         if isinstance(value, dict):
             inner.append((name, read(value, here)))
         elif isinstance(value, list) and value:
             try:
-                tests = _tests([one for one in value if one != {"exists": False}])
+                tests = _tests([entry for entry in value if entry != {"exists": False}])
             except ValueError as error:
                 raise PatternError(here, str(error)) from None
             fields.append(Field(here, tuple(value), tests, {"exists": False} in value))
@@ -93,8 +95,8 @@ def read(pattern: Any, path: Path = ()) -> Pattern:
 
 def _tests(wanted: list[Any]) -> tuple[Test, ...]:
     """Compiles the entries of a field's list: all values to one test, each operator to its own."""
-    values = [one for one in wanted if not isinstance(one, dict)]
-    tests = [_operator(one) for one in wanted if isinstance(one, dict)]
+    values = [entry for entry in wanted if not isinstance(entry, dict)]
+    tests = [_operator(entry) for entry in wanted if isinstance(entry, dict)]
     return (_equals(values), *tests) if values else tuple(tests)
 
 
@@ -133,7 +135,7 @@ def _text(argument: Any) -> str:
 
 def _anything_but(argument: Any) -> Test:
     values = argument if isinstance(argument, list) else [argument]
-    kinds = {"number" if type(one) in (int, float) else type(one) for one in values}
+    kinds = {"number" if type(entry) in (int, float) else type(entry) for entry in values}
     if kinds not in ({str}, {"number"}):
         raise ValueError('"anything-but" wants a text, a number, a list of texts or of numbers')
     is_one = _equals(values)
@@ -141,7 +143,7 @@ def _anything_but(argument: Any) -> Test:
 
 
 _COMPARISONS = {"=": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
-_RANGES = [(">", "<"), (">", "<="), (">=", "<"), (">=", "<="), *((one,) for one in _COMPARISONS)]
+_RANGES = [(">", "<"), (">", "<="), (">=", "<"), (">=", "<="), *((sign,) for sign in _COMPARISONS)]
 
 
 def _numeric(argument: Any) -> Test:
@@ -155,7 +157,7 @@ def _numeric(argument: Any) -> Test:
         raise ValueError('"numeric" wants a range, as in [">", 0, "<=", 5], or ["=", 3]')
     if len(numbers) == 2 and numbers[0] >= numbers[1]:
         raise ValueError(f"no number is within {json.dumps(bounds)}")
-    checks = [(_COMPARISONS[one], number) for one, number in zip(operators, numbers, strict=True)]
+    checks = [(_COMPARISONS[sign], number) for sign, number in zip(operators, numbers, strict=True)]
     return lambda value: (
         type(value) in (int, float) and all(check(value, number) for check, number in checks)
     )
@@ -179,8 +181,8 @@ _OPERATORS: dict[str, Callable[[Any], Test]] = {
 def leaves(value: Any, path: Path) -> Iterator[Any]:
     """Yields the values at a path that are no objects, in lists too."""
     if type(value) is list:
-        for one in value:
-            yield from leaves(one, path)
+        for item in value:
+            yield from leaves(item, path)
     elif type(value) is not dict:
         if not path:
             yield value
@@ -190,5 +192,5 @@ def leaves(value: Any, path: Path) -> Iterator[Any]:
 
 def _objects(value: Any) -> list[Json]:
     if type(value) is list:
-        return [inner for one in value for inner in _objects(one)]
+        return [inner for item in value for inner in _objects(item)]
     return [value] if type(value) is dict else []

@@ -114,8 +114,10 @@ def _faults_of(table: Any) -> Iterator[Fault]:
         yield from _faults_of_inputs(given["inputs"])
     paths = given.get("facts", ["*"])
     is_list = isinstance(paths, list) and paths
-    if not is_list or not all(type(one) is str and _STEPS.fullmatch(one) for one in paths):
+    if not is_list or not all(type(path) is str and _STEPS.fullmatch(path) for path in paths):
         yield ("facts",), _WANTED["facts"]
+    if "facts" in given and "order" in given:
+        yield ("order",), 'order = "every" acts on each change, so it has no facts: remove one'
 
 
 def _faults_of_when(when: Any) -> Iterator[Fault]:

@@ -73,8 +73,8 @@ def slots(template: str, topic: str) -> tuple[str, ...]:
 
 def filled(template: str, ids: Iterable[str]) -> str:
     """Returns the topic of a template with these ids in its slots."""
-    for one in ids:
-        template = template.replace(SLOT, one, 1)
+    for slot in ids:
+        template = template.replace(SLOT, slot, 1)
     return template
 
 

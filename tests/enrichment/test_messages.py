@@ -1,0 +1,124 @@
+"""What the project wrote around a message, and the fields that every element has of its message."""
+
+import json
+from typing import Any
+
+import pytest
+from once_enrichment.normalise import normalise
+
+from tests.enrichment.examples import presence, snapshot
+from tests.enrichment.sending import SENT_MS, body, element, record
+
+FIRST_MS = SENT_MS - 86_400_000
+ONCE = {
+    "firstMessageId": "first",
+    "firstSentAtMs": FIRST_MS,
+    "waitsSinceMs": FIRST_MS + 5_000,
+    "after": "run#first",
+}
+UNDATED = {"detail-type": "t", "detail": {"conversationId": "c1", "status": "connected"}}
+
+
+def sent_again(event: Any, **once: Any) -> dict[str, Any]:
+    text = event if isinstance(event, str) else json.dumps(event)
+    return {"once": {**ONCE, **once}, "event": text}
+
+
+def test_first_message_of_an_event_is_its_own_chain() -> None:
+    one = element(presence(), message_id="m1")
+    assert (one["messageId"], one["firstMessageId"]) == ("m1", "m1")
+    assert one["sentAtMs"] == one["firstSentAtMs"] == one["waitsSinceMs"] == SENT_MS
+    assert "after" not in one
+
+
+def test_put_back_message_goes_on_with_its_chain() -> None:
+    event = json.dumps(presence())
+    one = element(sent_again(event), message_id="m2")
+    assert (one["messageId"], one["firstMessageId"]) == ("m2", "first")
+    assert (one["sentAtMs"], one["firstSentAtMs"]) == (SENT_MS, FIRST_MS)
+    assert one["waitsSinceMs"] == FIRST_MS + 5_000
+    assert one["after"] == "run#first"
+    assert one["raw"] == event
+    assert one["key"] == element(event)["key"]
+
+
+def test_parked_message_begins_to_wait_anew_and_its_reason_is_not_read() -> None:
+    parked = {"once": {**ONCE, "reason": "REJECTED", "cause": "it said so", "key": "a b"}}
+    del parked["once"]["waitsSinceMs"]
+    one = element({**parked, "event": json.dumps(snapshot())})
+    assert one["waitsSinceMs"] == SENT_MS
+    assert one["after"] == "run#first"
+
+
+def test_event_that_only_the_queue_dates_keeps_its_time_when_it_is_put_back() -> None:
+    first = element(UNDATED, sent_ms=FIRST_MS)
+    again = element(sent_again(UNDATED))
+    for name in ("occurredAtMs", "idempotencyKey", "policy", "raw"):
+        assert again[name] == first[name]
+
+
+def test_broken_message_is_told_by_its_text_and_keeps_its_time() -> None:
+    first, again = element("nothing", sent_ms=FIRST_MS), element(sent_again("nothing"))
+    other = element("nothing else")
+    assert first["key"] == again["key"] != other["key"]
+    assert first["occurredAtMs"] == again["occurredAtMs"] == FIRST_MS
+    assert (again["raw"], again["bodyPath"], again["trace"]) == ("nothing", [], {})
+    assert (first["family"], first["key"]["sk"]) == ("broken", "v2/broken")
+    assert first["policy"] == {"windowMs": 0, "order": "none"}
+
+
+@pytest.mark.parametrize(
+    "once",
+    [
+        {},
+        {"firstMessageId": 7, "after": [], "waitsSinceMs": "soon"},
+        {"firstSentAtMs": SENT_MS + 1, "waitsSinceMs": None, "firstMessageId": ""},
+    ],
+)
+def test_what_a_person_wrote_by_hand_is_read_as_far_as_it_can_be(once: Any) -> None:
+    one = element({"once": once, "event": json.dumps(UNDATED)}, message_id="m")
+    assert one["firstMessageId"] == "m"
+    assert one["firstSentAtMs"] == one["waitsSinceMs"] == SENT_MS
+    assert "after" not in one
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        {"once": ONCE, "event": json.dumps(UNDATED), "more": 1},
+        {"once": ONCE, "event": UNDATED},
+        {"once": "x", "event": json.dumps(UNDATED)},
+    ],
+)
+def test_other_objects_are_no_message_of_ours(wrapped: Any) -> None:
+    one = element(wrapped)
+    assert one["broken"] == "UNREADABLE"
+    assert one["raw"] == json.dumps(wrapped)
+
+
+@pytest.mark.parametrize(
+    ("once", "attribute", "is_canary"),
+    [({"canary": True}, False, True), ({}, True, True), ({"canary": "yes"}, False, False)],
+)
+def test_canary_is_marked_by_an_attribute_and_then_by_the_project(
+    once: Any, attribute: bool, is_canary: bool
+) -> None:
+    sent = record({"once": once, "event": json.dumps(presence())})
+    if attribute:
+        sent["messageAttributes"] = {"GenesysOnceCanary": {"stringValue": "1"}}
+    assert normalise(sent).get("canary", False) is is_canary
+    assert "canary" not in element({**presence(), "canary": True})
+
+
+def test_redelivered_message_becomes_the_same_element() -> None:
+    first, second = record(presence()), record(presence())
+    second["attributes"]["ApproximateReceiveCount"] = "17"
+    second["receiptHandle"] = "another"
+    assert normalise(second) == {**normalise(first), "receives": 17}
+
+
+def test_element_holds_no_receipt_handle_and_no_second_copy_of_the_body() -> None:
+    one = element(presence(message="a note"))
+    assert not {"receiptHandle", "body", "kind", "subjectKey"} & one.keys()
+    assert json.dumps(one).count("a note") == 1
+    assert body(one)["message"] == "a note"

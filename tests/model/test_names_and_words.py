@@ -1,0 +1,60 @@
+"""Keys and times as people type and read them."""
+
+import pytest
+
+from once.errors import OnceError
+from once.model import words
+from once.model.keys import IdempotencyKey, Key, Owner
+
+NOW_MS = 1_800_000_000_000
+
+
+@pytest.mark.parametrize(
+    "text", ["org/user/a b/v2/user.presence/x", "org/user/a b v2/user.presence/x"]
+)
+def test_a_key_is_read_as_commands_and_parked_bodies_write_it(text: str) -> None:
+    key = Key.parse(text)
+    assert key is not None
+    assert (key.subject.id, key.family) == ("a b", "user.presence")
+    assert str(key) == "org/user/a b/v2/user.presence/x"
+
+
+def test_a_subject_is_no_key() -> None:
+    assert Key.parse("org/user/id") is None
+
+
+def test_an_owner_names_its_execution_and_first_message() -> None:
+    owner = Owner.parse("5d2b:1#b0c1")
+    assert (owner.execution, owner.message_id) == ("5d2b:1", "b0c1")
+
+
+def test_an_idempotency_key_may_name_an_occurrence() -> None:
+    key = IdempotencyKey.parse("a" * 64 + ".17")
+    assert key is not None
+    assert key.occurrence_ms == 17
+    assert IdempotencyKey.parse("a" * 63) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("2h", NOW_MS - 7_200_000),
+        ("2027-01-15T08:00", NOW_MS),
+        ("2027-01-15T10:00+02:00", NOW_MS),
+    ],
+)
+def test_a_time_is_read_in_utc_unless_it_has_an_offset(text: str, ms: int) -> None:
+    assert words.parse_since(text, NOW_MS) == ms
+
+
+def test_another_text_is_no_time() -> None:
+    with pytest.raises(OnceError):
+        words.parse_since("yesterday", NOW_MS)
+
+
+def test_an_event_is_named_by_family_state_and_people() -> None:
+    agent = "userId=74e1a5fd-6d34-55a6-844d-5f3f3b0c54bc"
+    key = Key.parse(f"o/user/u/v2/user.routingStatus/state=IDLE/primary=true/{agent}")
+    assert key is not None
+    text = words.describe_event(key)
+    assert all(part in text for part in ("routing status", "IDLE", "primary", "agent 74e1a5fd"))

@@ -1,0 +1,159 @@
+"""One story per event: which messages are one event, how it ended, what its requests mean."""
+
+from typing import Any
+
+import pytest
+
+from once.model.outcomes import Outcome
+from once.model.records import Record
+from once.model.story import Story
+from once.model.tell import summarise, tell
+from tests.model.support import DIGEST, NOW_MS, SK, claim, record
+
+
+def tell_one(*records: Record, **row: Any) -> Story:
+    rows = [claim(**row)] if row else []
+    (story,) = tell(records, rows, NOW_MS)
+    return story
+
+
+def test_an_event_that_waited_is_one_story_with_all_its_requests() -> None:
+    story = tell_one(
+        record("a", "RETRY", "CALL_FAILED", 90_000, requests=2, idempotency_key=DIGEST),
+        record("a", "PROCESSED", "ACTED", 10_000, requests=1, idempotency_key=DIGEST),
+    )
+    assert (story.outcome, story.requests, story.may_have_acted) == (Outcome.PROCESSED, 3, 3)
+    assert story.is_in_doubt
+    assert story.idempotency_keys == [DIGEST]
+
+
+def test_a_rejected_request_did_nothing() -> None:
+    story = tell_one(
+        record("a", "RETRY", "RATE_LIMITED", 90_000, requests=1),
+        record("a", "PROCESSED", "ACTED", 10_000, requests=1),
+    )
+    assert (story.requests, story.may_have_acted, story.is_in_doubt) == (2, 1, False)
+
+
+def test_a_parked_event_that_was_replayed_stands_as_acted_on() -> None:
+    story = tell_one(
+        record("a", "PARKED", "REJECTED", 90_000, requests=1),
+        record("a", "PROCESSED", "ACTED", 10_000, requests=1),
+    )
+    assert story.outcome is Outcome.PROCESSED
+
+
+def test_a_parked_event_that_waits_again_stands_as_waiting() -> None:
+    story = tell_one(
+        record("a", "PARKED", "REJECTED", 90_000, requests=1),
+        record("a", "RETRY", "LIMITED", 10_000),
+    )
+    assert story.outcome is Outcome.RETRY
+
+
+@pytest.mark.parametrize("reason", ["SETTLED_BEFORE", "WAITS_ALREADY"])
+def test_a_second_delivery_of_a_message_changes_no_end(reason: str) -> None:
+    outcome = "PARKED" if reason == "SETTLED_BEFORE" else "DUPLICATE"
+    story = tell_one(
+        record("a", "PARKED", "REJECTED", 90_000, requests=1),
+        record("a", outcome, reason, 10_000, because="run#a"),
+    )
+    assert (story.outcome, story.lead and story.lead.reason) == (Outcome.PARKED, "REJECTED")
+
+
+def test_copies_belong_to_the_event_that_stood_for_them() -> None:
+    story = tell_one(
+        record("a", "PROCESSED", "ACTED", 90_000, requests=1),
+        record("b", "DUPLICATE", "SAME_KEY", 60_000, because="run#a"),
+        record("c", "RETRY", "HELD", 50_000, because="run#b"),
+        owner="a",
+    )
+    assert [chain.id for chain in story.chains] == ["a", "b", "c"]
+    assert [chain.id for chain in story.own] == ["a"]
+    assert story.outcome is Outcome.PROCESSED
+
+
+def test_states_that_return_are_events_of_their_own() -> None:
+    first = record("a", "PROCESSED", "ACTED", 90_000, idempotency_key=f"{DIGEST}.1")
+    again = record(
+        "b", "PROCESSED", "ACTED", 10_000, idempotency_key=f"{DIGEST}.2", occurred_at_ms=NOW_MS
+    )
+    assert len(tell([first, again], [], NOW_MS)) == 2
+
+
+def test_a_key_that_cannot_occur_again_is_one_event_however_often_it_was_sent() -> None:
+    story = tell_one(
+        record("a", "PROCESSED", "ACTED", 90_000, requests=1, idempotency_key=DIGEST),
+        record(
+            "b", "PROCESSED", "ACTED", 10_000, requests=1, idempotency_key=f"{DIGEST}.9",
+            occurred_at_ms=NOW_MS,
+        ),
+    )  # fmt: skip
+    assert len(story.acts) == 2
+    assert "purpose" in story.meaning
+
+
+def test_a_claim_without_a_record_is_a_story() -> None:
+    story = tell_one(owner="a", status="IN_PROGRESS", outcome=None, lease_until=NOW_MS + 9_000)
+    assert story.chains == []
+    assert "in progress" in story.verdict
+
+
+def test_an_owner_that_died_is_told_from_one_that_works() -> None:
+    story = tell_one(owner="a", status="IN_PROGRESS", outcome=None)
+    assert "died" in story.verdict
+
+
+def test_a_function_that_never_ran_sent_nothing() -> None:
+    never = record("a", "RETRY", "FUNCTION_FAILED", error_class="Runtime.ImportModuleError")
+    perhaps = record("a", "RETRY", "FUNCTION_FAILED", error_class="MemoryError")
+    assert (tell_one(never).requests, tell_one(perhaps).requests) == (0, 1)
+    assert not tell_one(perhaps).requests_are_known
+
+
+def test_an_event_that_is_overdue_is_told_from_one_that_is_due() -> None:
+    late = tell_one(record("a", "RETRY", "LIMITED", 7_200_000, retry_in_seconds=30))
+    soon = tell_one(record("a", "RETRY", "LIMITED", 10_000, retry_in_seconds=30))
+    assert "once parked list" in late.verdict
+    assert "comes back" in soon.verdict
+
+
+def test_the_breaker_of_now_explains_what_waits_for_it() -> None:
+    old = record("a", "RETRY", "BREAKER_OPEN", 7_200_000)
+    (story,) = tell([old], [], NOW_MS, "breaker OPEN: no request succeeded")
+    assert "no request succeeded" in story.verdict
+    assert "comes back" in story.verdict
+
+
+@pytest.mark.parametrize(
+    ("fields", "cause"),
+    [
+        ({"envelope_id": "e"}, "SAME_ENVELOPE"),
+        ({"envelope_id": "f", "source": "other"}, "SECOND_INTEGRATION"),
+        ({"envelope_id": "f", "event_id": "p"}, "REPUBLISHED"),
+        ({"envelope_id": "f", "occurred_at_ms": NOW_MS - 599_000}, "WITHIN_WINDOW"),
+        ({"envelope_id": "f"}, "REPUBLISHED"),
+        ({"because": "run#unknown"}, "COPY"),
+    ],
+)
+def test_a_copy_has_a_cause(fields: dict[str, Any], cause: str) -> None:
+    own = {"envelope_id": "e", "source": "ours", "event_id": "p", "requests": 1}
+    first = record("a", "PROCESSED", "ACTED", 90_000, **own)
+    copy = {"because": "run#a", "source": "ours", **fields}
+    second = record("b", "DUPLICATE", "SAME_KEY", 10_000, **copy)
+    stories = tell([first, second], [], NOW_MS)
+    chains = {chain.id: chain for story in stories for chain in story.chains}
+    assert chains["b"].cause == cause
+
+
+def test_a_summary_counts_events_and_copies() -> None:
+    stories = tell(
+        [
+            record("a", "PROCESSED", "ACTED", requests=1),
+            record("b", "DUPLICATE", "SAME_KEY", 10_000, because="run#a"),
+            record("c", "IGNORED", "EXPIRED", sk=f"{SK}2", route="text message"),
+        ],
+        [],
+        NOW_MS,
+    )
+    assert summarise(stories) == "2 events: 1 acted on, 1 ignored, 1 copy skipped"
