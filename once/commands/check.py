@@ -16,6 +16,7 @@ from once.errors import OnceError
 from once.model import words
 from once.model.checks import Check, Checked
 from once.model.outcomes import Outcome
+from once.model.pace import State
 from once.model.rule import Event, Rows
 from once.project import EXAMPLE
 from once.stack.canaries import Canary, Trial, make_canary, make_copy, sleep_until
@@ -84,14 +85,15 @@ def run_checks(stack: Stack, seen: Checked, with_story: bool, step: Step) -> Che
         trial.send(good)
         is_settled = trial.wait([good], _PATIENCE_SECONDS)
         if is_settled:
-            now_ms = read_clock_ms()
-            rejected = make_canary(run, "rejected", refuseUntilMs=now_ms + _REJECTED_MS)
-            failing = make_canary(run, "failing", failUntilMs=now_ms + _FAILS_MS)
+            now_ms, pace = read_clock_ms(), 10 if stack.is_local else 1
+            rejected_until_ms = now_ms + _REJECTED_MS // pace
+            rejected = make_canary(run, "rejected", refuseUntilMs=rejected_until_ms)
+            failing = make_canary(run, "failing", failUntilMs=now_ms + _FAILS_MS // pace)
             trial.send(failing, rejected, broken, copy)
             step("waiting for a copy, a rejected and an unreadable event")
             trial.wait([copy, rejected, broken], _PATIENCE_SECONDS)
             step("replaying the event that was parked")
-            sleep_until(now_ms + _REJECTED_MS)
+            sleep_until(rejected_until_ms)
             is_replayed = trial.replay(rejected)
             if is_replayed:
                 trial.wait_for_replay(rejected, _PATIENCE_SECONDS)
@@ -181,7 +183,7 @@ def _check_limit(stack: Stack) -> Iterator[Check]:
 def _refuse_if_paused(stack: Stack) -> None:
     now_ms = read_clock_ms()
     breaker = stack.read_breaker(now_ms)
-    if not breaker.is_healthy:
+    if breaker.state is not State.CLOSED:
         text = words.capitalise(breaker.text(now_ms))
         raise OnceError(f"{text}: canaries would wait too.\nCheck again when requests are sent.")
     pipe, _ = stack.read_pipe()

@@ -19,7 +19,7 @@ from once.cli_options import ATTENTION, Operation, on_stack
 from once.model import words
 from once.model.base import Model
 from once.model.outcomes import Outcome
-from once.model.pace import Breaker
+from once.model.pace import Breaker, State
 from once.model.reasons import REASONS
 from once.screen import Row, Whole
 from once.stack import log
@@ -147,7 +147,7 @@ def read_status(stack: Stack, now_ms: int) -> Status:
     breaker = stack.read_breaker(now_ms)
     queue = stack.read_depth("EventQueueUrl")
     waiting = read_waiting(stack, breaker, queue.delayed or min(queue.total, 1), now_ms)
-    recent = log.search(stack, '"messageId"', since_ms=now_ms - _TAKEN_MS)
+    recent = log.search(stack, '"messageId"', since_ms=now_ms - _TAKEN_MS, most=1)
     names = ("EnrichmentLogGroupName", "DataActionLogGroupName", "PipeLogGroupName")
     status = Status(
         queue=queue,
@@ -236,7 +236,8 @@ def _find_stops(status: Status, now_ms: int) -> Iterator[Finding]:
     if status.machine != "ACTIVE":
         yield _make("MACHINE_INACTIVE", f"The state machine is {status.machine}")
     # While the breaker is open, events that come back write no record.
-    if status.taken and not status.is_recorded and status.breaker.is_healthy:
+    is_closed = status.breaker.state is State.CLOSED
+    if status.taken and not status.is_recorded and is_closed:
         taken = f"Messages were taken from the queue {words.count_times(status.taken)}"
         text = f"{taken} in ten minutes, and no outcome was recorded"
         logs = _tail(status, "EnrichmentLogGroupName")
@@ -260,7 +261,7 @@ def _find_waits(status: Status, now_ms: int) -> Iterator[Finding]:
             count=waits.events,
             kind=Kind(_TICKET, remedy, page),
         )
-    if status.queue.delayed and not status.waiting and status.breaker.is_healthy:
+    if status.queue.delayed and not status.waiting and status.breaker.state is State.CLOSED:
         text = f"{words.count(status.queue.delayed, 'event')} wait, and no record says why"
         yield _make("WAIT_UNKNOWN", text, "once check", count=status.queue.delayed)
     oldest = min(status.waiting, key=lambda waits: waits.since_ms, default=None)

@@ -77,7 +77,8 @@ class Breaker(Model):
 
     @property
     def is_healthy(self) -> bool:
-        return self.state is State.CLOSED and not self.failed
+        """False from the first failure on, until a request succeeds."""
+        return self.state is State.CLOSED and self.since_ms is None
 
     def text(self, now_ms: int) -> str:
         if self.pause:
@@ -92,10 +93,9 @@ class Breaker(Model):
             return "breaker CLOSED: requests are sent"
         since = f"{words.format_second(self.since_ms)} UTC" if self.since_ms else "then"
         if self.state is State.CLOSED:
-            failed = words.count(self.failed, "event")
+            failed = f"{words.count(self.failed, 'event')} failed and " if self.failed else ""
             return (
-                f"breaker CLOSED: requests are sent, but {failed} failed and no request succeeded "
-                f"since {since}"
+                f"breaker CLOSED: requests are sent, but {failed}no request succeeded since {since}"
             )
         why = {"429": "the destination answered 429", "pause": "a pause has ended"}
         ahead = "the next event probes"

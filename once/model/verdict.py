@@ -13,7 +13,8 @@ _GRACE_MS = 300_000  # a running pipe takes a message within minutes after its r
 def judge(story: Story, chains: Chains, now_ms: int, breaker: str) -> str:
     """Says what became of an event; `breaker` says why events wait for it now."""
     claim, lead = story.claim, story.lead
-    if claim and claim.status is Status.IN_PROGRESS:
+    acted_unconfirmed = lead is not None and lead.unconfirmed and story.acts
+    if claim and claim.status is Status.IN_PROGRESS and not acted_unconfirmed:
         if not claim.is_held(now_ms):
             return "its owner died; the next delivery takes it over"
         return f"in progress; if the owner died, it is free in {claim.free_in_seconds(now_ms)} s"

@@ -88,7 +88,8 @@ def read_letter(message: dict[str, Any]) -> DeadLetter:
     if CANARY in attributes:
         once["canary"] = True
     element, problem = _read_element(message)
-    key = Key.of_row(**element["key"]) if element else Key.parse(once.get("key", ""))
+    key = Key.of_row(**element["key"]) if element else None
+    parked_key = Key.parse(str(once.get("key", "")))
     source = (element.get("trace") or {}).get("source") or ""
     # A message that was put back has a reason as well: that of its last wait.
     reason, is_given_up = once.get("reason"), False
@@ -104,7 +105,10 @@ def read_letter(message: dict[str, Any]) -> DeadLetter:
         else:
             is_given_up = True
     policy = element.get("policy") or {}
-    is_ordered = policy.get("order") in ("latest", "changes") and "latest" in policy
+    # A route with order `every` gives another key than its family: no newer state passes it.
+    is_same = parked_key in (None, key)
+    is_ordered = is_same and policy.get("order") in ("latest", "changes")
+    key = parked_key or key
     unsure_ms = _UNSURE_MS if policy.get("order") == "changes" else policy.get("windowMs", 0)
     return DeadLetter(
         message_id=once.get("firstMessageId") or message["MessageId"],

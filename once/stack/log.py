@@ -27,11 +27,11 @@ class Found:
     is_complete: bool
 
 
-def search(stack: Stack, *patterns: str, since_ms: int) -> Found:
+def search(stack: Stack, *patterns: str, since_ms: int, most: int = MOST) -> Found:
     """Searches the outcome log for the records that match all these patterns."""
-    lines = search_lines(stack, "OutcomeLogGroupName", *patterns, since_ms=since_ms)
+    lines = search_lines(stack, "OutcomeLogGroupName", *patterns, since_ms=since_ms, most=most)
     records = (Record.parse(text, logged_ms) for logged_ms, text in lines)
-    return Found([record for record in records if record is not None], len(lines) < MOST)
+    return Found([record for record in records if record is not None], len(lines) < most)
 
 
 def any_of(*texts: str) -> str:
@@ -40,11 +40,16 @@ def any_of(*texts: str) -> str:
 
 
 def search_lines(
-    stack: Stack, output: str, *patterns: str, since_ms: int, until_ms: int | None = None
+    stack: Stack,
+    output: str,
+    *patterns: str,
+    since_ms: int,
+    until_ms: int | None = None,
+    most: int = MOST,
 ) -> list[tuple[int, str]]:
     """Searches the log group of this output; returns lines with their time, oldest first."""
     filters = [f"filter @message like /{pattern.replace('/', '[/]')}/" for pattern in patterns]
-    stages = ["fields @timestamp, @message", *filters, "sort @timestamp desc", f"limit {MOST}"]
+    stages = ["fields @timestamp, @message", *filters, "sort @timestamp desc", f"limit {most}"]
     rows = query(stack, output, " | ".join(stages), since_ms, until_ms)
     return [(read_epoch_ms(row["@timestamp"]), row["@message"]) for row in reversed(rows)]
 

@@ -8,6 +8,7 @@ from once_enrichment.keys import opaque
 from once.errors import OnceError
 from once.model.keys import Key, Subject
 from once.model.outcomes import Outcome
+from once.model.pace import State
 from once.model.reasons import REASONS, Acted
 from once.model.records import Record
 from once.model.story import Story
@@ -98,7 +99,7 @@ def _tell(stack: Stack, pk: str, records: list[Record]) -> list[Story]:
     text = ""
     if any(record.reason in FOR_THE_BREAKER for record in own):
         breaker = stack.read_breaker(now_ms)
-        text = "" if breaker.is_healthy else breaker.text(now_ms)
+        text = "" if breaker.state is State.CLOSED else breaker.text(now_ms)
     return tell(own, claims, now_ms, text)
 
 

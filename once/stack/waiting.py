@@ -12,7 +12,7 @@ from pydantic import Field
 
 from once.model.base import Model
 from once.model.outcomes import SETTLED, Outcome
-from once.model.pace import Breaker
+from once.model.pace import Breaker, State
 from once.model.reasons import REASONS
 from once.model.records import LONGEST_DELAY_MS, Record
 from once.stack import log
@@ -74,7 +74,7 @@ def _read_since(stack: Stack, breaker: Breaker, since_ms: int, now_ms: int) -> W
         is_later = put_back_last and end.recorded_at_ms >= put_back_last.recorded_at_ms
         if end.is_settled and is_later and end.reason != "WAITS_ALREADY":
             del newest[end.message_id]
-    is_open = not breaker.is_healthy
+    is_open = breaker.state is not State.CLOSED
     waits = [
         record
         for record in newest.values()
@@ -93,7 +93,7 @@ def group_by_reason(waiting: Waiting, breaker: Breaker, now_ms: int) -> list[Wai
         newest = max(records, key=lambda record: record.recorded_at_ms)
         oldest = min(records, key=_read_since_ms)
         # A record of then does not say why an event still waits; the breaker's row of now does.
-        is_paced = code in FOR_THE_BREAKER and not breaker.is_healthy
+        is_paced = code in FOR_THE_BREAKER and breaker.state is not State.CLOSED
         last_due_ms = max(record.due_at_ms for record in records)
         if last_due_ms < now_ms:  # it came back since, and wrote no record
             last_due_ms = now_ms + LONGEST_DELAY_MS

@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 import pytest
+from once_enrichment.normalise import normalise
 
 from once.stack import dead_letters
 from tests.commands.conftest import once
-from tests.commands.fakes import FIRST, KEY, NOW_MS, PK, SK, USER, FakeStack
+from tests.commands.fakes import FIRST, NOW_MS, USER, FakeStack
 
 EVENT = json.dumps(
     {
@@ -21,6 +22,7 @@ EVENT = json.dumps(
     }
 )
 OCCURRED_MS = NOW_MS - 600_000
+PK, SK = normalise({"body": EVENT, "attributes": {"SentTimestamp": str(NOW_MS)}})["key"].values()
 
 
 def park(stack: FakeStack, reason: str = "REJECTED", event: str = EVENT, **once_: Any) -> str:
@@ -89,13 +91,14 @@ def test_a_message_that_nobody_parked_is_read_by_the_normaliser(
     assert list_one(stack)["reason"] == reason
 
 
-def test_an_event_that_a_newer_state_has_passed_is_said_to_be_stale(stack: FakeStack) -> None:
-    park(stack)
-    stack.put_row(
-        "-/user/" + USER, "latest/user.presence/PURECLOUD",
-        event_time=OCCURRED_MS + 10_000, expires_at=NOW_MS,
-    )  # fmt: skip
-    assert list_one(stack)["isStale"] is True
+@pytest.mark.parametrize(("sk", "is_stale"), [(SK, True), (f"{SK}/every change of it", False)])
+def test_an_event_that_a_newer_state_has_passed_is_said_to_be_stale(
+    stack: FakeStack, sk: str, is_stale: bool
+) -> None:
+    park(stack, key=f"{PK} {sk}")
+    newest_ms = OCCURRED_MS + 10_000
+    stack.put_row(PK, "latest/user.presence/PURECLOUD", event_time=newest_ms, expires_at=NOW_MS)
+    assert list_one(stack)["isStale"] is is_stale
 
 
 def test_a_replay_keeps_the_chain_and_begins_to_wait_anew(stack: FakeStack) -> None:
@@ -119,12 +122,11 @@ def test_a_replay_of_a_dead_letter_dates_it_by_its_first_message(stack: FakeStac
     assert about == {"firstMessageId": message_id, "firstSentAtMs": NOW_MS - 5_000, "canary": True}
 
 
-@pytest.mark.parametrize("name", [FIRST, FIRST[:8], KEY, USER, "user.presence"])
+@pytest.mark.parametrize("name", [FIRST, FIRST[:8], f"{PK}/{SK}", USER, "user.presence"])
 def test_each_name_chooses_an_event(stack: FakeStack, name: str) -> None:
     park(stack)
     park(stack, event="no event", key="-/message/0 v2/broken", firstMessageId="other")
-    key = json.loads(once("parked", "list", "--json").out)["messages"][0]["key"]
-    chosen = once("parked", "list", key if name == KEY else name, "--json").json
+    chosen = once("parked", "list", name, "--json").json
     assert [message["messageId"] for message in chosen["messages"]] == [FIRST]
 
 
@@ -147,11 +149,9 @@ def test_a_failed_replay_leaves_the_event_and_ends_in_3(stack: FakeStack) -> Non
 
 def test_drop_deletes_and_notes_it_in_the_claim(stack: FakeStack) -> None:
     park(stack)
-    (message,) = once("parked", "list", "--json").json["messages"]
-    pk, sk = message["key"].split("/v2/")
-    stack.put_claim("DONE", "PARKED", pk=pk, sk=f"v2/{sk}")
+    stack.put_claim("DONE", "PARKED", pk=PK, sk=SK)
     assert once("parked", "drop", FIRST, "--yes").code == 0
-    assert stack.read_row(pk, f"v2/{sk}")["dropped_at"] == str(NOW_MS)
+    assert stack.read_row(PK, SK)["dropped_at"] == str(NOW_MS)
     assert stack.sqs.queues["dead-letters"] == []
 
 

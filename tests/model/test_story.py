@@ -157,3 +157,10 @@ def test_a_summary_counts_events_and_copies() -> None:
         NOW_MS,
     )
     assert summarise(stories) == "2 events: 1 acted on, 1 ignored, 1 copy skipped"
+
+
+def test_an_act_whose_completion_write_failed_is_no_death() -> None:
+    act = record("a", "PROCESSED", "ACTED", requests=1, unconfirmed=True)
+    story = tell_one(act, owner="a", status="IN_PROGRESS", outcome=None)
+    assert "died" not in story.verdict
+    assert "completion write failed" in story.verdict
