@@ -112,7 +112,7 @@ audit: $(AUDITOR) ## Look for known vulnerabilities in all that is pinned; 75 if
 	@curl --fail --silent --show-error --output /dev/null --max-time 30 \
 		--data '{"commit": "6879efc2c1596d11a6a6ad296f80063b558d5e0f"}' $(ADVISORIES) || { \
 		echo "Skipped: $(ADVISORIES) does not answer, so nothing was audited."; exit 75; }
-	@for pins in requirements.lock .ci/locks/*.lock functions/*/requirements.txt; do echo "$$pins"; \
+	@for pins in requirements.lock requirements-dev.lock .ci/locks/*.lock functions/*/requirements.txt; do echo "$$pins"; \
 		$(AUDITOR)/bin/pip-audit --requirement "$$pins" --no-deps --disable-pip --progress-spinner off \
 			--vulnerability-service osv --osv-url $(ADVISORIES) || found=1; done; [ -z "$$found" ]
 
