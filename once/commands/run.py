@@ -246,7 +246,7 @@ def _report_line(line: Line, delivery: Delivery) -> LineReport:
     return LineReport(
         line=line.number,
         outcome=record.outcome if record else Outcome.RETRY,
-        key=Key(pk=record.pk, sk=record.sk) if record and record.pk and record.sk else None,
+        key=Key(pk=str(record.pk), sk=str(record.sk)) if record and record.key else None,
         reason=reason,
         via=via or "queue",
         because_of_line=earlier if earlier != line.number else None,
