@@ -1,4 +1,4 @@
-"""Ties each record to what it was made from: a hash of the code that it speaks about.
+"""Keeps the results: one JSON file a record, with a hash of what it was made from.
 
 Run: python -m bench.sources [--strict]. Lists the records whose sources have changed since; with
 --strict it ends with 1 if there is one.
@@ -9,9 +9,7 @@ import ast
 import hashlib
 import json
 import sys
-import tomllib
-from collections.abc import Iterator, Mapping
-from functools import cache
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,101 +17,59 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
-_SHORT = 12
-
-_MACHINE = "statemachine/dedupe.asl.yaml"
-_ENRICHMENT = "functions/enrichment/once_enrichment"
-_ACTION = "functions/data_action/once_data_action"
-_PACING = "functions/pacing/once_pacing"
-_STACK = (_MACHINE, _ENRICHMENT, _ACTION, _PACING)
-# Files and folders by record; equipment too, since another judge may come to another verdict.
-SOURCES: Mapping[str, tuple[str, ...]] = {
-    "answers": ("once/operate", "bench/answers.py"),
-    "audit": (_ENRICHMENT, "once/audit", "once/verdict.py", "bench/audit.py"),
-    "chaos": (*_STACK, "proof/chaos", "bench/chaos.py"),
-    "compare": (*_STACK, "bench/compare"),
-    "copies": (*_STACK, "bench/copies.py"),
-    "cost": (
-        *_STACK,
-        "bench/cost.py",
-        "bench/machine_log.py",
-        "bench/probe.py",
-        "bench/events.py",
-        "bench/genesys_mix.py",
-    ),
-    "data_action": (_ACTION, "bench/data_action.py", "bench/imports.py"),
-    "enrichment": (
-        _ENRICHMENT,
-        "bench/enrichment.py",
-        "bench/imports.py",
-        "bench/events.py",
-        "bench/genesys_mix.py",
-    ),
-    "explorer": (_MACHINE, _PACING, "proof/asl", "proof/explorer", "bench/explore.py"),
-    "jsonata": (_MACHINE, "proof/asl", "bench/jsonata.py"),
-    "pictures": (_MACHINE, _ENRICHMENT, "once/operate", "bench/pictures.py"),
-    "waiting": (_MACHINE, _PACING, "proof/waiting", "bench/waiting.py"),
+# The definition and the functions are in each hash, and these modules of the bench.
+MODULES = {
+    "audit": ("bench/audit.py", "bench/events.py", "once/audit"),
+    "compare": ("bench/compare", "bench/product.py", "bench/events.py"),
+    "cost": ("bench/cost.py", "bench/costs", "bench/product.py", "bench/events.py"),
+    "jsonata": ("bench/jsonata.py", "proof/asl"),
+    "sim": ("proof/sim",),
+    "speed": ("bench/speed.py", "bench/events.py"),
 }
+_PRODUCT = ("statemachine/once.asl.yaml", "functions")
 
 
-def hashes(record: str, root: Path = ROOT) -> dict[str, str]:
-    """Hashes each source of a record."""
-    return {source: _hash(root / source) for source in SOURCES[record]}
+def write(record: str, result: dict[str, Any]) -> None:
+    """Writes a record with its date and the hash of its sources."""
+    about = {"date": datetime.now(UTC).date().isoformat(), "madeFrom": made_from(record)}
+    text = json.dumps(about | result, indent=2, ensure_ascii=False)
+    (RESULTS / f"{record}.json").write_text(f"{text}\n", "utf-8")
 
 
-def stale(root: Path = ROOT, results: Path = RESULTS) -> dict[str, list[str]]:
-    """Finds the records that were made from other sources, each with what has changed."""
-    found = {}
-    for record in SOURCES:
-        made_from = json.loads((results / f"{record}.json").read_text("utf-8"))["madeFrom"]
-        now = hashes(record, root)
-        if changed := [source for source in now if made_from.get(source) != now[source]]:
-            found[record] = changed
-    return found
+def read(record: str) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads((RESULTS / f"{record}.json").read_text("utf-8"))
+    return result
 
 
-def combined(made_from: Mapping[str, str]) -> str:
-    """Hashes all sources of a record together, as the documents show it."""
-    return _short(json.dumps(made_from, sort_keys=True).encode())[:8]
+def made_from(record: str) -> str:
+    """Hashes the definition, the functions and the modules of a record, but for their comments."""
+    files = [
+        file
+        for source in (*_PRODUCT, *MODULES[record])
+        for file in ([ROOT / source] if (ROOT / source).is_file() else (ROOT / source).rglob("*"))
+        if file.suffix in (".py", ".yaml", ".toml") and "node_modules" not in file.parts
+    ]
+    content = "\n".join(f"{file.name} {_meaning(file)}" for file in sorted(set(files)))
+    return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
-def _hash(source: Path) -> str:
-    files = [source] if source.is_file() else sorted(filter(Path.is_file, source.rglob("*")))
-    kept = (file for file in files if not {"__pycache__", "node_modules"} & {*file.parts})
-    meant = (f"{file.name} {_meaning(file.suffix, file.read_bytes())}" for file in kept)
-    return _short("\n".join(meant).encode())
-
-
-def _short(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:_SHORT]
-
-
-@cache  # a folder may be a source of many records
-def _meaning(suffix: str, content: bytes) -> str:
-    """Returns the content of a file without comments, docstrings and layout."""
-    match suffix:
-        case ".py":
-            return json.dumps(_tree(ast.parse(content)))
-        case ".yaml":
-            return json.dumps(_without_comments(yaml.safe_load(content)), default=str)
-        case ".toml":
-            return json.dumps(tomllib.loads(content.decode()), default=str)
-    return hashlib.sha256(content).hexdigest()
+def _meaning(file: Path) -> str:
+    text = file.read_text("utf-8")
+    if file.suffix == ".py":
+        return json.dumps(_tree(ast.parse(text)))
+    if file.suffix == ".yaml":
+        return json.dumps(_without_comments(yaml.safe_load(text)), default=str)
+    return text
 
 
 def _tree(node: Any) -> Any:
-    """Returns a syntax tree as lists, alike for every version of Python: `ast.dump` is not."""
+    """Returns a syntax tree as lists, alike in every version of Python, without its docstrings."""
     if isinstance(node, list):
-        return [_tree(one) for one in node if not _is_docstring(one)]
+        return [_tree(each) for each in node if not _is_docstring(each)]
     if isinstance(node, ast.AST):
-        return [type(node).__name__, *_fields(node)]
+        fields = ((name, value) for name, value in ast.iter_fields(node) if value)
+        return [type(node).__name__, *([name, _tree(value)] for name, value in fields)]
     return repr(node)
-
-
-def _fields(node: ast.AST) -> Iterator[Any]:
-    for name, value in ast.iter_fields(node):
-        if value is not None and value != []:
-            yield [name, _tree(value)]
 
 
 def _is_docstring(node: Any) -> bool:
@@ -133,11 +89,12 @@ def _without_comments(value: Any) -> Any:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.sources", description=__doc__)
     parser.add_argument("--strict", action="store_true", help="end with 1 if a record is stale")
-    found = stale()
-    for record, changed in found.items():
-        print(f"stale: bench/results/{record}.json, made before a change of {', '.join(changed)}")
-    print(f"records: {len(found) or 'none'} of {len(SOURCES)} stale")
-    return int(bool(found) and parser.parse_args().strict)
+    records = sorted(file.stem for file in RESULTS.glob("*.json"))
+    stale = [record for record in records if read(record)["madeFrom"] != made_from(record)]
+    for record in stale:
+        print(f"stale: bench/results/{record}.json, made from other sources than there are now")
+    print(f"records: {len(stale) or 'none'} of {len(records)} stale")
+    return int(bool(stale) and parser.parse_args().strict)
 
 
 if __name__ == "__main__":

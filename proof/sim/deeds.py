@@ -73,7 +73,7 @@ class Deeds:
         for message in list(world.queue.values()):
             del world.queue[message.id]
             world.due.pop(("message", message.id), None)
-            world.promises.gone(world, message, is_purged=True)
+            world.promises.purged(message)
 
     def _replays(self, world: "World") -> None:
         world.say("an operator REPLAYS the day")
@@ -90,7 +90,7 @@ def redrive(world: "World", message: Message, times: int = 1) -> None:
     """An operator redrives a message of the dead-letter queue, and has repaired what it met."""
     del world.dead_letters[message.id]
     world.repaired |= {message.event}
-    world.promises.gone(world, message) if not message.sender else None
+    world.promises.redriven(message)
     for _ in range(times):
         sent = world.send(message.event, message.body)
         world.say("an operator REDRIVES", message.id, message.event, "as", sent.id)

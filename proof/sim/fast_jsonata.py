@@ -60,6 +60,8 @@ class Fast:
             value = run(_NONE, {**bindings, "": clock.ms})
         except (_UnknownError, TypeError, ValueError, KeyError, IndexError, AttributeError):
             return self.library.evaluate(expression, bindings, clock)
+        if type(value) in (bool, str, int):
+            return value
         return UNDEFINED if value is _NONE else _plain(value)
 
 
@@ -144,6 +146,10 @@ def _path(node: Any) -> _Run:
         raise _UnknownError
     steps = [(_step(step), bool(getattr(step, "consarray", False))) for step in node.steps]
     absolute = node.steps[0].type == "variable"
+    is_plain = absolute and str(node.steps[0].value) not in ("", "$")
+    for place, step in enumerate(node.steps):
+        is_plain &= step.type == ("name" if place else "variable")
+        is_plain &= not any(getattr(step, part, None) for part in ("stages", "predicate"))
 
     def follow(context: Any, names: dict[str, Any]) -> Any:
         items = context if isinstance(context, list) and not absolute else [context]
@@ -154,9 +160,8 @@ def _path(node: Any) -> _Run:
                     return _NONE
                 continue
             values = [value for item in items if (value := step(item, names)) is not _NONE]
-            is_last = place == len(steps) - 1
-            if is_last and len(values) == 1 and type(values[0]) is not _Sequence:
-                if isinstance(values[0], list):
+            if place == len(steps) - 1 and len(values) == 1 and isinstance(values[0], list):
+                if type(values[0]) is not _Sequence:
                     return values[0]
             items = _Sequence()
             for value in values:
@@ -168,7 +173,20 @@ def _path(node: Any) -> _Run:
                 return _NONE
         return _settled(items)
 
-    return follow
+    if not is_plain:
+        return follow
+    first, *rest = (str(step.value) for step in node.steps)
+
+    def follow_names(context: Any, names: dict[str, Any]) -> Any:
+        """Nearly all paths are names, from one object into the next."""
+        value = names.get(first, _NONE)
+        for name in rest:
+            if type(value) is not dict:
+                return follow(context, names)
+            value = value.get(name, _NONE)
+        return follow(context, names) if isinstance(value, list) else value
+
+    return follow_names
 
 
 def _step(node: Any) -> _Run:

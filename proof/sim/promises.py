@@ -52,7 +52,8 @@ class Known(NamedTuple):
     took_turn: bool = False
     is_purged: bool = False
     first_ids: frozenset[str] = frozenset()
-    messages: int = 0
+    messages: int = 0  # of the queue
+    dead_letters: int = 0
     most_allowed: int = 0
     faults: int = 0
     looks: int = 0
@@ -90,14 +91,28 @@ class Promises:
     known: dict[str, Known] = field(default_factory=dict)
     lives: dict[str, Life] = field(default_factory=dict)
     seen: dict[Key, tuple[Seen, ...]] = field(default_factory=dict)
-    settled: frozenset[str] = frozenset()  # owners whose state is delivered
+    settled: set[str] = field(default_factory=set)  # owners whose state is delivered
+    users: dict[str, str] = field(default_factory=dict)  # Idempotency-Key: event
     under_way: dict[str, str] = field(default_factory=dict)  # invocation: event
     owners: dict[str, str] = field(default_factory=dict)  # invocation: owner
     requests_ms: tuple[int, ...] = ()
     pauses: tuple[tuple[int, int], ...] = ()
     unread_ms: int = -DAY_MS
-    outcomes: tuple[tuple[str, str, str], ...] = ()
-    acts_in_order: tuple[str, ...] = ()
+    outcomes: list[tuple[str, str, str]] = field(default_factory=list)
+    acts_in_order: list[str] = field(default_factory=list)
+    # Events by the row of their subject, and by their key.
+    of_row: dict[Key, list[Event]] = field(default_factory=dict)
+    of_key: dict[Key, list[Event]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.of_row:
+            for event in self.events.values():
+                self.add(event)
+
+    def add(self, event: Event) -> None:
+        """Makes an event known that is not among the first ones."""
+        self.of_row.setdefault(event.row, []).append(event)
+        self.of_key.setdefault(event.key, []).append(event)
 
     def fork(self) -> "Promises":
         return replace(
@@ -107,6 +122,10 @@ class Promises:
             seen=dict(self.seen),
             under_way=dict(self.under_way),
             owners=dict(self.owners),
+            settled=set(self.settled),
+            users=dict(self.users),
+            outcomes=list(self.outcomes),
+            acts_in_order=list(self.acts_in_order),
         )
 
     def fingerprint(self) -> Any:
@@ -114,7 +133,7 @@ class Promises:
             tuple(self.known.items()),
             tuple(self.lives.items()),
             tuple(self.seen.items()),
-            self.settled,
+            frozenset(self.settled),
             tuple(self.under_way.items()),
             self.requests_ms,
         )
@@ -155,14 +174,20 @@ class Promises:
         known = self._of(event)[1]
         self._note(event, faults=known.faults + 1, looks_allowed=known.looks_allowed + 3)
 
-    def gone(self, world: "World", message: Message, *, is_purged: bool = False) -> None:
-        """A message has left the queue, other than by the pipe."""
+    def purged(self, message: Message) -> None:
+        """An operator has removed a message from the queue."""
         known = self._of(message.event)[1]
-        self._note(
-            message.event,
-            messages=known.messages - 1,
-            is_purged=known.is_purged or is_purged,
-        )
+        self._note(message.event, messages=known.messages - 1, is_purged=True)
+
+    def died(self, message: Message) -> None:
+        """A message went to the dead-letter queue by its receives."""
+        known = self._of(message.event)[1]
+        dead_letters = known.dead_letters + 1
+        self._note(message.event, messages=known.messages - 1, dead_letters=dead_letters)
+
+    def redriven(self, message: Message) -> None:
+        """A message has left the dead-letter queue."""
+        self._note(message.event, dead_letters=self._of(message.event)[1].dead_letters - 1)
 
     def replayed(self, name: str) -> None:
         """All of the day came again, also what was purged."""
@@ -174,16 +199,14 @@ class Promises:
         life = self.lives.get(run.name, Life())
         if not life.is_recorded and not run.faulted and not life.put_back:
             raise BrokenError("each deletion has its record", f"{run.name} leaves no record")
-        self.check_lost(world, event.name)
+        self.check_lost(event.name)
         self.lives.pop(run.name, None)
 
-    def check_lost(self, world: "World", name: str) -> None:
+    def check_lost(self, name: str) -> None:
         event, known = self._of(name)
         if known.acts or known.stale or known.unchanged or known.ignored or known.is_purged:
             return
-        same = event.identity
-        kept = [*world.queue.values(), *world.dead_letters.values()]
-        if not any(self.events[m.event].identity == same for m in kept):
+        if not known.messages and not known.dead_letters:
             raise BrokenError("nothing is lost", f"{name} is in no queue and has no outcome")
 
     def put_back(self, world: "World", run: "Run", request: Mapping[str, Any]) -> None:
@@ -217,7 +240,8 @@ class Promises:
                 waited_ms = world.now_ms - life.waits_since_ms
                 if waited_ms < WAIT_DAYS * DAY_MS - 2 * _CLOCKS_MS:
                     raise BrokenError("ten days", f"{event.name} has waited {waited_ms} ms")
-        self._note(run.event, most_allowed=known.most_allowed + 1)
+        dead_letters, most_allowed = known.dead_letters + 1, known.most_allowed + 1
+        self._note(run.event, dead_letters=dead_letters, most_allowed=most_allowed)
 
     def _checked_body(
         self, world: "World", run: "Run", body: str, names: set[str]
@@ -275,7 +299,7 @@ class Promises:
     def recorded(self, world: "World", run: "Run", record: Mapping[str, Any]) -> None:
         outcome, reason = record["outcome"], record["reason"]
         self._live(run.name, is_recorded=True)
-        self.outcomes += ((run.event, outcome, reason),)
+        self.outcomes.append((run.event, outcome, reason))
         world.say(run.name, "RECORDS", run.event, outcome, reason)
 
     def _decided(self, world: "World", run: "Run", record: Mapping[str, Any]) -> None:
@@ -341,19 +365,17 @@ class Promises:
             case "PROCESSED":
                 if not known.acts and event.temper != "broken" and not life.acted:
                     raise BrokenError("acts once", f"{name} is completed, and did not act")
-                self.settled |= {owner}
+                self.settled.add(owner)
                 in_hand = known.in_hand - {run}
                 self._note(name, completed_by=known.completed_by or run, in_hand=in_hand)
             case "PARKED":
-                same = event.identity
-                parked = world.dead_letters.values()
-                if not late and not any(self.events[m.event].identity == same for m in parked):
+                if not late and not known.dead_letters:
                     raise BrokenError("nothing is lost", f"{name} is closed before it is parked")
                 self._note(name, parked=True)
             case "STALE":
                 self._judge_stale(event)
             case "DUPLICATE":
-                self.settled |= {owner}
+                self.settled.add(owner)
                 self._note(name, unchanged=True)
             case _:
                 raise BrokenError("outcomes", f"{run} closes {name} as {outcome}")
@@ -417,7 +439,7 @@ class Promises:
     def _judge_stale(self, event: Event) -> None:
         if event.order == "every":
             raise BrokenError("stale", f"{event.name} wants every change and is called stale")
-        for other in self.events.values():
+        for other in [*self.of_row[event.row], *self.of_key[event.key]]:
             known = self.known.get(other.identity, Known())
             passed = other.is_ordered and event.is_ordered and other.row == event.row
             passed = passed and other.at_ms > event.at_ms + event.span_ms and known.took_turn
@@ -476,15 +498,12 @@ class Promises:
             raise BrokenError("unwanted events pass nobody", f"{name} is asked by {by}")
         if known.keys and key not in known.keys:
             raise BrokenError("one key per occurrence", f"{name} is asked with another key")
-        for other_event in self.events.values():
-            other_known = self.known.get(other_event.identity, Known())
-            if other_event.identity == event.identity or not other_known.requests:
-                continue
-            if key in other_known.keys:
-                other = other_event.name
-                raise BrokenError("one key per occurrence", f"{name} has the key of {other}")
-            newer = event.is_ordered and other_event.is_ordered and other_event.row == event.row
-            if newer and other_event.at_ms > event.at_ms + event.span_ms:
+        user = self.users.setdefault(key, event.identity)
+        if user != event.identity:
+            raise BrokenError("one key per occurrence", f"{name} has the key of {user}")
+        for other_event in self.of_row[event.row] if event.is_ordered else ():
+            is_newer = other_event.at_ms > event.at_ms + event.span_ms and other_event.is_ordered
+            if is_newer and self.known.get(other_event.identity, Known()).requests:
                 sentence = f"{name} begins after the newer {other_event.name} began"
                 raise BrokenError("order of a subject", sentence)
         self._check_pace(world, name)
@@ -509,7 +528,7 @@ class Promises:
         known = self._of(invocation.event)[1]
         in_hand = known.in_hand | {invocation.by} if heard and invocation.run else known.in_hand
         self._note(invocation.event, acts=known.acts + 1, in_hand=in_hand)
-        self.acts_in_order = (*self.acts_in_order, invocation.event)
+        self.acts_in_order.append(invocation.event)
 
     def request_ends(self, name: str) -> None:
         self.under_way.pop(name, None)
@@ -537,7 +556,7 @@ class Promises:
             known = self.known.get(event.identity, Known())
             if not known.began_ms and not known.messages and not known.looks:
                 continue
-            self.check_lost(world, event.name)
+            self.check_lost(event.name)
             self._check_settled(event, known)
         rows = {event.row for event in self.events.values() if event.is_ordered}
         for row in sorted(rows):

@@ -46,8 +46,14 @@ class Script:
 
     # What happens, and when. Times are seconds from the start.
 
+    def knows(self, event: Event) -> "Script":
+        if event.name not in self.events:
+            self.events[event.name] = event
+            self.world.promises.add(event)
+        return self
+
     def arrives(self, event: Event, at_s: float = 0, copies: int = 1) -> "Script":
-        self.events[event.name] = event
+        self.knows(event)
         for _ in range(copies):
             self.does(at_s, lambda world: world.send(event.name, body_of(event)))
         return self
@@ -87,7 +93,7 @@ class Script:
             for message in list(world.queue.values()):
                 del world.queue[message.id]
                 world.due.pop(("message", message.id), None)
-                world.promises.gone(world, message, is_purged=True)
+                world.promises.purged(message)
 
         return self.does(at_s, deed)
 

@@ -10,7 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from proof.sim.events import DAY_MS, MINUTE_MS, START_MS, Event
+from proof.sim.promises import Known
 from proof.sim.script import Script
+from proof.sim.world import World
 
 New = Callable[..., Script]  # a script on the machine that is to be judged
 SITUATIONS: dict[str, Callable[[New], None]] = {}
@@ -64,9 +66,7 @@ def a_message_whose_deletion_is_lost_keeps_its_outcome(new: New) -> None:
 def the_same_publisher_id_is_a_copy_whenever_it_comes(new: New) -> None:
     first = _state("a", 0, "on", event_id="e1")
     again = replace(first, at_ms=START_MS + 60_000)
-    script = new().arrives(first)
-    script.events["again"] = replace(again, name="again", name_of_copy="a")
-    script.does(60, lambda world: world.send("again", '{"event": "a"}'))
+    script = new().arrives(first).arrives(replace(again, name="again", name_of_copy="a"), 60)
     assert script.plays().acts == ["a"]
     assert script.outcomes["again"] == ["DUPLICATE SAME_EVENT_ID"]
 
@@ -103,6 +103,19 @@ def a_copy_of_a_slow_event_is_put_back_until_its_lease_is_over(new: New) -> None
     assert script.acts == ["a"]
     assert script.outcomes["a"][0] == "RETRY HELD"
     assert script.looks("a") <= 4
+
+
+@situation
+def a_claim_whose_days_are_over_is_claimed_again(new: New) -> None:
+    script = new().arrives(A).does(60, _days_are_over).arrives(A, 120).plays()
+    assert script.acts == ["a", "a"]
+
+
+def _days_are_over(world: World) -> None:
+    """DynamoDB removes a row days after it expired."""
+    row = world.rows[A.key]
+    world.rows[A.key] = {**row, "expires_at": {"N": str(START_MS // 1_000)}}
+    world.promises.known["a"] = Known(first_ids=world.promises.known["a"].first_ids, acts=1)
 
 
 # Deaths and lost responses.
@@ -314,7 +327,7 @@ def an_event_is_parked_after_ten_days(new: New) -> None:
     since_ms = START_MS - 10 * DAY_MS + 30 * MINUTE_MS
     once = {"waitsSinceMs": since_ms, "firstSentAtMs": since_ms}
     script = new().weather("500", 0, 86_400)
-    script.events["a"] = A
+    script.knows(A)
     script.does(0, lambda world: world.send("a", json.dumps({"once": once, "event": "{}"})))
     script.plays()
     assert script.parked == ["WAITED_TOO_LONG"]

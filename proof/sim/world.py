@@ -7,7 +7,7 @@ immutable, so `fork` copies a few dictionaries.
 
 import heapq
 import json
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -135,7 +135,7 @@ class World:
     invocations: dict[str, Invocation] = field(default_factory=dict)
     late: dict[str, Late] = field(default_factory=dict)
     due: dict[tuple[str, str], int] = field(default_factory=dict)
-    ready: list[str] = field(default_factory=list)
+    ready: deque[str] = field(default_factory=deque)
     repaired: frozenset[str] = frozenset()
     born: int = 0
     faults: int = 0
@@ -155,7 +155,7 @@ class World:
             invocations=dict(self.invocations),
             late=dict(self.late),
             due=dict(self.due),
-            ready=list(self.ready),
+            ready=deque(self.ready),
             promises=self.promises.fork(),
             _heap=list(self._heap),
         )
@@ -332,6 +332,7 @@ class World:
         if message.receives >= self.settings.receives:
             del self.queue[name]
             self.dead_letters[name] = message
+            self.promises.died(message)
             self.say(name, message.event, "goes to the dead-letter queue by its receives")
             return
         if len(self.runs) >= self.settings.pollers:
@@ -351,7 +352,7 @@ class World:
     def _poll(self) -> None:
         """Receives messages that waited for a poller."""
         while self.ready and len(self.runs) < self.settings.pollers:
-            name = self.ready.pop(0)
+            name = self.ready.popleft()
             if name in self.queue:
                 self.schedule("message", name, self.now_ms)
                 return

@@ -1,0 +1,112 @@
+"""Plays the deployed machine and functions: `python -m proof.sim --help` says how."""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from dataclasses import asdict
+
+from proof.sim import deployed, mutants
+from proof.sim.cases import CASES
+from proof.sim.hours import Load, run
+from proof.sim.mutants import FORCED
+from proof.sim.search import search, shown
+from proof.sim.second import replayed
+from proof.sim.walk import played
+
+_LAST_LINES = 60
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser("python -m proof.sim", description=__doc__)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--seed", type=int, help="one walk, with its trace")
+    what.add_argument("--walks", type=int, help="so many walks, from --first")
+    what.add_argument("--search", type=int, metavar="STATES", help="each small world, so far")
+    what.add_argument("--mutants", nargs="*", metavar="NAME", help="broken definitions and cores")
+    what.add_argument("--hours", type=float, metavar="OUTAGE", help="a load, with an outage")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--long", action="store_true", help="walks of days")
+    parser.add_argument("--forced", choices=sorted(set(FORCED) - {""}), default="")
+    parser.add_argument("--all", action="store_true", help="the whole trace")
+    parser.add_argument("--second", action="store_true", help="replay on a second interpreter")
+    parser.add_argument("--events", type=int, default=10_000)
+    parser.add_argument("--per-second", type=float, default=200)
+    options = parser.parse_args()
+    if options.seed is not None:
+        return _tell(options)
+    if options.walks is not None:
+        return _walk(options)
+    if options.search is not None:
+        return _search(options.search)
+    if options.hours is not None:
+        load = Load(options.events, options.per_second, outage_hours=options.hours)
+        report = asdict(run(load, deployed.machine(), deployed.functions(most_tries=20)))
+        print(*(f"{name}: {value}" for name, value in report.items()), sep="\n")
+        return 0
+    return min(1, mutants.main(options.mutants))
+
+
+def _tell(options: argparse.Namespace) -> int:
+    walk, broken = played(
+        options.seed,
+        deployed.machine(),
+        deployed.functions,
+        long=options.long,
+        forced=options.forced,
+        told=True,
+    )
+    told = walk.world.told or []
+    print(*told[0 if options.all else -_LAST_LINES :], sep="\n")
+    print(f"seed {options.seed}: {broken or 'all promises hold'}")
+    print(walk.weather)
+    return bool(broken)
+
+
+def _walk(options: argparse.Namespace) -> int:
+    began, moves, broken_walks, calls = time.process_time(), 0, 0, 0
+    faults: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
+    for seed in range(options.first, options.first + options.walks):
+        forced = options.forced or ("" if options.long else FORCED[seed % len(FORCED)])
+        walk, broken = played(
+            seed,
+            deployed.machine(),
+            deployed.functions,
+            long=options.long,
+            forced=forced,
+            taped=options.second,
+        )
+        moves += walk.moves
+        faults.update(walk.world.happened or {})
+        outcomes.update(f"{o} {reason}" for _, o, reason in walk.world.promises.outcomes)
+        for name, tape in (walk.world.tapes or {}).items():
+            calls += replayed(deployed.machine().definition, name, tape)
+        if broken:
+            broken_walks += 1
+            rest = f" --forced {forced}" if forced else ""
+            print(f"{broken}\n  python -m proof.sim --seed {seed}{rest}", flush=True)
+    seconds = time.process_time() - began
+    print(f"{options.walks} walks, {moves} moves, {broken_walks} broken, {seconds:.0f} s")
+    print(f"{sum(faults.values())} faults: {dict(faults.most_common())}")
+    print(f"outcomes: {dict(outcomes.most_common())}")
+    if options.second:
+        print(f"{calls} calls alike on the second interpreter")
+    return min(1, broken_walks)
+
+
+def _search(states: int) -> int:
+    broken_worlds = 0
+    for case in CASES:
+        machine, function = deployed.machine(), deployed.functions()
+        result = search(case, machine, function, states)
+        ended = "all" if result.is_complete else "the first"
+        said = result.broken or f"{ended} {result.states} states hold"
+        print(f"{case.name}: {said} ({result.seconds} s)", flush=True)
+        if result.broken:
+            broken_worlds += 1
+            print(*shown(case, machine, function, result.trace), sep="\n")
+    return min(1, broken_worlds)
+
+
+sys.exit(main())
