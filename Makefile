@@ -75,6 +75,12 @@ first-hour: $(TOOLS) ## Type each command that README and program print, in a ne
 schemas: $(TOOLS) ## Write what follows from the models: schemas, examples, docs/families.md
 	$(BIN)/python -m schemas
 
+asked: $(READY) ## Write what `make prove` asks AWS, from the scenarios and the template
+	$(BIN)/python -m proof.asked
+
+prove: $(READY) ## Check on AWS what we assume about it: ARGS="--region eu-central-1"
+	$(BIN)/python -m proof.prove $(ARGS)
+
 check: check-code check-template check-machine check-schemas check-documents ## Check code, template, state machine, schemas, documents
 
 check-code: $(TOOLS)
@@ -90,6 +96,7 @@ check-template: $(TOOLS)
 check-machine: $(TOOLS)
 	$(BIN)/python -m proof.definition.lint
 	$(BIN)/python -m proof.definition.diagram --check
+	$(BIN)/python -m proof.asked --check
 
 check-schemas: $(TOOLS)
 	$(BIN)/python -m schemas --check
@@ -97,6 +104,7 @@ check-schemas: $(TOOLS)
 check-documents: $(TOOLS)
 	$(BIN)/python -m bench.numbers --check
 	$(BIN)/python -m bench.sources
+	$(BIN)/python -m proof.packages --check
 
 check-release: check-records ## Fail if a release would name a repository that nobody has
 	@! grep -n 'github.com/OWNER/' pyproject.toml || { \
@@ -135,7 +143,11 @@ bench: $(TOOLS) ## Measure speed, cost and scale
 compare: $(TOOLS) ## Compare with a Redis key, an if-exists, FIFO, Powertools and others
 	$(BIN)/python -m bench.compare
 
-waiting: $(TOOLS) ## Simulate every scenario of waiting, hours in seconds (some minutes)
+overload: $(READY) ## A destination with a limit, down, hanging or failing, and what becomes of its events
+	$(BIN)/python -m bench.overload
+	$(BIN)/python -m bench.numbers
+
+waiting: $(READY) ## Simulate every scenario of waiting, hours in seconds (some minutes)
 	$(BIN)/python -m bench.waiting
 	$(BIN)/python -m bench.numbers
 
@@ -173,7 +185,7 @@ build: $(READY) ## Build the functions for the runtime named in template.yaml
 
 # boto3 and SAM read AWS_DEFAULT_REGION alone, the AWS CLI and people AWS_REGION as well.
 ifneq ($(AWS_REGION),)
-deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
+aws-account deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
 endif
 aws-account: $(READY)
 	@$(BIN)/python -c 'import boto3; print("Deploying to account", boto3.client("sts").get_caller_identity()["Account"], \
