@@ -34,20 +34,20 @@ def _member(text: str, key: str) -> str:
     """Returns the text of an object's member; of the last one, if several have this name."""
     if text[0] != "{":
         raise KeyError(key)
-    found = None
+    member = None
     position = _skip(text, 1)
     while text[position] != "}":
         name, position = _DECODER.raw_decode(text, position)
         begin = _skip(text, _skip(text, position) + 1)  # behind the colon
         _, end = _DECODER.raw_decode(text, begin)
         if name == key:
-            found = text[begin:end]
+            member = text[begin:end]
         position = _skip(text, end)
         if text[position] == ",":
             position = _skip(text, position + 1)
-    if found is None:
+    if member is None:
         raise KeyError(key)
-    return found
+    return member
 
 
 def _skip(text: str, position: int) -> int:

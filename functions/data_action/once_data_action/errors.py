@@ -45,8 +45,8 @@ class ActionError(Exception):
         self.repeatable = repeatable
         # When its request began; set by the driver. None: nothing was sent.
         self.started_ms: int | None = None
-        # What the state machine reads beside the reason and the cause. The action sets all of it;
-        # this is what a setup that cannot be used at all is answered with.
+        # What the state machine reads beside the reason and the cause. The action sets all of
+        # them; an error of a setup that cannot be used at all has only these.
         self.facts: dict[str, Any] = {"requests": 0, "retryInSeconds": 60}
 
     def __str__(self) -> str:

@@ -179,10 +179,10 @@ def _action_error(reply: Response, route: Mapping[str, str]) -> ActionError:
 
 def _json(reply: Response) -> dict[str, Any]:
     try:
-        found = json.loads(reply.body)
+        content = json.loads(reply.body)
     except (ValueError, RecursionError):  # not JSON, or of brackets alone
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _action_codes(body: dict[str, Any]) -> set[str]:
@@ -190,8 +190,8 @@ def _action_codes(body: dict[str, Any]) -> set[str]:
     nested = body.get("errors")
     bodies = [body, *(nested if isinstance(nested, list) else [])]
     codes = set()
-    for one in bodies:
-        details = one.get("details") if isinstance(one, dict) else None
+    for each in bodies:
+        details = each.get("details") if isinstance(each, dict) else None
         for detail in details if isinstance(details, list) else []:
             code = detail.get("errorCode") if isinstance(detail, dict) else None
             if isinstance(code, str):

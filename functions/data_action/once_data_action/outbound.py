@@ -141,7 +141,7 @@ class _FinalResponse(http.client.HTTPResponse):
 
 
 class _Exchange:
-    """A request and its answer, made by a thread that may outlive whoever waits for it."""
+    """A request and its response, made by a thread that may outlive its caller."""
 
     def __init__(
         self,
@@ -202,7 +202,7 @@ class _Exchange:
             self._head.set_result(response)
             step = self._content
             content = _read(response)
-        except Exception as error:  # whoever waits gets it
+        except Exception as error:  # the caller gets it
             self._close()
             step.set_exception(error)
         else:
@@ -225,7 +225,7 @@ class _Exchange:
             self._check_deadline()
         with self._lock:
             if self._left:
-                raise TimeoutError  # nobody waits for this request any more: it is not sent
+                raise TimeoutError  # its caller has given up: it is not sent
             self._socket = self._connection.sock
         self._socket.settimeout(self._seconds)
         # Who refuses a large body may answer and hang up before all of it was sent.

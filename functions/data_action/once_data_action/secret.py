@@ -74,14 +74,14 @@ class Secret:
         except KeyError:
             raise self._malformed() from None
         try:
-            found = json.loads(text)
+            content = json.loads(text)
         except (ValueError, RecursionError):
             raise self._malformed() from None
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             raise self._malformed()
         values = {}
         for name in self._fields:
-            value = found.get(name)
+            value = content.get(name)
             if not isinstance(value, str) or not _TEXT.fullmatch(value):
                 raise self._malformed()
             values[name] = value

@@ -17,7 +17,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Times:
-    """Production's, or all of them shorter by one factor on a stack that nobody waits for."""
+    """Production's times, or all of them shorter by one factor on the local stack."""
 
     # For 50 events per second and for 20 per hour; bench/breaker.py has the table.
     evidence: tuple[Evidence, ...]
