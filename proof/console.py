@@ -15,7 +15,7 @@ from once.console.command import serve
 from once.operate.running import Running
 from once.operate.stack import Stack
 from once.ports import listen
-from proof.deployed import DeployedStack
+from proof.shared_stack import SharedStack as DeployedStack
 
 TOKEN = "the-token-of-this-start"
 # The words of a page that are shown in two lines.

@@ -9,11 +9,9 @@ import botocore.loaders
 import pytest
 from hypothesis import settings
 from playwright.sync_api import Browser
-from xdist.remote import Producer
-from xdist.scheduler import LoadFileScheduling
 
-from proof.console import browsing, chromium
-from proof.deployed import DeployedStack, deployed
+from proof import shared_stack
+from proof.shared_stack import DiedError, SeenDeadError, SharedStack
 
 # The speed of an example depends on the machine and on what else it does.
 settings.register_profile("any machine", deadline=None)
@@ -23,26 +21,15 @@ settings.load_profile("any machine")
 _read_model = cache(botocore.loaders.JSONFileLoader().load_file)
 botocore.loaders.JSONFileLoader.load_file = lambda _, path: _read_model(path)
 
-# Each of their tests deploys a stack of its own, and some take a minute.
-STACK_PER_TEST = ("tests/stories/test_stories.py", "tests/chaos/test_chaos.py")
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        shared_stack.begin_run()
 
 
-class FileScheduling(LoadFileScheduling):
-    """Gives a process whole files, and of the longest ones single tests."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return nodeid if nodeid.startswith(STACK_PER_TEST) else super()._split_scope(nodeid)
-
-
-@pytest.hookimpl(optionalhook=True)  # proof/mutation runs without xdist
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling | None:
-    return FileScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
-
-
-def rank(item: pytest.Item) -> int:
-    if item.nodeid.startswith(STACK_PER_TEST):
-        return 0
-    return 1 if item.get_closest_marker("local") else 2
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        shared_stack.end_run()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -52,11 +39,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "local" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.local)
-            item.add_marker(pytest.mark.shared)
     # The collected tests stay to the end, so the garbage collector need not look through them.
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
-    items.sort(key=rank)
+    items.sort(key=lambda item: item.get_closest_marker("local") is None)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -71,14 +57,34 @@ def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def local() -> Iterator[DeployedStack]:
-    """The project's own template, deployed once for the whole session."""
-    with deployed() as stack:
-        yield stack
+def _shared() -> SharedStack | Exception:
+    try:
+        return shared_stack.find_or_start()
+    except (DiedError, SeenDeadError) as error:
+        return error
+
+
+@pytest.fixture
+def local(_shared: SharedStack | Exception) -> SharedStack:
+    """The project's own template, deployed once for the whole run. If it dies, one test fails with
+    its last error, and the others are skipped."""
+    if isinstance(_shared, SharedStack):
+        if shared_stack.is_alive(_shared):
+            return _shared
+        try:
+            return shared_stack.find_or_start()
+        except (DiedError, SeenDeadError) as error:
+            _shared = error
+    if isinstance(_shared, DiedError) and not hasattr(_shared, "is_told"):
+        _shared.is_told = True  # type: ignore[attr-defined]
+        pytest.fail(str(_shared), pytrace=False)
+    pytest.skip("the shared stack is dead; another test says why")
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    from proof.console import browsing, chromium
+
     program = chromium()
     if program is None:
         pytest.skip("There is no Chromium. Install one with: make browser")

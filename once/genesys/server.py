@@ -307,6 +307,7 @@ class _Handler(BaseHTTPRequestHandler):
                     "endpoint": entry.endpoint,
                     "facts": entry.facts,
                     "status": entry.status,
+                    "durationMs": round(entry.duration_ms),
                     "acted": entry.acted,
                     "repeated": entry.repeated,
                     "body": entry.body,

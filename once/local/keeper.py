@@ -41,6 +41,8 @@ def main() -> int:
             os.dup2(2, 1)  # the parent ends now: what is printed from now on goes where stderr goes
             while stack.aws.alive() and _is_alive(plan.get("parent")):
                 time.sleep(_LOOK_SECONDS)
+            if not stack.aws.alive():
+                print(f"The AWS emulator has ended:\n{stack.aws.log_tail()}", file=sys.stderr)
     except (OnceError, BotoCoreError, ClientError) as error:
         _tell(failed=str(error))
         return 1

@@ -22,7 +22,6 @@ from ministack.services import (
 )
 
 _PERIOD_SECONDS = 60
-_UNITS_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _COUNTED = {
     "SendMessage": "NumberOfMessagesSent",
     "SendMessageBatch": "NumberOfMessagesSent",
@@ -43,7 +42,8 @@ def count(
     for value in values:
         if not points or points[-1]["Timestamp"] != minute:
             statistics = {"SampleCount": 0, "Sum": 0, "Minimum": value, "Maximum": value}
-            points.append({"Timestamp": minute, "Dimensions": dimensions, "_stat": statistics})
+            point = {"Timestamp": minute, "Dimensions": dimensions, "Unit": "None"}
+            points.append({**point, "_stat": statistics})
         known = points[-1]["_stat"]
         known["SampleCount"] += 1
         known["Sum"] += value
@@ -162,32 +162,25 @@ def run_stages(stages: Iterable[str], rows: list[_Row]) -> list[_Row]:
                 rows = [row for row in rows if all(holds(row) for holds in conditions)]
             case "stats":
                 rows = list(_stats(rest, rows))
-            case "sort":
-                field, _, order = rest.partition(" ")
-                rows = sorted(rows, key=lambda row: row[field], reverse=order == "desc")
-            case "limit":
-                rows = rows[: int(rest)]
             case _:
                 raise ValueError(f"The local stack does not know the stage {stage}.")
     return rows
 
 
 def _condition(text: str) -> Callable[[_Row], bool]:
-    if there := re.fullmatch(r"ispresent\((\S+)\)", text):
-        return lambda row: row.get(there[1]) is not None
-    if compared := re.fullmatch(r'(\S+) (=|!=) "([^"]*)"', text):
-        field, operator, value = compared.groups()
-        return lambda row: (str(row.get(field)) == value) is (operator == "=")
+    if field := re.fullmatch(r"ispresent\((\S+)\)", text):
+        return lambda row: row.get(field[1]) is not None
+    if compared := re.fullmatch(r'(\S+) != "([^"]*)"', text):
+        return lambda row: str(row.get(compared[1])) != compared[2]
     raise ValueError(f"The local stack does not know the condition {text}.")
 
 
 def _stats(text: str, rows: Iterable[_Row]) -> Iterator[_Row]:
     functions, _, by = text.partition(" by ")
-    names = [name.strip() for name in by.split(",") if name.strip()]
-    values_of = [_group_by(name) for name in names]
+    names = [name.strip() for name in by.split(",")]
     groups: dict[tuple[Any, ...], list[_Row]] = {}
     for row in rows:
-        groups.setdefault(tuple(value_of(row) for value_of in values_of), []).append(row)
+        groups.setdefault(tuple(row.get(name) for name in names), []).append(row)
     for values, members in groups.items():
         # What is absent is no field of the row that comes back.
         found = {
@@ -195,26 +188,13 @@ def _stats(text: str, rows: Iterable[_Row]) -> Iterator[_Row]:
         }
         for function in functions.split(","):
             called, _, alias = function.strip().partition(" as ")
-            found[alias or called] = _aggregate(called, members)
+            found[alias] = _aggregate(called, members)
         yield found
 
 
-def _group_by(name: str) -> Callable[[_Row], Any]:
-    period = re.fullmatch(r"bin\((\d+)([smhd])\)", name)
-    if period is None:
-        return lambda row: row.get(name)
-    milliseconds = int(period[1]) * _UNITS_SECONDS[period[2]] * 1_000
-    return lambda row: row["@timestamp"] // milliseconds * milliseconds
-
-
 def _aggregate(called: str, members: list[_Row]) -> Any:
-    name, _, field = called.removesuffix(")").partition("(")
-    if name == "count":
-        return len(members) if field == "*" else sum(one.get(field) is not None for one in members)
-    values = [one[field] for one in members if one.get(field) is not None]
-    match name:
-        case "min":
-            return min(values)
-        case "max":
-            return max(values)
-    return sum(values)
+    if called == "count(*)":
+        return len(members)
+    if newest := re.fullmatch(r"max\((\S+)\)", called):
+        return max(member[newest[1]] for member in members)
+    raise ValueError(f"The local stack does not know the function {called}.")

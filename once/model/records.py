@@ -85,6 +85,10 @@ class Record(LoggedRecord):
 
     @property
     def is_settled(self) -> bool:
+        """A second delivery of a message whose event was put back settles nothing: it is a copy of
+        its own chain, which goes on."""
+        if self.reason == "WAITS_ALREADY" and self.met == self.message_id:
+            return False
         return self.outcome in SETTLED
 
     @property

@@ -1,0 +1,62 @@
+"""Events of one family each, for the tests on the shared stack."""
+
+import uuid
+from typing import Any
+
+from proof.events import ORGANISATION, enveloped, iso
+
+SOURCE = f"aws.partner/genesys.com/cloud/{ORGANISATION}/tests"
+NOON_MS = 1_777_888_800_000
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())
+
+
+def presence(user: str, name: str, at_ms: int) -> dict[str, Any]:
+    """Makes a presence of an agent, whose family has the order latest."""
+    body = {
+        "source": "PURECLOUD",
+        "presenceDefinition": {"id": f"{name}-of-all", "systemPresence": name},
+        "primary": True,
+        "message": "",
+        "modifiedDate": iso(at_ms),
+    }
+    return enveloped("v2.users.{id}.presence", user, body, at_ms + 90, SOURCE)
+
+
+def status(conversation: str, name: str, at_ms: int) -> dict[str, Any]:
+    """Makes a state of a chat on a bus of one's own."""
+    return {
+        "version": "0",
+        "id": new_id(),
+        "detail-type": "Conversation Status Change",
+        "source": "contact-centre.chat",
+        "account": "123456789012",
+        "time": iso(at_ms)[:19] + "Z",
+        "region": "eu-central-1",
+        "resources": [],
+        "detail": {"conversation_id": conversation, "status": name, "timestamp": iso(at_ms)},
+    }
+
+
+def call(
+    user: str, conversation: str, at_ms: int, state: str = "connected", **agent: Any
+) -> dict[str, Any]:
+    """Makes a snapshot of a call in the list of an agent's calls."""
+    body = {
+        "id": conversation,
+        "participants": [
+            {"id": f"customer-of-{conversation}", "purpose": "customer", "state": "connected"},
+            {
+                "id": f"agent-of-{conversation}",
+                "purpose": "agent",
+                "state": state,
+                "user": {"id": user},
+                "held": False,
+                "muted": False,
+                **agent,
+            },
+        ],
+    }
+    return enveloped("v2.users.{id}.conversations.calls", user, body, at_ms, SOURCE)

@@ -1,0 +1,135 @@
+"""Broken functions and settings: what the records say, which command helps, and that the event acts
+when the fault is repaired."""
+
+import pytest
+
+from proof.events import customer_start
+from proof.shared_stack import SharedStack, Variant
+from tests.stack.sample_events import new_id
+
+
+def configure(variant: Variant, function: str, **changes: object) -> None:
+    variant.client("lambda").update_function_configuration(
+        FunctionName=variant.outputs[function], **changes
+    )
+
+
+def test_function_that_cannot_be_loaded_keeps_the_event_until_it_is_repaired(
+    local: SharedStack,
+) -> None:
+    conversation = new_id()
+    with local.variant(Handler="nowhere.handler") as variant:
+        variant.send(customer_start(conversation))
+        first = variant.wait(variant.records)[0]
+        assert (first.outcome, first.reason) == ("RETRY", "FUNCTION_FAILED")
+        assert first.error_class == "Runtime.ImportModuleError"
+        assert "FUNCTION_FAILED" in variant.once("status", "--json").out
+        handler = local.client("lambda").get_function_configuration(
+            FunctionName=local.outputs["DataActionFunctionName"]
+        )["Handler"]
+        configure(variant, "DataActionFunctionName", Handler=handler)
+        variant.wait(lambda: variant.requests(conversation))
+
+
+def test_throttled_function_makes_the_event_wait(local: SharedStack) -> None:
+    conversation = new_id()
+    with local.variant() as variant:
+        functions, name = local.client("lambda"), variant.outputs["DataActionFunctionName"]
+        functions.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
+        variant.send(customer_start(conversation))
+        assert variant.wait(variant.records)[0].reason == "THROTTLED"
+        functions.delete_function_concurrency(FunctionName=name)
+        variant.wait(lambda: variant.requests(conversation))
+
+
+def test_enrichment_that_fails_leaves_the_message_until_it_is_repaired(local: SharedStack) -> None:
+    conversation = new_id()
+    with local.variant() as variant:
+        variant.client("sqs").set_queue_attributes(
+            QueueUrl=variant.outputs["EventQueueUrl"], Attributes={"VisibilityTimeout": "3"}
+        )
+        handler = local.client("lambda").get_function_configuration(
+            FunctionName=local.outputs["EnrichmentFunctionName"]
+        )["Handler"]
+        configure(variant, "EnrichmentFunctionName", Handler="nowhere.handler")
+        variant.send(customer_start(conversation))
+        variant.wait(lambda: variant.depth("ApproximateNumberOfMessagesNotVisible"))
+        assert not variant.records()
+        configure(variant, "EnrichmentFunctionName", Handler=handler)
+        variant.wait(lambda: variant.requests(conversation))
+
+
+def test_credentials_that_are_refused_are_a_fault_of_the_setup(local: SharedStack) -> None:
+    conversation = new_id()
+    local.script(conversation, then=404)
+    local.send(customer_start(conversation))
+    record = local.wait(
+        lambda: [r for r in local.records() if conversation in (r.pk or "")],     )[0]
+    assert (record.outcome, record.reason) == ("RETRY", "SETUP_FAULT")
+    local.script(conversation, then=200)
+    local.wait(lambda: any(r["acted"] for r in local.requests(conversation)))
+
+
+def test_event_that_alone_fails_is_given_up(local: SharedStack) -> None:
+    failing = new_id()
+    with local.variant(action={"MAX_TRIES": "2"}) as variant:
+        variant.script(failing, then=500)
+        variant.send(customer_start(failing))
+
+        def given_up() -> bool:
+            variant.settle(customer_start())  # others succeed meanwhile
+            return any(record.reason == "GAVE_UP" for record in variant.records())
+
+        variant.wait(given_up)
+        listed = variant.once("parked", "list", "--json").json
+        assert "GAVE_UP" in str(listed)
+        variant.script(failing, then=200)
+        assert variant.once("parked", "replay", "--all", "--yes").code == 0
+        variant.wait(lambda: any(r["acted"] for r in variant.requests(failing)))
+
+
+def test_parked_event_can_be_dropped_and_stays_dropped(local: SharedStack) -> None:
+    conversation = new_id()
+    with local.variant() as variant:
+        variant.script(conversation, 422, then=200)
+        (record,) = variant.settle(customer_start(conversation))
+        assert record.outcome == "PARKED"
+        assert variant.once("parked", "drop", "--all", "--yes").code == 0
+        assert variant.once("parked", "list", "--json").json["messages"] == []
+        (copy,) = variant.settle(customer_start(conversation))
+        assert copy.outcome == "DUPLICATE"
+
+
+def test_forgotten_event_acts_again(local: SharedStack) -> None:
+    conversation = new_id()
+    with local.variant() as variant:
+        (first,) = variant.settle(customer_start(conversation))
+        assert first.key is not None
+        assert variant.once("forget", str(first.key), "--yes").code == 0
+        (again,) = variant.settle(customer_start(conversation))
+        assert again.outcome == "PROCESSED"
+        assert len(variant.requests(conversation)) == 2
+
+
+def test_explain_tells_the_story_of_an_event(local: SharedStack) -> None:
+    conversation = new_id()
+    local.settle(customer_start(conversation), customer_start(conversation), steps=True)
+    answer = local.once("explain", conversation, "--json")
+    assert answer.code == 0
+    (event,) = answer.json["events"]
+    assert event["outcome"] == "PROCESSED"
+    assert local.once("explain", new_id()).code != 0
+
+
+@pytest.mark.parametrize("command", ["status", "destination"])
+def test_commands_read_a_healthy_stack(local: SharedStack, command: str) -> None:
+    with local.variant() as variant:
+        variant.settle(customer_start())
+        answer = variant.once(command, "--json")
+        assert answer.code == 0, answer.out
+        assert answer.json
+
+
+def test_check_sends_canaries_through_the_real_path(local: SharedStack) -> None:
+    answer = local.once("check", "--json", "--yes")
+    assert answer.code in (0, 3), answer.out + answer.err

@@ -1,0 +1,224 @@
+"""Each seam between the parts, on the real template."""
+
+import json
+from typing import Any
+
+import pytest
+
+from proof.events import customer_start
+from proof.shared_stack import SharedStack, Tried
+from tests.stack.sample_events import NOON_MS, new_id, presence, status
+
+CERTAIN = {"PROCESSED", "DUPLICATE"}
+
+
+def take_dead_letters(stack: Tried) -> list[dict[str, Any]]:
+    messages = stack.client("sqs").receive_message(
+        QueueUrl=stack.outputs["DeadLetterQueueUrl"], MaxNumberOfMessages=10
+    )
+    return [json.loads(message["Body"]) for message in messages.get("Messages", [])]
+
+
+def test_event_is_claimed_acted_on_and_marked_done(local: SharedStack) -> None:
+    conversation = new_id()
+    (record,) = local.settle(customer_start(conversation))
+    assert (record.outcome, record.reason) == ("PROCESSED", "ACTED")
+    (request,) = local.requests(conversation)
+    assert request["acted"]
+    (row,) = local.rows(conversation).values()
+    assert (row["status"], row["outcome"], row["owner"]) == ("DONE", "PROCESSED", record.run)
+    assert request["facts"]["idempotencyKey"] == record.idempotency_key
+
+
+def test_copies_sent_together_act_once(local: SharedStack) -> None:
+    conversation = new_id()
+    records = local.settle(*[customer_start(conversation) for _ in range(12)])
+    assert sorted(record.outcome for record in records) == ["DUPLICATE"] * 11 + ["PROCESSED"]
+    assert len(local.requests(conversation)) == 1
+
+
+def test_older_state_is_stale_and_names_the_newer_one(local: SharedStack) -> None:
+    user = new_id()
+    newer, older = local.settle(
+        presence(user, "AVAILABLE", NOON_MS), presence(user, "BUSY", NOON_MS - 5_000), steps=True
+    )
+    assert (newer.outcome, older.outcome) == ("PROCESSED", "STALE")
+    assert older.because == newer.run
+
+
+def test_rejected_event_is_parked_with_its_reason(local: SharedStack) -> None:
+    conversation = new_id()
+    local.script(conversation, then=422)
+    (record,) = local.settle(customer_start(conversation))
+    assert (record.outcome, record.reason, record.status) == ("PARKED", "REJECTED", 422)
+    (row,) = local.rows(conversation).values()
+    assert (row["status"], row["outcome"]) == ("DONE", "PARKED")
+
+
+def test_text_that_is_no_event_is_parked_as_it_came(local: SharedStack) -> None:
+    text = f"no JSON {new_id()}"
+    with local.variant() as variant:
+        (record,) = variant.settle(text)
+        assert (record.outcome, record.reason) == ("PARKED", "UNREADABLE")
+        assert (record.cause or "").startswith("NOT_JSON")
+        (body,) = take_dead_letters(variant)
+        assert body["event"] == text
+        assert body["once"]["reason"] == "UNREADABLE"
+
+
+def test_failed_request_is_sent_again_under_the_same_key(local: SharedStack) -> None:
+    conversation = new_id()
+    local.script(conversation, 503, 503, then=200)
+    (record,) = local.settle(customer_start(conversation))
+    assert record.outcome == "PROCESSED"
+    requests = local.requests(conversation)
+    assert [request["status"] for request in requests] == [503, 503, 200]
+    assert len({request["facts"]["idempotencyKey"] for request in requests}) == 1
+
+
+def test_put_back_message_carries_its_history_and_its_text(local: SharedStack) -> None:
+    """Step Functions drops a misspelt parameter of SendMessage: here each one is seen at work."""
+    conversation, text = new_id(), json.dumps(customer_start())
+    text = json.dumps(customer_start(conversation))
+    with local.variant() as variant:
+        variant.script(conversation, then=503)
+        (first_id,) = variant.send(text)
+        variant.wait(lambda: variant.requests(conversation))
+        variant.wait(lambda: variant.depth("ApproximateNumberOfMessagesDelayed") == 1)
+        variant.pipe.stop()
+        (message,) = variant.wait(
+            lambda: (
+                variant.client("sqs")
+                .receive_message(QueueUrl=variant.outputs["EventQueueUrl"], WaitTimeSeconds=1)
+                .get("Messages")
+            )
+        )
+        body = json.loads(message["Body"])
+        (row,) = variant.rows(conversation).values()
+        assert body["event"] == text
+        assert body["once"]["firstMessageId"] == first_id != message["MessageId"]
+        assert body["once"]["after"] == row["owner"]
+        assert {"firstSentAtMs", "waitsSinceMs"} <= body["once"].keys()
+        assert row["status"] == "FAILED"
+
+
+def test_event_and_its_copy_arrive_once_through_the_rule(local: SharedStack) -> None:
+    conversation = new_id()
+    event = status(conversation, "queued", NOON_MS)
+    event["source"] = "aws-like.tests"
+    prefix = "aws.partner/"  # of the deployed rule; PutEvents takes no source of AWS's own
+    events = local.client("events")
+    events.put_rule(
+        Name=f"test-{conversation}",
+        EventPattern=json.dumps({"source": [event["source"]]}),
+    )
+    queue = local.client("sqs").get_queue_attributes(
+        QueueUrl=local.outputs["EventQueueUrl"], AttributeNames=["QueueArn"]
+    )["Attributes"]["QueueArn"]
+    events.put_targets(Rule=f"test-{conversation}", Targets=[{"Id": "queue", "Arn": queue}])
+    records = local.settle(event, event, source_prefix="aws-like")
+    assert sorted(record.outcome for record in records) == ["DUPLICATE", "PROCESSED"]
+    rule = events.describe_rule(Name=local.outputs["EventRuleName"])
+    assert json.loads(rule["EventPattern"])["source"] == [{"prefix": prefix}]
+
+
+@pytest.mark.parametrize("body", ["{}", "[1]", '{"detail": {"eventBody": 1}}', "\ud7ff" * 9, "7"])
+def test_hostile_text_is_parked_and_holds_up_nothing(local: SharedStack, body: str) -> None:
+    hostile, good = local.settle(f"{body} ", customer_start())
+    assert (hostile.outcome, hostile.reason) == ("PARKED", "UNREADABLE")
+    assert good.outcome == "PROCESSED"
+
+
+def test_message_that_is_too_large_ends_in_the_dead_letters_and_says_why(
+    local: SharedStack,
+) -> None:
+    with local.variant() as variant:
+        queue = variant.client("sqs").get_queue_attributes(
+            QueueUrl=variant.outputs["DeadLetterQueueUrl"], AttributeNames=["QueueArn"]
+        )["Attributes"]["QueueArn"]
+        policy = {"deadLetterTargetArn": queue, "maxReceiveCount": 1}
+        variant.client("sqs").set_queue_attributes(
+            QueueUrl=variant.outputs["EventQueueUrl"],
+            Attributes={"RedrivePolicy": json.dumps(policy), "VisibilityTimeout": "1"},
+        )
+        variant.send(customer_start(padding="x" * 300_000))
+        variant.wait(lambda: variant.depth("ApproximateNumberOfMessages", "DeadLetterQueueUrl"))
+        listed = variant.once("parked", "list", "--json").json
+        (entry,) = listed["messages"]
+        assert entry["reason"] == "NOT_READ"
+        assert "bytes" in entry["why"]
+
+
+def test_webhook_is_signed_and_carries_the_whole_body(local: SharedStack) -> None:
+    conversation = new_id()
+    with local.variant(action={"ACTION_TARGET": "webhook"}) as variant:
+        # The mock refuses a signature that does not hold.
+        (record,) = variant.settle(customer_start(conversation, note="kept as it came"))
+        assert (record.outcome, record.status) == ("PROCESSED", 200)
+        (request,) = variant.requests(conversation)
+        assert request["endpoint"] == "webhook"
+        assert "kept as it came" in json.dumps(request["body"])
+
+
+def test_address_where_nothing_listens_is_named(local: SharedStack) -> None:
+    closed = {"ACTION_TARGET": "webhook", "WEBHOOK_URL": "http://127.0.0.1:9/events"}
+    with local.variant(action=closed) as variant:
+        variant.send(customer_start())
+        records = variant.wait(variant.records)
+        assert records[0].reason == "CALL_FAILED"
+        assert "refused" in (records[0].cause or "")
+
+
+def test_own_function_is_a_target(local: SharedStack) -> None:
+    code = """
+import json
+def handler(event, context):
+    print(json.dumps(event))
+    return {"statusCode": 200}
+"""
+    conversation = new_id()
+    name = f"own-{conversation[:8]}"
+    arn = local.create_function(name, code)
+    with local.variant(action={"ACTION_TARGET": "lambda", "TARGET_ARN": arn}) as variant:
+        (record,) = variant.settle(customer_start(conversation))
+        assert (record.outcome, record.reason) == ("PROCESSED", "ACTED")
+
+
+def test_without_a_target_events_are_observed(local: SharedStack) -> None:
+    conversation = new_id()
+    with local.variant(action={"ACTION_TARGET": "none"}) as variant:
+        (record,) = variant.settle(customer_start(conversation))
+        assert (record.outcome, record.reason) == ("PROCESSED", "OBSERVED")
+        assert not variant.requests(conversation)
+
+
+def test_route_decides_which_events_are_sent(local: SharedStack) -> None:
+    routes = """
+[[routes]]
+family = "conversation.customer.start"
+when.body.mediaType = ["EMAIL"]
+action = "send"
+[[routes]]
+name = "old ones"
+family = "user.presence"
+max_age = "1m"
+action = "send"
+[[routes]]
+family = "*"
+action = "none"
+"""
+    wanted, unwanted, user = new_id(), new_id(), new_id()
+    with local.variant(files={"routes.toml": routes}) as variant:
+        acted, ignored, late = variant.settle(
+            customer_start(wanted, mediaType="EMAIL"),
+            customer_start(unwanted),
+            presence(user, "BUSY", NOON_MS),
+        )
+        assert (acted.outcome, ignored.outcome, late.outcome) == (
+            "PROCESSED",
+            "IGNORED",
+            "IGNORED",
+        )
+        assert late.reason == "EXPIRED"
+        assert not variant.rows(unwanted)  # it claims nothing, so a later route can act on it
+        assert [bool(variant.requests(each)) for each in (wanted, unwanted, user)] == [1, 0, 0]
