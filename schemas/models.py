@@ -106,6 +106,10 @@ class Event(_Model):
     """The number of its receives: ApproximateReceiveCount."""
     after: Owner | None = None
     """The owner whose claim this message goes on from."""
+    due_at_ms: EpochMs | None = None
+    """The time at which the message that goes on from the claim is due, if it was put back."""
+    last_reason: str | None = None
+    """The reason for which it was put back."""
     broken: Literal["UNREADABLE"] | None = None
     """Present if the message holds no event that could be decided on."""
     detail: str | None = Field(None, pattern="^[A-Z_]+: ")
@@ -164,10 +168,12 @@ class Once(_Model):
     """The time since which the event waits; parking and replaying begin it anew."""
     after: Owner | None = None
     """The owner whose claim this message goes on from."""
+    due_at_ms: EpochMs | None = None
+    """The time at which the message that goes on from the claim is due; only of a put-back."""
     canary: Literal[True] | None = None
     """`once check` sent the event."""
     reason: str | None = None
-    """Why the event was parked, by its code."""
+    """Why the event was put back or parked, by its code."""
     cause: str | None = None
     """Why the event was parked, in a sentence."""
     key: str | None = None

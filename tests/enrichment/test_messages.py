@@ -42,6 +42,15 @@ def test_put_back_message_goes_on_with_its_chain() -> None:
     assert one["key"] == element(event)["key"]
 
 
+def test_put_back_message_says_why_and_when_it_is_due() -> None:
+    put_back = element(sent_again(presence(), reason="BREAKER_OPEN", dueAtMs=SENT_MS + 900_000))
+    assert (put_back["lastReason"], put_back["dueAtMs"]) == ("BREAKER_OPEN", SENT_MS + 900_000)
+    parked = element(sent_again(presence(), reason="REJECTED"))
+    assert not {"lastReason", "dueAtMs"} & parked.keys()
+    by_hand = element(sent_again(presence(), reason="Jörg", dueAtMs=SENT_MS))
+    assert by_hand["lastReason"] == ""
+
+
 def test_parked_message_begins_to_wait_anew_and_its_reason_is_not_read() -> None:
     parked = {"once": {**ONCE, "reason": "REJECTED", "cause": "it said so", "key": "a b"}}
     del parked["once"]["waitsSinceMs"]

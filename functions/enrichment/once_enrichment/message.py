@@ -5,6 +5,7 @@ from typing import Any
 
 from once_enrichment.contract import CANARY
 from once_enrichment.envelope import UnfitError, parse
+from once_enrichment.keys import is_plain
 from once_enrichment.times import maybe_ms
 
 Element = dict[str, Any]
@@ -41,6 +42,10 @@ def read(record: Any) -> Message:
     }
     if after and isinstance(after, str):
         delivery["after"] = after
+    due_ms, reason = maybe_ms(once.get("dueAtMs")), once.get("reason")
+    if due_ms is not None:  # the message was put back, not parked
+        delivery["dueAtMs"] = due_ms
+        delivery["lastReason"] = reason if isinstance(reason, str) and is_plain(reason) else ""
     is_canary = once.get("canary") is True or CANARY in (record.get("messageAttributes") or {})
     return Message(raw, first_sent_ms, delivery, is_canary)
 
