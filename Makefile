@@ -54,32 +54,25 @@ browser: ## Install the Chromium that the console's tests drive, if apt-get can
 		echo "Chromium was not installed: the console's tests in a browser will be skipped."
 
 # Without bytecode on disk each process would compile all it imports again.
-test test-fast test-stack explore-bounded: export PYTHONDONTWRITEBYTECODE :=
+test test-fast test-stack: export PYTHONDONTWRITEBYTECODE :=
 
-test: $(TOOLS) ## Run every test, for about ten minutes (they mostly wait, so six at once)
-	@echo "Every test: about ten minutes on two cores. The quick ones, in little over one: make test-fast"
-	$(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder
+test: $(TOOLS) ## Run every test; the slow ones mostly wait for the local stack, so four at once
+	$(BIN)/pytest -n 4 --dist worksteal
 
-test-fast: $(TOOLS) ## Run the quick tests: no local stack, exploring or simulating (little over a minute)
+test-fast: $(TOOLS) ## Run the quick tests: no local stack, no long walk of the simulator
 	$(BIN)/pytest -n 3 --dist worksteal -m "not local and not thorough"
 
 test-stack: $(TOOLS) ## Run the tests that share one local stack
-	$(BIN)/pytest -m shared
+	$(BIN)/pytest -n 4 -m local
 
-explore-bounded: $(TOOLS) ## Walk through the interleavings that are small enough for a pull request
-	$(BIN)/pytest -n 4 tests/explorer/test_explorer.py
+sim: $(TOOLS) ## Walk the deployed machine and functions through 2,000 worlds with every fault (hours)
+	$(BIN)/python -m proof.sim --record
 
 first-hour: $(TOOLS) ## Type each command that README and program print, in a new clone (ten minutes)
 	$(BIN)/python -m tests.first_hour
 
 schemas: $(TOOLS) ## Write what follows from the models: schemas, examples, docs/families.md
 	$(BIN)/python -m schemas
-
-asked: $(READY) ## Write what `make prove` asks AWS, from the scenarios and the template
-	$(BIN)/python -m proof.asked
-
-prove: $(READY) ## Check on AWS what we assume about it: ARGS="--region eu-central-1"
-	$(BIN)/python -m proof.prove $(ARGS)
 
 check: check-code check-template check-machine check-schemas check-documents ## Check code, template, state machine, schemas, documents
 
@@ -96,7 +89,6 @@ check-template: $(TOOLS)
 check-machine: $(TOOLS)
 	$(BIN)/python -m proof.definition.lint
 	$(BIN)/python -m proof.definition.diagram --check
-	$(BIN)/python -m proof.asked --check
 
 check-schemas: $(TOOLS)
 	$(BIN)/python -m schemas --check
@@ -104,7 +96,6 @@ check-schemas: $(TOOLS)
 check-documents: $(TOOLS)
 	$(BIN)/python -m bench.numbers --check
 	$(BIN)/python -m bench.sources
-	$(BIN)/python -m proof.packages --check
 
 check-release: check-records ## Fail if a release would name a repository that nobody has
 	@! grep -n 'github.com/OWNER/' pyproject.toml || { \
@@ -142,23 +133,6 @@ bench: $(TOOLS) ## Measure speed, cost and scale
 
 compare: $(TOOLS) ## Compare with a Redis key, an if-exists, FIFO, Powertools and others
 	$(BIN)/python -m bench.compare
-
-overload: $(READY) ## A destination with a limit, down, hanging or failing, and what becomes of its events
-	$(BIN)/python -m bench.overload
-	$(BIN)/python -m bench.numbers
-
-waiting: $(READY) ## Simulate every scenario of waiting, hours in seconds (some minutes)
-	$(BIN)/python -m bench.waiting
-	$(BIN)/python -m bench.numbers
-
-chaos: $(TOOLS) ## Five thousand events with every fault on
-	$(BIN)/python -m bench.chaos
-
-explore: $(TOOLS) ## Walk through the interleavings of the claims, for half an hour
-	$(BIN)/python -m bench.explore
-
-fuzz: $(TOOLS) ## Break 200,000 messages in every way, and hold the enrichment to its promises
-	$(BIN)/python -m tests.enrichment.fuzz
 
 fields: $(TOOLS) ## Write the fields that `once routes check` knows, from the pinned Genesys SDK
 	$(BIN)/python -m tests.enrichment.topic_fields
