@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from once.operate import running
+
 from once.project import EXAMPLE
 from tests.operate.conftest import once
 

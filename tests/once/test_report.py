@@ -5,12 +5,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from once.outcomes import Outcome
+from once.run.report import ActionReport, Key, LineReport, Report
 from typer.testing import CliRunner
 
 from once.cli import app
 from once.genesys.server import GenesysServer
-from once.outcomes import Outcome
-from once.run.report import ActionReport, Key, LineReport, Report
 
 KEY = Key(pk="org/conversation/c", sk="v1/conversation.acw/p/s/1")
 

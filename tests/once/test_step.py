@@ -3,10 +3,11 @@
 import json
 from typing import Any
 
-from once.lines import Line
 from once.outcomes import Outcome
 from once.run.tracker import Standing, Tracker
 from once.sending import chain_by_claim, send_in_chains, send_to_queue
+
+from once.lines import Line
 from proof.events import customer_start
 from tests.once.test_tracker import OUTPUTS, FakeAws
 

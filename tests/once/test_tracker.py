@@ -5,15 +5,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-from once.errors import OnceError
-from once.lines import Line
-from once.local.pipe import Batch, Ending
 from once.outcomes import Outcome
 from once.records import OutcomeLog
 from once.run.tracker import Failures, Standing, Tracker
 from once.sending import Sent
 from once.waiter import Waiter
+
+from once.errors import OnceError
+from once.lines import Line
+from once.local.pipe import Batch, Ending
 
 OUTPUTS = {
     "OutcomeLogGroupName": "outcomes",
