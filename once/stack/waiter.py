@@ -43,3 +43,7 @@ class Waiter:
     def find_end(self, sent_id: str) -> Record | None:
         """Returns the record that settled a message."""
         return next((r for r in self.records.get(sent_id, ()) if r.is_settled), None)
+
+    def find_last(self, sent_id: str) -> Record | None:
+        """Returns the latest record of a message, settled or not."""
+        return self.records.get(sent_id, [None])[-1]

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from once.sending import Sent, bus_entry, send_to_queue, source_prefix
 
 from once.errors import OnceError
 from once.lines import Line
+from once.stack.sending import Sent, bus_entry, send_to_queue, source_prefix
 
 EVENT: dict[str, Any] = {
     "source": "contact-centre.chat",
