@@ -4,10 +4,10 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
-from once.normalise import normalise_all
 from once_enrichment.elements import Element
 from pydantic import TypeAdapter
 
+from once.normalise import normalise_all
 from tests.enrichment.examples import conversation
 from tests.enrichment.sending import record
 
