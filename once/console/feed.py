@@ -109,8 +109,8 @@ class Feed:
 
 def is_in(text: str, story: Story) -> bool:
     """Returns true if a text is in an id of an event, or in what is said of it."""
-    said = f"{story.text} {story.verdict} {story.key or ''}".lower()
-    return text.lower() in said or any(text in name for name in story.names)
+    words = f"{story.text} {story.verdict} {story.key or ''}".lower()
+    return text.lower() in words or any(text in name for name in story.names)
 
 
 def _read_last_ms(story: Story) -> int:
