@@ -118,7 +118,9 @@ def read_letter(message: dict[str, Any]) -> DeadLetter:
         key=str(key) if key else None,
         family=element.get("family"),
         source=source.rpartition("/")[2] or None,
-        text=words.describe_event(key) if key else "a message that holds no event",
+        text=words.describe_event(element.get("family", key.family), element.get("plainState"))
+        if key
+        else "a message that holds no event",
         parked_at_ms=once.get("parkedAtMs") or sent_ms,
         queue_id=message["MessageId"],
         receipt=message["ReceiptHandle"],

@@ -12,6 +12,7 @@ from once_enrichment.keys import (
     ascii_only,
     digest,
     idempotency_key,
+    is_plain,
     opaque,
     partition_key,
     sort_key,
@@ -108,10 +109,12 @@ def _event(message: Message, opened: Opened, routes: Routes | None) -> Element:
     has_long_metadata = len(json.dumps(opened.metadata)) > _LONGEST_METADATA
     notes += ["metadata too long"] if has_long_metadata else []
     published_ms = maybe_ms(published)
+    state = (identity.state or "")[:_LONGEST_PART]
     optional: Element = {
-        "freeFamily": opened.template not in BY_TOPIC and not opened.is_genuine,
         "organizationId": organization_id and organization_id[:_LONGEST_PART],
-        "state": identity.state and identity.state[:_LONGEST_PART],
+        "state": state,
+        # The part of the topic's name that some families show as their state is in the family.
+        "plainState": state if is_plain(state) and not identity.family.endswith(state) else "",
         "publishedAt": None if published_ms is None else iso(published_ms),
         "metadata": None if has_long_metadata else opened.metadata,
         "note": ascii_only("; ".join(notes)),
