@@ -59,7 +59,7 @@ test-fast: $(READY) ## Run the quick tests: no local stack, exploring or simulat
 	$(BIN)/pytest -n 3 --dist worksteal -m "not local and not thorough"
 
 test-stack: $(READY) ## Run the tests that share one local stack
-	$(BIN)/pytest -m shared
+	$(BIN)/pytest -n 2 -m local
 
 explore-bounded: $(READY) ## Walk through the interleavings that are small enough for a pull request
 	$(BIN)/pytest -n 4 tests/explorer/test_explorer.py
