@@ -62,8 +62,8 @@ test: $(TOOLS) ## Run every test; the slow ones mostly wait for the local stack,
 test-fast: $(TOOLS) ## Run the quick tests: no local stack, no long walk of the simulator
 	$(BIN)/pytest -n 3 --dist worksteal -m "not local and not thorough"
 
-test-stack: $(TOOLS) ## Run the tests that share one local stack
-	$(BIN)/pytest -n 4 -m local
+test-stack: $(READY) ## Run the tests that share one local stack
+	$(BIN)/pytest -n 2 -m local
 
 sim: $(TOOLS) ## Walk the deployed machine and functions through 2,000 worlds with every fault (hours)
 	$(BIN)/python -m proof.sim --record
