@@ -49,7 +49,7 @@ class _Expressions(Expressions):
             raise
 
     def _evaluated(
-        self, text: str, names: frozenset[str], bindings: Mapping[str, Any], clock: Clock
+        self, text: str, _: frozenset[str], bindings: Mapping[str, Any], clock: Clock
     ) -> Any:
         return self._asked(text, bindings, clock)
 

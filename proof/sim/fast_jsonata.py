@@ -160,9 +160,9 @@ def _path(node: Any) -> _Run:
                     return _NONE
                 continue
             values = [value for item in items if (value := step(item, names)) is not _NONE]
-            if place == len(steps) - 1 and len(values) == 1 and isinstance(values[0], list):
-                if type(values[0]) is not _Sequence:
-                    return values[0]
+            is_alone = place == len(steps) - 1 and len(values) == 1
+            if is_alone and isinstance(values[0], list) and type(values[0]) is not _Sequence:
+                return values[0]
             items = _Sequence()
             for value in values:
                 if isinstance(value, list) and not isinstance(value, _Constructed):
@@ -287,7 +287,7 @@ def _binary(node: Any) -> _Run:
 def _equal(a: Any, b: Any) -> bool:
     if a is _NONE or b is _NONE:
         return False
-    return type(a) is type(b) and a == b or (_is_number(a) and _is_number(b) and a == b)
+    return (type(a) is type(b) and a == b) or (_is_number(a) and _is_number(b) and a == b)
 
 
 def _unequal(a: Any, b: Any) -> bool:

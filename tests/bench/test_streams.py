@@ -3,6 +3,7 @@
 from collections import Counter
 
 from bench.compare.destination import Destination
+
 from bench.compare.reading import fingerprint
 from bench.compare.streams import streams
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from bench.compare.destination import Act
+
 from bench.compare.streams import Happening, Stream
 from bench.compare.verdict import Verdict, judge
 
