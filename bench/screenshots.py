@@ -1,57 +1,65 @@
 """Pictures of the console for the documents, light and dark: python -m bench.screenshots
 
-A stack of its own is sent the example stream, an event that its destination refuses, and some
-while the destination is down. It needs Chromium (make browser).
+The example story as a stack would have recorded it: each event is judged by the claim rule, one
+request was rejected, and three events wait for the destination. It needs Chromium (make browser).
 """
 
 import sys
-import time
 from typing import Any
 
-from playwright.sync_api import Browser
-
-from once.console import sandbox
-from once.operate import log
+from once.lines import Captured, find_sources, read_element, read_records
+from once.model.rule import Event, Rows
 from once.project import EXAMPLE, ROOT
-from proof.console import Served, browsing, chromium, served, stack_of
-from proof.deployed import DeployedStack, deployed
-from proof.events import customer_start
-from proof.story import CALL
+from once.stack.facade import read_clock_ms
+from proof.console import browsing, chromium
+from tests.console.stacks import TOKEN, PagesStack, id_of, served
 
+_APART_MS = 3_700
 _SIZE = {"width": 1280, "height": 720}
-_WAITING = 3
+_ACTED = {"requests": 1, "status": 200, "durationMs": 95, "ageMs": 480}
+_ENDS: dict[int, tuple[str, dict[str, Any]]] = {
+    19: ("PARKED", {"reason": "REJECTED", "cause": "HTTP 400 bad.request", "requests": 1}),
+    **{
+        number: ("RETRY", {"reason": "CALL_FAILED", "cause": "HTTP 503", "tries": 1, "requests": 1})
+        for number in (54, 56, 57)
+    },
+}
+"""By line: what the claim rule does not know, since it is about requests."""
 
 
-def _tell(local: DeployedStack) -> None:
-    """Lets the stack live through it."""
-    lines = EXAMPLE.read_text("utf-8").splitlines()
-    now_ms = log.now_ms()
-    times = [sandbox.normalised(line, now_ms).get("occurredAtMs", 0) for line in lines]
-    call = {"match": {"conversationId": CALL, "family": "conversation.acd.end"}}
-    local.destination.script.add({**call, "replies": ["reset"]})
-    for line in lines:
-        local.settle(sandbox.shifted(line, now_ms - max(times)))
-    local.destination.script.add(
-        {"match": {"conversationId": "refused"}, "replies": [{"status": 400}]}
-    )
-    local.settle(customer_start("refused", eventTime=log.now_ms()))
-    always = {"match": {"family": "conversation.customer.start"}, "replies": ["reset"] * 200}
-    local.destination.script.add(always)
-    for _ in range(_WAITING):
-        local.send(customer_start(eventTime=log.now_ms()))
-    time.sleep(4)
-
-
-def _taken(browser: Browser, console: Served) -> None:
-    for scheme in ("light", "dark"):
-        options: Any = {"color_scheme": scheme, "viewport": _SIZE}
-        page = browser.new_page(**options)
-        page.goto(console.url("/"))
-        page.wait_for_timeout(3_000)  # so that nothing is still marked as fresh
-        path = ROOT / "docs" / f"console-{scheme}.png"
-        page.screenshot(path=path)
-        print(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1024} KB")
-        page.close()
+def _make_stack(story: list[Captured]) -> PagesStack:
+    stack, rows = PagesStack(), Rows()
+    stack.is_local = True
+    elements = [read_element(captured.record) for captured in story]
+    names: dict[str, str] = {}
+    for number, element in enumerate(elements, 1):
+        ago_ms = (len(elements) - number) * _APART_MS
+        verdict = rows.settle(Event.of(element), element["occurredAtMs"])
+        names[element["messageId"]] = id_of(0x681E3548 + number * 0x1F3D5B)
+        outcome, fields = verdict.outcome.value, {"reason": verdict.reason}
+        if verdict.reason == "ACTED":
+            outcome, fields = _ENDS.get(number, (outcome, fields | _ACTED))
+        if "broken" in element:
+            fields["cause"] = element["detail"]
+        if verdict.because:
+            fields["because"] = f"run#{names[verdict.because]}"
+        stack.add(
+            number,
+            outcome,
+            ago_ms,
+            messageId=names[element["messageId"]],
+            run=f"run#{names[element['messageId']]}",
+            pk=element["key"]["pk"],
+            sk=element["key"]["sk"],
+            family=element["family"],
+            source=element["trace"].get("source", "").rpartition("/")[2],
+            envelopeId=element["trace"].get("envelopeId"),
+            occurredAtMs=read_clock_ms() - ago_ms - 900,
+            **fields,
+        )
+    stack.sqs.put("dead-letters", "{}")
+    stack.sqs.delayed = sum(outcome == "RETRY" for outcome, _ in _ENDS.values())
+    return stack
 
 
 def main() -> int:
@@ -59,10 +67,17 @@ def main() -> int:
     if program is None:
         print("There is no Chromium. Install one with: make browser")
         return 1
-    with deployed() as local:
-        _tell(local)
-        with served(stack_of(local)) as console, browsing(program) as browser:
-            _taken(browser, console)
+    stack = _make_stack(list(read_records(find_sources([EXAMPLE])[0])))
+    with served(stack) as address, browsing(program) as browser:
+        for scheme in ("light", "dark"):
+            options: Any = {"color_scheme": scheme, "viewport": _SIZE}
+            page = browser.new_page(**options)
+            page.goto(f"{address}/?token={TOKEN}")
+            page.wait_for_timeout(3_500)  # so that nothing is still shown as new
+            path = ROOT / "docs" / f"console-{scheme}.png"
+            page.screenshot(path=path)
+            print(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1024} KB")
+            page.close()
     return 0
 
 
