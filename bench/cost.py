@@ -1,290 +1,271 @@
-"""Counts what events need of AWS in runs of the real stack: requests, write units, states and log
-bytes; separately for events that act, copies of earlier ones, copies of one in progress, and copies
-in one batch.
+"""Prices a million events: counts what each path of an event asks of AWS, in the simulator, and
+multiplies by list prices.
 
 Run: python -m bench.cost. Writes bench/results/cost.json.
 """
 
-import itertools
-import json
-import statistics
+import math
 import sys
-import time
-import uuid
+import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from once_enrichment import handler
+from bench import machine_log, records
+from proof.asl.errors import Failure
+from proof.asl.machine import Machine
+from proof.asl.position import Ended, Position
+from proof.sim import deployed
+from proof.sim.events import START_MS, Event
+from proof.sim.hours import Load, run
+from proof.sim.script import Script
 
-from bench import machine_log, recorded
-from bench.genesys_mix import MIX, Events
-from bench.stack import Seen, probing
-from once.local.deploy import STACK_NAME
-from once.local.pipe import PipeRunner
-from once.local.stack import LocalStack
-from once.run.local import local_stack
-from proof.aws.metrics import embedded_metrics
-from proof.aws.outcome_log import OPEN, RECORDS, Record, log_events
-from proof.definition.asl import states
-from proof.template import RESOURCES
+PRICES = Path(__file__).with_name("prices.toml")
+TEMPLATE = records.ROOT / "template.yaml"
+MILLION, GB = 1_000_000, 1_000_000_000
+ENRICHMENT_MB, ACTION_MB = 512, 128
+POLLERS, MONTH_SECONDS = 5, 30 * 86_400
+# Metrics that a healthy stack sends: four outcomes, and the seconds to the action.
+METRICS = 5
+LEVELS = ("ERROR", "ALL")
 
-BATCH = 10
-BATCHES = 40
-LONELY = 60  # batches of one
-WORKERS = 4
-LOG_GROUPS = ("OutcomeLogGroup", "EnrichmentLogGroup", "DataActionLogGroup", "PacingLogGroup")
-# What the platform writes of an invocation at the level INFO. The emulator knows no levels.
-PLATFORM_LINES = ("START RequestId: ", "END RequestId: ", "REPORT RequestId: ")
-SEED = 20260504
-SLOW_MS = 400  # so that a copy comes while its first is in work
-ENRICHMENT_EVENTS = 2_000
-MOST_OFF = 0.03  # by which the sum of its parts may miss a mixed run
-QUIET = {
-    resource["Properties"]["LoggingConfig"]["LogGroup"]["Ref"]
-    for resource in RESOURCES.values()
-    if resource.get("Properties", {}).get("LoggingConfig", {}).get("SystemLogLevel") == "WARN"
-}
-
-Bodies = list[str]
-Counts = dict[str, float]
+Counts = Counter[Any]
+A = Event("a")
+ON = Event("on", START_MS, "on", order="changes", noise="1")
+OFF = replace(ON, name="off", at_ms=START_MS + 20_000, state="off", noise="2")
+UNWANTED = replace(ON, name="unwanted", wanted=False)
 
 
-class Run:
-    """Batches through the deployed stack, and what was counted meanwhile."""
+class _Counting(Machine):
+    """Notes each state that an execution passes through; the calls of tasks are on its tape."""
 
-    def __init__(self, stack: LocalStack) -> None:
-        self._stack = stack
-        self._pipe = PipeRunner(stack.client, stack.outputs["PipeName"])
+    def __init__(self) -> None:
+        machine = deployed.machine()
+        super().__init__(machine.definition, deployed.EXPRESSIONS, draw=lambda: 0.5)
+        self.counts: Counts = Counter()
 
-    def __call__(self, batches: Sequence[Bodies]) -> Counts:
-        seen, logged = self._seen(), self._logged()
-        with ThreadPoolExecutor(WORKERS) as pool:
-            ended = list(pool.map(self._pipe.run_batch, map(messages, batches)))
-        left = sum(len(batch.records) - len(batch.deleted) for batch in ended)
-        if left:
-            raise RuntimeError(f"{left} messages were handed back: too busy a machine to count on.")
-        counts = difference(self._seen(), seen)
-        return counts | difference(self._logged(), logged)
-
-    def row_bytes(self) -> float:
-        pages = (
-            self._stack.client("dynamodb")
-            .get_paginator("scan")
-            .paginate(TableName=self._stack.outputs["ClaimTableName"])
-        )
-        rows = [item for page in pages for item in page["Items"]]
-        sizes = [sum(len(k) + len(next(iter(v.values()))) for k, v in row.items()) for row in rows]
-        return statistics.fmean(sizes)
-
-    def _seen(self) -> Counts:
-        seen = Seen.read(self._stack.aws)
-
-        def logged(level: str, payloads: bool = False) -> int:
-            return sum(machine_log.size(one, level, payloads)[1] for one in seen.executions)
-
-        called = Counter(function["name"] for function in seen.functions)
-        return {
-            "storeCalls": len(seen.store),
-            "writeUnits": sum(call["write"] for call in seen.store),
-            "readUnits": sum(call["read"] for call in seen.store),
-            "actionCalls": _of_function(called, "DataAction"),
-            "enrichmentCalls": _of_function(called, "Enrichment"),
-            "pacingCalls": _of_function(called, "Pacing"),
-            "executions": len(seen.executions),
-            "states": sum(len(one["states"]) for one in seen.executions),
-            "inputBytes": sum(one["inputBytes"] for one in seen.executions),
-            "machineLogBytesAll": logged("ALL"),
-            "machineLogBytesAllPayloads": logged("ALL", payloads=True),
-            "machineLogBytesError": logged("ERROR"),
-        }
-
-    def _logged(self) -> Counts:
-        outcomes, *functions = (
-            sum(len(text.encode()) + machine_log.OVERHEAD_BYTES for text in self._texts(group))
-            for group in LOG_GROUPS
-        )
-        return {"outcomeLogBytes": outcomes, "functionLogBytes": sum(functions)}
-
-    def _texts(self, group: str) -> list[str]:
-        resource = self._stack.client("cloudformation").describe_stack_resource(
-            StackName=STACK_NAME, LogicalResourceId=group
-        )
-        pages = (
-            self._stack.client("logs")
-            .get_paginator("filter_log_events")
-            .paginate(logGroupName=resource["StackResourceDetail"]["PhysicalResourceId"])
-        )
-        texts = [event["message"] for page in pages for event in page["events"]]
-        return [text for text in texts if not (group in QUIET and text.startswith(PLATFORM_LINES))]
+    def _through(self, at: Position, state: Mapping[str, Any], clock_ms: int) -> Position | Ended:
+        self.counts["state", state["Type"], at.top.state] += 1
+        return super()._through(at, state, clock_ms)
 
 
-def _of_function(called: Counter[str], name: str) -> int:
-    return sum(number for function, number in called.items() if name in function)
+def counted(prepare: Callable[[Script], Script], per_minute: int = 0, hours: float = 1) -> Counts:
+    """Counts all that a script asks of AWS."""
+    machine = _Counting()
+    script = Script(machine, deployed.functions(per_minute), per_minute=per_minute)
+    script.world.counts, script.world.tapes = Counter(), {}
+    prepare(script).plays(hours)
+    counts = machine.counts
+    counts.update(script.world.counts)
+    for tape in script.world.tapes.values():
+        for answered in tape.answers:
+            if answered.call is None:
+                continue
+            is_refused = isinstance(answered.answer, Failure)
+            counts["state", "Task", answered.call.state] += 1
+            counts["task", answered.call.resource, is_refused] += 1
+            if "LogEvents" in answered.call.arguments:
+                line = answered.call.arguments["LogEvents"][0]["Message"]
+                counts["record bytes"] += len(line.encode()) + machine_log.OVERHEAD_BYTES
+                counts["records"] += 1
+    return counts
 
 
-def messages(bodies: Bodies) -> list[dict[str, Any]]:
-    """Makes messages as ReceiveMessage returns them."""
-    sent = str(time.time_ns() // 1_000_000)
-    return [
-        {
-            "MessageId": str(uuid.uuid4()),
-            "ReceiptHandle": str(uuid.uuid4()),
-            "MD5OfBody": "0" * 32,
-            "Body": body,
-            "Attributes": {"SentTimestamp": sent, "ApproximateReceiveCount": "1"},
-        }
-        for body in bodies
+def paths() -> dict[str, Counts]:
+    """Counts each path of one event: a script with it, less one without."""
+
+    def less(first: Counts, second: Counts) -> Counts:
+        return Counter({name: n - second[name] for name, n in first.items() if n > second[name]})
+
+    one = counted(lambda s: s.arrives(A))
+    first_state = counted(lambda s: s.arrives(ON))
+    quiet = replace(OFF, at_ms=START_MS + 300_000)
+    again = replace(ON, name="again", at_ms=START_MS + 300_000, noise="3")
+    paused = [
+        counted(lambda s, d=d: s.pauses(0, 9_000).arrives(A, 1), hours=d / 3_600)  # type: ignore[misc]
+        for d in (600, 1_000)
     ]
-
-
-def difference(now: Counts, was: Counts) -> Counts:
-    return {name: now[name] - was[name] for name in now}
-
-
-def mixed_events(number: int) -> Bodies:
-    events = Events(SEED)
-    names = itertools.cycle([name for name, share in MIX.items() for _ in range(share)])
-    # Spread out, as different conversations overlap.
-    ordered = list(itertools.islice(names, number))
-    return [events.record(name)["body"] for name in ordered[::3] + ordered[1::3] + ordered[2::3]]
-
-
-def in_batches(bodies: Bodies, size: int) -> list[Bodies]:
-    return [bodies[at : at + size] for at in range(0, len(bodies), size)]
-
-
-def per(counts: Counts, number: float) -> Counts:
-    return {name: value / number for name, value in counts.items()}
-
-
-def minus(counts: Counts, other: Counts, times: float = 1) -> Counts:
-    return {name: counts[name] - times * other[name] for name in counts}
-
-
-def measure(run: Run, slow: Callable[[], AbstractContextManager[None]]) -> dict[str, Any]:
-    fresh = mixed_events(BATCH * BATCHES * 2 + 2 * LONELY + 1)
-    warm, fresh = fresh[:1], fresh[1:]
-    run([warm])
-    take = iter(fresh)
-
-    unique = list(itertools.islice(take, BATCH * BATCHES // 2))
-    full = per(run(in_batches(unique, BATCH)), len(unique) / BATCH)
-    lonely = per(run(in_batches(list(itertools.islice(take, LONELY)), 1)), LONELY)
-    # full = batch + 10 unique, lonely = batch + 1 unique
-    of_unique = per(minus(full, lonely), BATCH - 1)
-    of_batch = minus(lonely, of_unique)
-
-    again = per(run(in_batches(unique, BATCH)), len(unique) / BATCH)
-    of_copy = per(minus(again, of_batch), BATCH)
-
-    halves = in_batches(list(itertools.islice(take, BATCH * BATCHES // 4)), BATCH // 2)
-    pairs = per(run([half + half for half in halves]), len(halves))
-    of_collapsed = per(minus(minus(pairs, of_batch), of_unique, BATCH / 2), BATCH / 2)
-
-    lonely_too = list(itertools.islice(take, LONELY))
-    with slow():
-        both = per(run([[body] for body in lonely_too for _ in range(2)]), LONELY)
-    of_held = minus(minus(both, of_batch, 2), of_unique)
-
-    parts = {
-        "batch": of_batch,
-        "unique": of_unique,
-        "copy": of_copy,
-        "held": of_held,
-        "collapsed": of_collapsed,
-    }
-    mixed, mix = mixed_run(list(take)[: BATCH * BATCHES * 8 // 10])
-    return {"parts": parts, "check": check(run(mixed), parts, mix)}
-
-
-def mixed_run(unique: Bodies) -> tuple[list[Bodies], Counter[str]]:
-    """One in five is a copy: one of the same batch, one of a batch that is done."""
-    batches: list[Bodies] = []
-    mix: Counter[str] = Counter()
-    for own in in_batches(unique, BATCH - 2):
-        done = [batches[-2 * WORKERS][0]] if len(batches) >= 2 * WORKERS else []
-        batches.append([*own, own[0], *done])
-        mix.update(batch=1, unique=len(own), collapsed=1, copy=len(done))
-    return batches, mix
-
-
-def check(counted: Counts, parts: dict[str, Counts], mix: Counter[str]) -> dict[str, Any]:
-    """Compares the sum of the parts with a run in which all of them occur."""
-    summed = {n: sum(mix[part] * parts[part][n] for part in parts) for n in counted}
+    waiting = [
+        counted(lambda s: s.weather("500", 0, 9_000).arrives(A), hours=d / 3_600) for d in (20, 60)
+    ]
     return {
-        "messages": mix.total() - mix["batch"],
-        "counted": counted,
-        "summed": {name: round(value, 1) for name, value in summed.items()},
-        "off": {n: round(abs(summed[n] / counted[n] - 1), 4) for n in counted if counted[n]},
+        "acts, without an order": one,
+        "acts, ordered": less(counted(lambda s: s.arrives(ON).arrives(quiet, 300)), first_state),
+        "acts, ordered, soon after another": less(
+            counted(lambda s: s.arrives(ON).arrives(OFF, 20)), first_state
+        ),
+        "acts, with a limit": counted(lambda s: s.arrives(A), per_minute=60),
+        "a copy of a settled event": less(counted(lambda s: s.arrives(A).arrives(A, 60)), one),
+        "a copy of an event in work": less(counted(lambda s: s.arrives(A).arrives(A, 0.02)), one),
+        "stale": less(counted(lambda s: s.arrives(OFF).arrives(ON, 60)), first_state),
+        "unchanged": less(counted(lambda s: s.arrives(ON).arrives(again, 300)), first_state),
+        "unwanted": counted(lambda s: s.arrives(replace(A, wanted=False))),
+        "unwanted, ordered": counted(lambda s: s.arrives(UNWANTED)),
+        "a look with its claim": less(waiting[1], waiting[0]),
+        "a short look": less(paused[1], paused[0]),
     }
 
 
-def enrichment_ms(size: int) -> float:
-    """A batch in the enrichment, on this machine."""
-    batches = in_batches(mixed_events(ENRICHMENT_EVENTS), size)
-    taken = []
-    for batch in batches:
-        records = [
-            {
-                "messageId": m["MessageId"],
-                "receiptHandle": m["ReceiptHandle"],
-                "body": m["Body"],
-                "attributes": m["Attributes"],
-            }
-            for m in messages(batch)
-        ]
-        started = time.thread_time()
-        handler.handler(records, None)
-        taken.append((time.thread_time() - started) * 1000)
-    return statistics.median(taken)
+def prices() -> dict[str, Any]:
+    read = tomllib.loads(PRICES.read_text())
+    return read | {"assumed": {name: one["value"] for name, one in read["assumed"].items()}}
 
 
-def custom_metrics() -> dict[str, int]:
-    """Counts the metrics that RecordOutcomes writes on a healthy stack, and at most."""
-    well = [one for one in RECORDS if one["outcome"] in ("PROCESSED", "DUPLICATE", "STALE")]
-    return {"well": _metrics_of(well, {}), "most": _metrics_of(RECORDS, OPEN)}
-
-
-def _metrics_of(records: Sequence[Record], breaker: Mapping[str, Any]) -> int:
-    """Each name with each set of values of its dimensions is a metric."""
-    lines = [event["Message"] for event in log_events(states()["RecordOutcomes"], records, breaker)]
-    return len(
-        {
-            (name, *(json.loads(line)[dimension] for dimension in sorted(dimensions)))
-            for line in lines
-            for _, name, dimensions in embedded_metrics(line)
-        }
+def dollars(name: str, counts: Counts, level: str, price: Mapping[str, Any]) -> dict[str, float]:
+    """Returns dollars by item for a million times this path."""
+    assumed, units = price["assumed"], 1
+    is_look, acts = "look" in name, name.startswith("acts")
+    looks = max(1, counts["execution"])
+    counts = Counter({key: n / looks for key, n in counts.items()})
+    states = _states(counts)
+    calls = {key: n for key, n in counts.items() if key[0] == "task"}
+    table = {key: n for key, n in calls.items() if "dynamodb" in key[1]}
+    reads = sum(n for key, n in table.items() if "getItem" in key[1])
+    reads += counts["function read"]
+    writes = sum(n for key, n in table.items() if "getItem" not in key[1])
+    writes += counts["function update"] + counts["function delete"]
+    function_s = counts["function"] * (
+        acts * assumed["action_ms"]
+        + assumed["store_ms"] * sum(counts[f"function {v}"] for v in ("read", "update", "delete"))
+        + assumed["function_ms"] * assumed["mb_per_vcpu"] / ACTION_MB
+        + assumed["runtime_ms"]
+    ) / 1_000  # fmt: skip
+    enriching_s = assumed["enrichment_ms"] * assumed["mb_per_vcpu"] / ENRICHMENT_MB
+    enriching_s = (enriching_s + assumed["runtime_ms"]) / 1_000
+    waits_s = sum(n for key, n in counts.items() if key[:2] == ("state", "Wait"))
+    took_ms = (
+        sum(table.values()) * assumed["store_ms"]
+        + (sum(calls.values()) - sum(table.values())) * assumed["call_ms"]
+        + states * assumed["state_ms"]
+        + 1_000 * (function_s + waits_s)
     )
+    billed_s = math.ceil(took_ms / 100) / 10
+    log_bytes = _log_bytes(counts, level)
+    record_bytes = counts["record bytes"] + counts["records"] * assumed["line_bytes"]
+
+    def invoked(times: float, seconds: float, megabytes: int) -> float:
+        lambda_, gb_s = price["lambda"], seconds * megabytes / 1_024
+        return float(
+            times * lambda_["requests_per_million"] + MILLION * gb_s * lambda_["gb_second"]
+        )
+
+    machine, logs = price["step_functions"], price["logs"]
+    kept = acts * (assumed["row_bytes"] + price["dynamodb"]["item_overhead_bytes"])
+    storage = price["dynamodb"]["storage_gb_month"] + price["dynamodb"]["recovery_gb_month"]
+    sent = assumed["sent_bytes"] + assumed["call_overhead_bytes"] if acts else 0
+    return {
+        "EventBridge: the events": 0 if is_look else price["eventbridge"]["events_per_million"],
+        "SQS: send, receive, delete": 3 * price["sqs"]["requests_per_million"] * units,
+        "Pipes": price["pipes"]["requests_per_million"] * units,
+        "Lambda: enrichment": invoked(1, enriching_s, ENRICHMENT_MB),
+        "Step Functions": machine["express_requests_per_million"]
+        + MILLION * billed_s * machine["express_memory_mb"] / 1_024 * machine["express_gb_second"],
+        "Lambda: requests": invoked(counts["function"], function_s, ACTION_MB),
+        "data transfer out": MILLION * sent / GB * price["transfer"]["out_gb"],
+        "DynamoDB: claims": writes * price["dynamodb"]["write_units_per_million"]
+        + reads * price["dynamodb"]["read_units_per_million"],
+        "DynamoDB: claims kept": MILLION * kept / GB * storage,
+        "Logs: outcomes": MILLION * record_bytes / GB * logs["ingestion_gb"],
+        "Logs: executions (estimate)": MILLION * log_bytes / GB * logs["ingestion_gb"],
+        "Logs: kept": MILLION * (record_bytes + log_bytes) / GB
+        * assumed["log_compressed"] * logs["storage_gb_month"],
+    }  # fmt: skip
+
+
+def _log_bytes(counts: Counts, level: str) -> float:
+    states = [(key[1], key[2]) for key, n in counts.items() if key[0] == "state"
+              for _ in range(math.ceil(n))]  # fmt: skip
+    tasks: list[tuple[str, str, str | None]] = []
+    for key, n in counts.items():
+        if key[0] == "task":
+            ended = ("TaskFailed", key[1], "DynamoDB.ConditionalCheckFailedException")
+            ended = ended if key[2] else ("TaskSucceeded", key[1], "")
+            tasks += [("TaskScheduled", key[1], None), ended] * math.ceil(n)
+    return machine_log.size(states, tasks, level)
+
+
+def fixed(price: Mapping[str, Any]) -> dict[str, float]:
+    """Returns dollars per month that do not depend on events."""
+    template = TEMPLATE.read_text()
+    watch = price["cloudwatch"]
+    polls = POLLERS * MONTH_SECONDS / price["assumed"]["long_poll_s"]
+    return {
+        "idle pipe": polls / MILLION * price["sqs"]["requests_per_million"],
+        "alarms": template.count(" MetricName: ") * watch["alarm_month"],
+        "metrics": METRICS * watch["metric_month"],
+        "dashboard": template.count("Type: AWS::CloudWatch::Dashboard") * watch["dashboard_month"],
+    }
+
+
+def mixed(of: Mapping[str, Mapping[str, float]], price: Mapping[str, Any]) -> dict[str, float]:
+    """Returns dollars by item for a million messages of usual traffic."""
+    assumed = price["assumed"]
+    acts, copies = 1 - assumed["copies"], assumed["copies"]
+    shares = {
+        "acts, without an order": acts * (1 - assumed["ordered"]),
+        "acts, ordered": acts * assumed["ordered"],
+        "a copy of a settled event": copies * (1 - assumed["in_work"]),
+        "a copy of an event in work": copies * assumed["in_work"],
+    }
+    items = next(iter(of.values()))
+    return {item: sum(n * of[path][item] for path, n in shares.items()) for item in items}
+
+
+def outages(price: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Returns what one event that waits costs, by the hours of an outage."""
+    costs = {}
+    for hours, events in ((1, 120), (6, 60), (24, 30)):
+        load = Load(events, 1, outage_hours=hours, ordered=0, copies=0)
+        report = run(load, deployed.machine(), deployed.functions(most_tries=20))
+        recorded = sum(report.outcomes.values())
+        costs[str(hours)] = {
+            "looks": round(report.looks / report.events, 1),
+            "short": round((report.looks - recorded) / report.events, 1),
+            "drainedMinutes": report.drained_minutes,
+            "lost": report.lost,
+        }
+    return costs
+
+
+def _states(counts: Counts) -> float:
+    return sum(n for key, n in counts.items() if key[0] == "state")
+
+
+def _table_calls(counts: Counts) -> float:
+    own = sum(counts[f"function {verb}"] for verb in ("read", "update", "delete"))
+    return own + sum(n for key, n in counts.items() if key[0] == "task" and "dynamodb" in key[1])
 
 
 def main() -> int:
-    with probing(), local_stack({"Timing": "production"}) as local:
-        stack, destination = local.stack, local.destination
-        stack.pipe.stop()
-        run = Run(stack)
-
-        @contextmanager
-        def slow() -> Iterator[None]:
-            destination.script.add({"then": {"status": 200, "delayMs": SLOW_MS}})
-            yield
-            destination.script.rules.clear()
-
-        result = measure(run, slow)
-        result["rowBytes"] = round(run.row_bytes())
-    result["customMetrics"] = custom_metrics()
-    result["enrichmentMs"] = {str(size): round(enrichment_ms(size), 3) for size in (1, BATCH)}
-    result["eventBytes"] = round(statistics.fmean(map(len, mixed_events(sum(MIX.values())))))
-    result["parts"] = {
-        part: {name: round(value, 3) for name, value in counts.items()}
-        for part, counts in result["parts"].items()
+    price, count = prices(), paths()
+    by_level = {
+        level: {name: dollars(name, counts, level, price) for name, counts in count.items()}
+        for level in LEVELS
     }
-    print(json.dumps(result, indent=2))
-    worst = max(result["check"]["off"].values())
-    broken = [f"the parts miss the mixed run by {worst:.1%}"] if worst > MOST_OFF else []
-    return recorded.write_if_it_holds("cost", result, broken)
+    result = {
+        "paths": {
+            name: {
+                "states": round(_states(counts) / counts["execution"], 1),
+                "tableCalls": round(_table_calls(counts) / counts["execution"], 1),
+                **{level: round(sum(by_level[level][name].values()), 2) for level in LEVELS},
+            }
+            for name, counts in count.items()
+        },  # fmt: skip
+        "items": {
+            level: {item: round(d, 3) for item, d in mixed(by_level[level], price).items()}
+            for level in LEVELS
+        },
+        "perMillion": {
+            level: round(sum(mixed(by_level[level], price).values()), 2) for level in LEVELS
+        },
+        "fixed": {item: round(d, 2) for item, d in fixed(price).items()},
+        "outages": outages(price),
+        "assumed": price["assumed"],
+    }
+    records.write("cost", result)
+    return 0
 
 
 if __name__ == "__main__":

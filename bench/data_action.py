@@ -22,7 +22,7 @@ from once_data_action.outbound import Outbound, Reply
 from once_data_action.request import Budget
 from once_data_action.secret import Secret
 
-from bench import imports, recorded
+from bench import imports, records
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
 
 PACKAGE = Path(handler.__file__).parents[1]
@@ -213,7 +213,7 @@ def main() -> int:
         },
     }
     broken = [bound for bound, holds in held.items() if not holds]
-    return recorded.write_if_it_holds("data_action", result, broken)
+    return records.write_if_it_holds("data_action", result, broken)
 
 
 if __name__ == "__main__":

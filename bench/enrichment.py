@@ -23,7 +23,7 @@ from typing import Any
 
 from once_enrichment import handler
 
-from bench import imports, recorded
+from bench import imports, records
 from bench.genesys_mix import mixed, snapshots
 
 PACKAGE = Path(handler.__file__).parents[1]
@@ -124,7 +124,7 @@ def main() -> int:
         "package": measure_package(),
     }
     print(json.dumps(result, indent=2))
-    return recorded.write_if_it_holds("enrichment", result, broken_bounds(result))
+    return records.write_if_it_holds("enrichment", result, broken_bounds(result))
 
 
 def broken_bounds(result: dict[str, Any]) -> list[str]:

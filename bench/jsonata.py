@@ -10,7 +10,7 @@ import sys
 import time
 from collections import Counter
 
-from bench import recorded
+from bench import records
 from proof.asl import differential
 from proof.asl.differential import UNLISTED
 from proof.asl.jsonata import Library, Reference
@@ -46,7 +46,7 @@ def main() -> int:
         "differences": dict(differ.most_common()),
         "seconds": round(time.monotonic() - began, 1),
     }
-    recorded.write("jsonata", result)
+    records.write("jsonata", result)
     print(f"{count:,} evaluations, {differ.total()} differ, {differ[UNLISTED]} of them unexplained")
     return 1 if differ[UNLISTED] else 0
 

@@ -1,239 +1,330 @@
-"""Runs every stream through every contestant, on one emulator."""
+"""Plays the streams: each rival behind a queue with workers that die and stores whose responses get
+lost, and this project in the simulator, as its definition and functions are deployed."""
 
-import json
-import threading
-import time
+import heapq
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from random import Random
 from typing import Any
 
-from bench import stack as bench_stack
-from bench.compare.contestants import OURS, RIVALS, Rival
-from bench.compare.destination import Destination
-from bench.compare.feed import WORKERS, Feed
-from bench.compare.function import Function, Trouble, World
-from bench.compare.rivals import fifo
-from bench.compare.store import Meter, redis_server, version
+from once_enrichment.normalise import normalise
+
+from bench.compare.reading import content_key, entity, happened_ms
+from bench.compare.rivals import FIFO_MS, OURS, RIVALS, ActionError, Ask, Rival, Steps, Store
+from bench.compare.rivals import Act as Sends
 from bench.compare.streams import (
+    AGAIN_LATER,
     DIES_AFTER_ACT,
     DIES_BEFORE_ACT,
-    FIFO_SECONDS,
     STORE_ANSWER_LOST,
+    TWICE_AT_ONCE,
     Happening,
     Message,
     Stream,
     streams,
 )
-from bench.compare.verdict import judge
-from bench.events import START_MS, Centre, text
-from once.local.aws import Emulator
-from once.local.pipe import PipeRunner
-from once.local.stack import LocalStack
-from once.run.local import destination_parameters
+from bench.compare.verdict import Act, judge
+from proof.sim import deployed
+from proof.sim.events import HOUR_MS, START_MS, Event, record
+from proof.sim.world import Due, Option, World
 
 STORE_MS = 5
 ACTION_MS = 50
+WORKERS = 12
 MAX_RECEIVES = 5
-VISIBILITY_SECONDS = 22  # as the template's Timing=fast
-PATIENCE_SECONDS = 50
-TOGETHER = 3  # rivals at a time
-AT_ONCE = 5  # that one execution works on at once
-WARM_UP = (1, 2, 3, 3)  # batches at once
+VISIBILITY_MS = 22_000
+LATER_MS = 1_000
+# All events have happened by then: the enrichment does not believe a time in the future.
+_NOW_MS = START_MS + HOUR_MS
 
 Result = dict[str, Any]
-Show = Callable[[str], None]
 
 
-def compare(seed: int, show: Show) -> Result:
+def compare(seed: int) -> Result:
     sent = streams(seed)
     messages = [message for stream in sent for message in stream.messages]
-    with redis_server() as socket, Destination(sent, ACTION_MS) as destination:
-        with bench_stack.probed_stack(
-            lambda aws: {
-                **destination_parameters(aws, destination),
-                "ActionTarget": "webhook",
-            },
-            step=show,
-            PROBE_STORE_MS=str(STORE_MS),
-            PROBE_FIFO_SECONDS=str(FIFO_SECONDS),
-        ) as stack:
-            show(f"({OURS[0]}) {OURS[1]}")
-            ours = _run_ours(stack, sent, destination, seed)
-            with ThreadPoolExecutor(TOGETHER) as pool:
-                run = partial(_run_rival, stack.aws, socket, sent, seed, show)
-                rivals = list(pool.map(run, RIVALS))
-        server = version(socket)
     return {
         "seed": seed,
         "messages": len(messages),
         "happenings": sum(len(stream.happenings) for stream in sent),
         "storeMs": STORE_MS,
         "actionMs": ACTION_MS,
-        "redis": server,
-        "streams": [_described(stream) for stream in sent],
-        "contestants": [*rivals, ours],
+        "streams": [
+            {
+                "name": stream.name,
+                "what": stream.what,
+                "messages": len(stream.messages),
+                "happenings": len(stream.happenings),
+                "saidOpenly": stream.said_openly,
+            }
+            for stream in sent
+        ],
+        "contestants": [*(_rival(sent, seed, rival) for rival in RIVALS), _ours(sent, seed)],
     }
 
 
-def _described(stream: Stream) -> Result:
-    return {
-        "name": stream.name,
-        "what": stream.what,
-        "messages": len(stream.messages),
-        "happenings": len(stream.happenings),
-        "saidOpenly": stream.said_openly,
+class Destination:
+    """Recognises each happening, whoever sends it, and fails as the streams plan."""
+
+    def __init__(self) -> None:
+        self.acts: list[Act] = []
+        self._requests: Counter[str] = Counter()
+
+    def reply(self, happening: Happening, said_ms: int | None, key: str) -> bool:
+        """Returns true if the sender hears of a success."""
+        number = self._requests[happening.name]
+        self._requests[happening.name] += 1
+        reply = happening.replies[number] if number < len(happening.replies) else 200
+        if happening.refused or reply == 503:
+            return False
+        self.acts.append(Act(happening, said_ms, key))
+        return bool(reply == 200)
+
+
+class Queue:
+    """A queue and the workers of one rival."""
+
+    def __init__(self, rival: Rival, seed: int) -> None:
+        self.rival, self.random = rival, Random(seed)  # noqa: S311 - to be repeated
+        self.destination, self.store = Destination(), Store()
+        self.now_ms, self.requests = 0, 0
+        self.troubled: set[str] = set()
+        self.kept: set[str] = set()
+        self._due: list[tuple[int, int, Callable[[], None]]] = []
+        self._number = itertools.count()
+        self._idle: list[dict[str, Any]] = [{} for _ in range(WORKERS)]
+        self._waiting: list[tuple[Message, int]] = []
+        self._groups: set[str] = set()
+        self._seen: dict[str, int] = {}
+        self._struck: set[tuple[str, str]] = set()
+
+    def play(self, messages: Sequence[Message]) -> None:
+        for message in messages:
+            self._at(message.send_ms, lambda m=message: self._arrives(m))  # type: ignore[misc]
+        while self._due:
+            self.now_ms, _, act = heapq.heappop(self._due)
+            act()
+
+    def _at(self, at_ms: int, act: Callable[[], None]) -> None:
+        heapq.heappush(self._due, (at_ms, next(self._number), act))
+
+    def _arrives(self, message: Message) -> None:
+        if self.rival.is_fifo:
+            key = content_key(message.event)
+            if self.now_ms < self._seen.get(key, -1):
+                return
+            self._seen[key] = self.now_ms + FIFO_MS
+        self._receive(message, 1)
+        if not self.rival.is_fifo and self._strikes(TWICE_AT_ONCE, message):
+            self._receive(message, 1)
+
+    def _strikes(self, fault: str, message: Message) -> bool:
+        """A fault strikes once."""
+        happening = message.happening
+        if happening.fault != fault or (fault, happening.name) in self._struck:
+            return False
+        self._struck.add((fault, happening.name))
+        return True
+
+    def _receive(self, message: Message, receives: int) -> None:
+        """A standard queue keeps no order; a FIFO queue does, and one at a time for each group."""
+        place = len(self._waiting) if self.rival.is_fifo else self.random.randint(0, 3)
+        self._waiting.insert(max(0, len(self._waiting) - place) if not self.rival.is_fifo else place,
+                             (message, receives))  # fmt: skip
+        self._at(self.now_ms + 1, self._poll)
+
+    def _poll(self) -> None:
+        for place, (message, receives) in enumerate(self._waiting):
+            group = entity(message.event)
+            if not self._idle:
+                return
+            if self.rival.is_fifo and group in self._groups:
+                continue
+            del self._waiting[place]
+            self._groups.add(group)
+            memory = self._idle.pop(self.random.randrange(len(self._idle)))
+            steps = self.rival.handle(message.event, memory)
+            self._go_on(message, receives, memory, steps, self.now_ms, None)
+            self._at(self.now_ms, self._poll)
+            return
+
+    def _go_on(
+        self,
+        message: Message,
+        receives: int,
+        memory: dict[str, Any],
+        steps: Steps,
+        began_ms: int,
+        answer: Any,
+    ) -> None:
+        def resume(later_ms: int, answer: Any) -> None:
+            again = (message, receives, memory, steps, began_ms, answer)
+            self._at(self.now_ms + later_ms, lambda: self._go_on(*again))
+
+        try:
+            failed = isinstance(answer, ActionError)
+            step = steps.throw(answer) if failed else steps.send(answer)
+        except StopIteration:
+            return self._end(message, receives, memory, began_ms, is_done=True)
+        except ActionError:
+            return self._end(message, receives, memory, began_ms, is_done=False)
+        if isinstance(step, Sends):
+            if self._strikes(DIES_BEFORE_ACT, message):
+                return self._die(message, receives, steps, began_ms)
+            said_ms = happened_ms(message.event)
+            is_heard = self.destination.reply(message.happening, said_ms, step.key)
+            if self._strikes(DIES_AFTER_ACT, message):
+                return self._die(message, receives, steps, began_ms)
+            return resume(ACTION_MS, None if is_heard else ActionError("no success"))
+        return resume(*self._asked(message, step))
+
+    def _asked(self, message: Message, ask: Ask) -> tuple[int, Any]:
+        """Returns how long a request to the store takes, and its answer."""
+        self.requests += 1
+        answer = ask(self.store, self.now_ms)
+        if self._strikes(STORE_ANSWER_LOST, message):  # the client repeats it
+            self.requests += 1
+            return 2 * STORE_MS, ask(self.store, self.now_ms)
+        return STORE_MS, answer
+
+    def _die(self, message: Message, receives: int, steps: Steps, began_ms: int) -> None:
+        """The worker is gone. Only a durable function goes on from its last step."""
+        if self.rival.is_durable:
+            steps = self.rival.handle(message.event, {})
+            next(steps)
+            again = (message, receives, {}, steps, began_ms, True)
+            return self._at(self.now_ms + LATER_MS, lambda: self._go_on(*again))
+        self._end(message, receives, {}, began_ms, is_done=False)
+        return None
+
+    def _end(
+        self,
+        message: Message,
+        receives: int,
+        memory: dict[str, Any],
+        began_ms: int,
+        *,
+        is_done: bool,
+    ) -> None:
+        self._idle.append(memory)
+        self._groups.discard(entity(message.event))
+        self._at(self.now_ms, self._poll)
+        name = message.happening.name
+        if is_done and not self.rival.is_fifo and self._strikes(AGAIN_LATER, message):
+            self._at(self.now_ms + LATER_MS, lambda: self._receive(message, receives))
+        if is_done:
+            return
+        self.troubled.add(name)
+        if receives >= MAX_RECEIVES or self.rival.is_durable:
+            self.kept.add(name)
+        else:
+            later_ms = max(self.now_ms, began_ms + VISIBILITY_MS)
+            self._at(later_ms, lambda: self._receive(message, receives + 1))
+
+
+def _rival(sent: Sequence[Stream], seed: int, rival: Rival) -> Result:
+    queue = Queue(rival, seed)
+    queue.play([message for stream in sent for message in stream.messages])
+    verdicts = {
+        stream.name: judge(stream, queue.destination.acts, queue.kept, queue.troubled).counts()
+        for stream in sent
     }
+    return _described((rival.letter, rival.title), queue.requests, verdicts)
 
 
-def _run_rival(
-    aws: Emulator, socket: str, sent: Sequence[Stream], seed: int, show: Show, rival: Rival
-) -> Result:
-    show(f"({rival.letter}) {rival.title}")
-    name = f"rival-{rival.letter}"
-    aws.client("dynamodb").create_table(
-        TableName=name,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+def _described(who: tuple[str, str], requests: int, verdicts: Result) -> Result:
+    letter, title = who
+    return {"letter": letter, "title": title, "storeCalls": requests, "streams": verdicts}
+
+
+class _Watched:
+    """In the place of the promises: the verdict is the comparison's own."""
+
+    def __init__(self, happenings: dict[str, Happening], destination: Destination) -> None:
+        self._happenings, self._destination = happenings, destination
+        self.unread_ms = 0
+
+    def __getattr__(self, _: str) -> Callable[..., None]:
+        return lambda *_, **__: None
+
+
+def _ours(sent: Sequence[Stream], seed: int) -> Result:
+    random, destination = Random(seed), Destination()  # noqa: S311 - to be repeated
+    messages = [message for stream in sent for message in stream.messages]
+    happenings = {f"{n}": message.happening for n, message in enumerate(messages)}
+    events = {f"{n}": Event(f"{n}", body=message.body) for n, message in enumerate(messages)}
+    world = World(
+        deployed.machine(),
+        deployed.functions(),
+        events,
+        _Watched(happenings, destination),  # type: ignore[arg-type]
+        latency_ms=lambda kind: ACTION_MS if kind == "request" else random.choice((2, 5, 8)),
+        elements=lambda _, message: dict(normalise(record(message))),
+        now_ms=_NOW_MS,
+        counts=Counter(),
     )
-    url = _queue(aws, name, rival.fifo)
-    sqs = aws.client("sqs")
-
-    def queued(message: Message) -> dict[str, str]:
-        if not rival.fifo:
-            return {"MessageBody": message.body}
-        body, group = fifo.queued(message.event)
-        return {"MessageBody": body, "MessageGroupId": group}
-
-    known = _known(sent, lambda message: queued(message)["MessageBody"])
-    meter = Meter(STORE_MS)
-    trouble = Trouble(list(known.values()))
-    with Destination(sent, ACTION_MS) as destination:
-        world = partial(World, aws, name, socket, destination.webhook_url, meter, trouble, known)
-        function = Function(lambda: rival.build(world()), partial(_delete, sqs, url), WORKERS)
-        feed = Feed(sqs, url, function, known, seed=seed, fifo=rival.fifo)
-        began = time.monotonic()
-        kept = feed.run(_messages(sent), queued, lambda *_: None, PATIENCE_SECONDS)
-        seconds = time.monotonic() - began
-    return {
-        "letter": rival.letter,
-        "title": rival.title,
-        "storeCalls": dict(meter.calls),
-        "seconds": round(seconds, 1),
-        "streams": {s.name: judge(s, destination.acts, kept, feed.troubled).counts() for s in sent},
+    world.deeds = {
+        f"{n}": lambda world, n=n: world.send(f"{n}", messages[n].body)  # type: ignore[misc]
+        for n in range(len(messages))
     }
-
-
-def _run_ours(
-    stack: LocalStack, sent: Sequence[Stream], destination: Destination, seed: int
-) -> Result:
-    stack.pipe.stop()
-    sqs, url = stack.client("sqs"), stack.outputs["EventQueueUrl"]
-    pipe = PipeRunner(stack.client, stack.outputs["PipeName"])
-    known = _known(sent, lambda message: message.body)
-
-    def deliver(messages: Sequence[dict[str, Any]]) -> frozenset[str]:
-        return pipe.run_batch(messages).deleted
-
-    _warm_up(stack, deliver, seed)
-    before = len(bench_stack.Seen.read(stack.aws).store)
-    struck: dict[str, list[str]] = {
-        fault: [] for fault in (DIES_BEFORE_ACT, DIES_AFTER_ACT, STORE_ANSWER_LOST)
+    for n, message in enumerate(messages):
+        world.schedule("deed", f"{n}", _NOW_MS + message.send_ms)
+    troubled: set[str] = set()
+    struck: set[tuple[str, str]] = set()
+    while (due := world.next_due()) is not None:
+        world.now_ms = max(world.now_ms, due.at_ms)
+        option = _option(world, due, happenings, destination, struck)
+        if due.kind == "function" and option.fault:
+            troubled.add(happenings[world.invocations[due.id].event].name)
+        world.go(due, option)
+    kept = {happenings[message.event].name for message in world.dead_letters.values()}
+    verdicts = {
+        stream.name: judge(stream, destination.acts, kept, troubled).counts() for stream in sent
     }
-    lock = threading.Lock()
-
-    def said(message: Message, message_id: str) -> None:
-        fault = message.happening.fault
-        if fault in struck:
-            with lock:
-                struck[fault].append(message_id)
-                bench_stack.cause_faults(stack.aws, struck)
-
-    feed = Feed(sqs, url, deliver, known, seed=seed)
-    began = time.monotonic()
-    left = feed.run(_messages(sent), lambda m: {"MessageBody": m.body}, said, PATIENCE_SECONDS)
-    seconds = time.monotonic() - began
-    pipe.stop()
-    store = bench_stack.Seen.read(stack.aws).store[before:]
-    kept = left | _parked(stack, destination)
-    return {
-        "letter": OURS[0],
-        "title": OURS[1],
-        "storeCalls": dict(Counter(call["operation"] for call in store)),
-        "seconds": round(seconds, 1),
-        "streams": {s.name: judge(s, destination.acts, kept, feed.troubled).counts() for s in sent},
-    }
+    counts = world.counts or {}
+    requests = sum(n for name, n in counts.items() if "dynamodb" in name or "function " in name)
+    return _described(OURS, requests, verdicts)
 
 
-def _warm_up(
-    stack: LocalStack, deliver: Callable[[Sequence[dict[str, Any]]], object], seed: int
-) -> None:
-    """Waits until the environments of the functions have started: a few at a time, since each is
-    a process here and takes seconds.
-    """
-    sqs, url = stack.client("sqs"), stack.outputs["EventQueueUrl"]
-    centre = Centre(seed + 1)
-    for workers in WARM_UP:
-        events = (centre.conversation("acd.start", START_MS) for _ in range(workers * AT_ONCE))
-        bench_stack.send(sqs, url, [text(event) for event in events])
-        batches = [
-            sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=AT_ONCE)["Messages"]
-            for _ in range(workers)
-        ]
-        with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(deliver, batches))
-    sqs.purge_queue(QueueUrl=url)
+def _option(
+    world: World,
+    due: Due,
+    happenings: dict[str, Happening],
+    destination: Destination,
+    struck: set[tuple[str, str]],
+) -> Option:
+    """Lets the faults of a stream strike once, and the destination reply as it plans."""
 
+    def strikes(fault: str, event: str) -> bool:
+        happening = happenings[event]
+        if happening.fault != fault or (fault, happening.name) in struck:
+            return False
+        struck.add((fault, happening.name))
+        return True
 
-def _messages(sent: Sequence[Stream]) -> list[Message]:
-    return [message for stream in sent for message in stream.messages]
-
-
-def _known(sent: Sequence[Stream], body: Callable[[Message], str]) -> dict[str, Happening]:
-    return {body(message): message.happening for message in _messages(sent)}
-
-
-def _queue(aws: Emulator, name: str, is_fifo: bool) -> str:
-    """With a dead letter queue behind it."""
-    sqs = aws.client("sqs")
-    ending = ".fifo" if is_fifo else ""
-    attributes = {"FifoQueue": "true", "ContentBasedDeduplication": "true"} if is_fifo else {}
-    dead = sqs.create_queue(QueueName=f"{name}-dead{ending}", Attributes=attributes)["QueueUrl"]
-    arn = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]
-    redrive = {"deadLetterTargetArn": arn["QueueArn"], "maxReceiveCount": str(MAX_RECEIVES)}
-    url: str = sqs.create_queue(
-        QueueName=f"{name}{ending}",
-        Attributes={
-            **attributes,
-            "VisibilityTimeout": str(VISIBILITY_SECONDS),
-            "RedrivePolicy": json.dumps(redrive),
-        },
-    )["QueueUrl"]
-    return url
-
-
-def _delete(sqs: Any, url: str, messages: Sequence[dict[str, Any]]) -> None:
-    if messages:
-        sqs.delete_message_batch(
-            QueueUrl=url,
-            Entries=[
-                {"Id": str(at), "ReceiptHandle": message["ReceiptHandle"]}
-                for at, message in enumerate(messages)
-            ],
-        )
-
-
-def _parked(stack: LocalStack, destination: Destination) -> set[str]:
-    sqs, url = stack.client("sqs"), stack.outputs["ParkingQueueUrl"]
-    parked = set()
-    while found := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
-        for message in found:
-            element = json.loads(message["Body"])["element"]
-            happening = destination.happening(
-                element["topic"], element["body"], element["occurredAtMs"]
-            )
-            if happening is not None:
-                parked.add(happening.name)
-    return parked
+    if due.kind == "message" and strikes(TWICE_AT_ONCE, world.queue[due.id].event):
+        return Option("twice")
+    if due.kind == "run":
+        run = world.runs[due.id]
+        is_claim = run.call is not None and run.call.state == "ClaimKey"
+        if is_claim and strikes(STORE_ANSWER_LOST, run.event):
+            return Option("lost")
+        if run.position is None and strikes(AGAIN_LATER, run.event):
+            return Option("not deleted")
+    options = world.options(due)
+    if due.kind != "function" or options[0].outcome != "200":
+        return options[0]
+    invocation = world.invocations[due.id]
+    if invocation.sending:
+        return options[0]
+    if strikes(DIES_BEFORE_ACT, invocation.event):
+        return Option("killed", "function")
+    element, key = invocation.payload["event"], invocation.payload["idempotencyKey"]
+    happening = happenings[invocation.event]
+    is_heard = destination.reply(happening, element["occurredAtMs"], key)
+    if strikes(DIES_AFTER_ACT, invocation.event):
+        return Option("killed", "function")
+    if happening.refused:
+        return Option("422")
+    return Option("200" if is_heard else "500")

@@ -4,8 +4,16 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 
-from bench.compare.destination import Act
 from bench.compare.streams import Happening, Stream
+
+
+@dataclass(frozen=True)
+class Act:
+    """`said_ms` is the time, and `key` the name, that the sender gives the happening."""
+
+    happening: Happening
+    said_ms: int | None
+    key: str
 
 
 @dataclass

@@ -82,6 +82,18 @@ def copies_within_a_window_are_one_and_a_repeat_acts(new: New) -> None:
 
 
 @situation
+def a_successor_keeps_the_newest_time_of_all_copies(new: New) -> None:
+    first = Event("w1", START_MS + 400, "w", order="latest", window_ms=500, name_of_copy="w")
+    older = replace(first, name="w0", at_ms=START_MS)
+    newer = replace(first, name="w2", at_ms=START_MS + 800)
+    script = new().arrives(first).arrives(older, 1).arrives(newer, 600)
+    script.fails("RunAction", "dies", "w1").fails("receive", "enrichment dies", "w1")
+    script.plays()
+    assert len(script.acts) == 1
+    assert script.outcomes["w2"] == ["DUPLICATE SAME_KEY"]
+
+
+@situation
 def an_older_occurrence_is_stale(new: New) -> None:
     newer = Event("newer", START_MS + 5_000, "on", order="latest", window_ms=500)
     older = replace(newer, name="older", at_ms=START_MS)
@@ -273,6 +285,27 @@ def a_pause_holds_all_requests(new: New) -> None:
     # A short look has no record while its reason stays the same.
     looks = sum(script.looks(f"e{n}") for n in range(5))
     assert len(script.world.promises.outcomes) < looks
+
+
+@situation
+def a_copy_in_a_long_pause_finds_that_the_event_waits(new: New) -> None:
+    script = new().pauses(0, 9_000).arrives(A, 1).arrives(A, 5_000).plays(hours=2)
+    assert script.outcomes["a"][-1] == "DUPLICATE WAITS_ALREADY"
+
+
+@situation
+def a_short_look_whose_deletion_is_lost_leaves_no_second_message(new: New) -> None:
+    script = new().pauses(0, 9_000).arrives(A, 1)
+    script.does(890, lambda _: script.fails("delete", "not deleted"))
+    script.plays(hours=2)
+    assert len(script.world.queue) == 1
+
+
+@situation
+def a_short_look_ends_with_the_pause(new: New) -> None:
+    script = new().pauses(0, 2_400).arrives(A, 1).plays()
+    assert script.acts == ["a"]
+    assert script.world.now_ms - START_MS < 60 * MINUTE_MS
 
 
 # For a person.

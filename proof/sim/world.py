@@ -140,6 +140,7 @@ class World:
     born: int = 0
     faults: int = 0
     happened: Counter[str] | None = None  # faults by kind and outcome
+    counts: Counter[str] | None = None  # calls of services, by operation
     told: list[str] | None = None  # the story, where somebody wants to read it
     tapes: dict[str, Tape] | None = None  # what each execution asked and heard
     environments: tuple[Memory, ...] = ()  # what idle environments of the function remember
@@ -187,6 +188,10 @@ class World:
         if self.told is not None:
             shown = (_short(word) if isinstance(word, dict) else str(word) for word in words)
             self.told.append(f"{self.now_ms % DAY_MS / 1000:10.3f} {' '.join(shown)}")
+
+    def _count(self, operation: str) -> None:
+        if self.counts is not None:
+            self.counts[operation] += 1
 
     # Who may go on, and how.
 
@@ -364,6 +369,7 @@ class World:
         clock_ms = self.now_ms + skew_ms
         self.say(name, "begins with", message.id, message.event, f"receive {message.receives}")
         run = Run(name, message.id, message.event, given[0].get("after", ""), skew_ms)
+        self._count("execution")
         self.promises.begun(self, run, given[0])
         if self.tapes is not None:
             self.tapes[name] = Tape(clock_ms, given, [])
@@ -438,6 +444,7 @@ class World:
             return self._answer(run, BUSY if outcome == "throttled" else BROKEN_CODE)
         self.say(run.name, call.state, run.event, "" if outcome == "ok" else outcome.upper())
         operation = call.resource.rpartition(":::")[2]
+        self._count(operation)
         if outcome == "denied":
             run = self.runs[run.name] = run._replace(faulted=True)
             return self._answer(run, DENIED)
@@ -517,6 +524,7 @@ class World:
 
     def _invoke(self, run: Run, call: Call, *, unseen: bool) -> None:
         self.born += 1
+        self._count("function")
         name = f"f{self.born}"
         skew_ms, begun_ms = self.skew_ms(), self.now_ms + self.latency_ms("cold")
         invocation = Invocation(
@@ -589,6 +597,7 @@ class World:
         return None
 
     def _table_step(self, invocation: Invocation, step: Step, outcome: str) -> None:
+        self._count(f"function {step.verb}")
         if step.verb == "sleep":
             return self._hear(invocation, None, after_ms=step.sleep_ms)
         if outcome == "unanswered":
