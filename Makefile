@@ -54,20 +54,19 @@ browser: ## Install the Chromium that the console's tests drive, if apt-get can
 		echo "Chromium was not installed: the console's tests in a browser will be skipped."
 
 # Without bytecode on disk each process would compile all it imports again.
-test test-fast test-stack explore-bounded: export PYTHONDONTWRITEBYTECODE :=
+test test-fast test-stack: export PYTHONDONTWRITEBYTECODE :=
 
-test: $(TOOLS) ## Run every test, for about ten minutes (they mostly wait, so six at once)
-	@echo "Every test: about ten minutes on two cores. The quick ones, in little over one: make test-fast"
-	$(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder
+test: $(TOOLS) ## Run every test; the slow ones mostly wait for the local stack, so four at once
+	$(BIN)/pytest -n 4 --dist worksteal
 
-test-fast: $(TOOLS) ## Run the quick tests: no local stack, exploring or simulating (little over a minute)
+test-fast: $(TOOLS) ## Run the quick tests: no local stack, no long walk of the simulator
 	$(BIN)/pytest -n 3 --dist worksteal -m "not local and not thorough"
 
 test-stack: $(TOOLS) ## Run the tests that share one local stack
-	$(BIN)/pytest -m shared
+	$(BIN)/pytest -n 4 -m local
 
-explore-bounded: $(TOOLS) ## Walk through the interleavings that are small enough for a pull request
-	$(BIN)/pytest -n 4 tests/explorer/test_explorer.py
+sim: $(TOOLS) ## Walk the deployed machine and functions through 2,000 worlds with every fault (hours)
+	$(BIN)/python -m proof.sim --record
 
 first-hour: $(TOOLS) ## Type each command that README and program print, in a new clone (ten minutes)
 	$(BIN)/python -m tests.first_hour
@@ -135,19 +134,6 @@ bench: $(TOOLS) ## Measure speed, cost and scale
 compare: $(TOOLS) ## Compare with a Redis key, an if-exists, FIFO, Powertools and others
 	$(BIN)/python -m bench.compare
 
-waiting: $(TOOLS) ## Simulate every scenario of waiting, hours in seconds (some minutes)
-	$(BIN)/python -m bench.waiting
-	$(BIN)/python -m bench.numbers
-
-chaos: $(TOOLS) ## Five thousand events with every fault on
-	$(BIN)/python -m bench.chaos
-
-explore: $(TOOLS) ## Walk through the interleavings of the claims, for half an hour
-	$(BIN)/python -m bench.explore
-
-fuzz: $(TOOLS) ## Break 200,000 messages in every way, and hold the enrichment to its promises
-	$(BIN)/python -m tests.enrichment.fuzz
-
 fields: $(TOOLS) ## Write the fields that `once routes check` knows, from the pinned Genesys SDK
 	$(BIN)/python -m tests.enrichment.topic_fields
 
@@ -173,7 +159,7 @@ build: $(READY) ## Build the functions for the runtime named in template.yaml
 
 # boto3 and SAM read AWS_DEFAULT_REGION alone, the AWS CLI and people AWS_REGION as well.
 ifneq ($(AWS_REGION),)
-deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
+aws-account deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
 endif
 aws-account: $(READY)
 	@$(BIN)/python -c 'import boto3; print("Deploying to account", boto3.client("sts").get_caller_identity()["Account"], \

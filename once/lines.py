@@ -79,8 +79,7 @@ class Captured(NamedTuple):
 
     @property
     def text(self) -> str:
-        body = self.record["body"]
-        return body if isinstance(body, str) else json.dumps(body)
+        return str(self.record["body"])
 
 
 class Line(NamedTuple):
@@ -132,15 +131,19 @@ def read_records(
         for record, arrived_ms in _unwrap(text, parse(text), maybe_ms(noted) or 0):
             last, item = line, item + 1 if line == last else 1
             source.records += 1
-            dated = _date(record, arrived_ms or now_ms)
-            yield Captured(Place(source.number, line, item), dated, arrived_ms)
+            place = Place(source.number, line, item)
+            yield Captured(place, _complete(record, place, arrived_ms or now_ms), arrived_ms)
 
 
-def _date(record: dict[str, Any], ms: int) -> dict[str, Any]:
-    """Gives a record the time at which the queue would have got it: that of its line in the
-    capture, else the moment of reading. An event without any time has this one."""
-    attributes = {"SentTimestamp": str(ms), **(record.get("attributes") or {})}
-    return {**record, "attributes": attributes}
+def _complete(record: dict[str, Any], place: Place, ms: int) -> dict[str, Any]:
+    """Returns a record as the queue would have it. Its time is that of its line in the capture,
+    else the moment of reading: an event without any time has this one."""
+    body, name = record["body"], record.get("messageId")
+    return {
+        "messageId": name if name and isinstance(name, str) else ".".join(map(str, place)),
+        "body": body if isinstance(body, str) else json.dumps(body),
+        "attributes": {"SentTimestamp": str(ms)},
+    }
 
 
 def read_lines(path: Path) -> list[Line]:
@@ -314,10 +317,10 @@ def _unwrap(text: str, value: Any, ms: int) -> Iterator[tuple[dict[str, Any], in
         if "messageId" in record and "body" in record:
             attributes = record.get("attributes")
             sent = attributes.get("SentTimestamp") if isinstance(attributes, dict) else None
-            yield {**record, "attributes": attributes if sent else {}}, maybe_ms(sent) or ms
+            yield record, maybe_ms(sent) or ms
             return
     if not (isinstance(value, dict) and value.get("topicName") == _HEARTBEAT):
-        yield {"messageId": "-", "body": text}, ms
+        yield {"body": text}, ms
 
 
 def _unpack(name: str, inner: Any) -> tuple[str, int | None] | None:

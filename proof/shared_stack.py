@@ -436,7 +436,7 @@ def is_alive(shared: SharedStack) -> bool:
 
 
 def _start(folder: Path) -> None:
-    plan = {"parameters": {}, "destination": None, "parent": int(os.environ[RUN])}
+    plan: dict[str, Any] = {"parameters": {}, "destination": None, "parent": int(os.environ[RUN])}
     with (folder / "keeper.log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "once.local.keeper"],

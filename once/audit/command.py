@@ -3,58 +3,57 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
+from once_enrichment import routes_file
+from once_enrichment.routes import Routes
+from once_enrichment.routes_file import InvalidRoutesError
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from once.answers import answers, command
-from once.audit.answer import answer
+from once.audit.advice import complete
 from once.audit.capture import Capture
-from once.audit.page import page
-from once.audit.report import AuditReport
+from once.audit.page import write_page
+from once.audit.report import AuditReport, make_report
 from once.audit.shown import Shown
 from once.audit.tally import Tally
 from once.audit.view import view
+from once.cli_options import Output, standalone
 from once.errors import OnceError
-from once.outcomes import Outcome
+from once.model.outcomes import Outcome
 from once.project import ROOT
-from once.screen import put, screen
+from once.screen import screen
 
 CLAIM_DAYS = 30  # ClaimDays' default
 SHIPPED_ROUTES = ROOT / "functions" / "enrichment" / "routes.toml"
 _MOST_FILES = 5
 
 
-@command("once audit events.jsonl --html audit.html")
-@answers(AuditReport)
-def audit(
-    captures: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="CAPTURE...",
-            help="Files or folders of captured events: JSON lines or arrays, also with gzip.",
-        ),
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page to read and to print.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON, for scripts.")] = False,
-    with_ids: Annotated[
-        bool,
-        typer.Option("--with-ids", help="Show ids, and names that contain them, as they are."),
-    ] = False,
-    routes: Annotated[
-        Path,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            help="The routes that decide which events are ignored.",
-            show_default="functions/enrichment/routes.toml",
-        ),
-    ] = SHIPPED_ROUTES,
+@standalone("once audit events.jsonl --html audit.html", answers=AuditReport)
+@click.argument("captures", metavar="CAPTURE...", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a page to read and to print.",
+)
+@click.option(
+    "--with-ids", is_flag=True, help="Show ids, and names that contain them, as they are."
+)
+@click.option(
+    "--routes",
+    "file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    default=SHIPPED_ROUTES,
+    help="The routes: which events are ignored, and what their facts and order would do. "
+    "Default: functions/enrichment/routes.toml.",
+)
+def command(
+    output: Output, captures: tuple[Path, ...], html: Path | None, with_ids: bool, file: Path
 ) -> None:
-    """Show the copies in a capture of events, who publishes them, and what to do about it."""
+    """Show the copies in a capture of events, who publishes them, and what to do about it.
+
+    CAPTURE is a file or folder of events, or an export of a log: docs/audit.md lists the forms.
+    """
     if not captures:
         raise OnceError(
             "Give files or folders of captured events.\ndocs/audit.md says how to capture them."
@@ -62,25 +61,27 @@ def audit(
     if html is not None and not html.absolute().parent.is_dir():
         raise OnceError(f"Cannot write to {html}: its folder does not exist.")
     shown = Shown(with_ids)
-    capture = Capture(captures, routes)
-    report = answer(_audit_files(capture, shown), shown, capture.sources)
+    capture = Capture(captures, _read_routes(file))
+    tally = _audit_files(capture, shown)
+    report = complete(make_report(tally, shown, capture.sources), tally)
     if html is not None:
-        try:
-            html.write_text(page(report), encoding="utf-8")
-        except OSError as error:
-            raise OnceError(f"Cannot write to {html}: {error.strerror}.") from error
-    if as_json:
-        typer.echo(report.to_json(), nl=False)
+        html.write_text(write_page(report), encoding="utf-8")
+    output.answer(report, view(report))
+    if output.as_json:
         return
-    console = screen()
-    for part in view(report):
-        put(console, part)
-    if report.late_examples and not with_ids:
-        put(console, "")
-        put(console, "Ids are hashed; --with-ids shows them.")
+    if not with_ids and (report.copies or report.passed):
+        output.say(["", "Ids are hashed; --with-ids shows them."])
     if html is not None:
-        put(console, "")
-        put(console, f"The whole report: {html}", markup=False)
+        output.say(["", f"The whole report: {html}"])
+
+
+def _read_routes(file: Path) -> Routes:
+    try:
+        return routes_file.read(str(file), file.read_text("utf-8"))
+    except InvalidRoutesError as error:
+        raise OnceError(f"{error}.") from None
+    except UnicodeDecodeError:
+        raise OnceError(f"{file} is not UTF-8. See: once routes check {file}") from None
 
 
 def _audit_files(capture: Capture, shown: Shown) -> Tally:
@@ -89,12 +90,9 @@ def _audit_files(capture: Capture, shown: Shown) -> Tally:
     if tally.received == tally.outcomes[Outcome.PARKED]:
         lines = ["There is no event in what you gave:"]
         for source in capture.sources[:_MOST_FILES]:
-            what = source.trouble or (
-                f"{source.records:,} {'record' if source.records == 1 else 'records'} and no event"
-                if source.records
-                else "is empty"
-            )
-            lines.append(f"  {source.path}: {what}")
+            records = "1 record" if source.records == 1 else f"{source.records:,} records"
+            what = f"{records} and no event" if source.records else "is empty"
+            lines.append(f"  {source.path}: {source.trouble or what}")
         if len(capture.sources) > _MOST_FILES:
             lines.append(f"  and {len(capture.sources) - _MOST_FILES} files more")
         lines.append("A capture holds events as EventBridge delivers them; see docs/audit.md.")

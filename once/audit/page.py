@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from once.audit.advice import duration, percent, rough
 from once.audit.report import AuditReport
-from once.outcomes import MEANING, Outcome
+from once.model.outcomes import MEANING, Outcome
 
 _MOST_ROWS = 25
 
@@ -23,7 +23,7 @@ class Part(NamedTuple):
     title: str
 
 
-def page(report: AuditReport) -> str:
+def write_page(report: AuditReport) -> str:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,

@@ -1,22 +1,28 @@
 """Counts what becomes of the events of each subject, and how copies came about."""
 
-import json
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from once.audit.facts import Broken, Fact
+from once.audit.entries import Broken, Entry
 from once.lines import Place
-from once.outcomes import Outcome
-from once.verdict import Event, Rows, Verdict
+from once.model.outcomes import Outcome
+from once.model.rule import Rows, Verdict
 
 _EXAMPLES = 3
 _MOST_FIELDS = 3  # that tell a state from the one before it, for them to be named
+_MOST_PASSED = 1_000
 _MINUTE_MS = 60_000
+_FEWEST = 3  # states that changed in a field; the name of a rarer one may be anybody's
+# Fields with these names are what people act on. Genesys' own softphone compares the first four.
+_STATES = frozenset(
+    ("state", "confined", "held", "muted", "status", "systemPresence", "adherenceState",
+     "fileState", "joined", "purpose", "currentState")
+)  # fmt: skip
 
 
 class Example(NamedTuple):
@@ -30,14 +36,15 @@ class Example(NamedTuple):
 class Examples:
     """Counts, and keeps the first few by their places."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = _EXAMPLES) -> None:
         self.count = 0
         self.few: list[Example] = []
+        self._most = most
 
     def add(self, example: Example) -> None:
         self.count += 1
-        if len(self.few) < _EXAMPLES or example.place < self.few[-1].place:
-            self.few = sorted([*self.few, example], key=lambda one: one.place)[:_EXAMPLES]
+        if len(self.few) < self._most or example.place < self.few[-1].place:
+            self.few = sorted([*self.few, example], key=lambda example: example.place)[: self._most]
 
 
 class Distances:
@@ -54,7 +61,7 @@ class Distances:
 
     @cached_property
     def _ordered(self) -> Sequence[int]:
-        """Sorts them, once all were added."""
+        """Sorts them, after all were added."""
         return array("q", sorted(self._found))
 
     @property
@@ -72,6 +79,17 @@ class Distances:
             within = bisect_left(self._ordered, step + 1)
             yield within - before
             before = within
+
+
+@dataclass
+class FactsOfFamily:
+    """The effect of facts on the states of a family."""
+
+    facts: tuple[str, ...]
+    is_in_use: bool
+    """The routes have these facts; else they are proposed."""
+    acts_without: int = 0
+    acts_with: int = 0
 
 
 @dataclass
@@ -94,15 +112,22 @@ class Tally:
     """By the reason why no request would be made."""
     distances: Distances = field(default_factory=Distances)
     noted: int = 0
-    """Records that note when they were received."""
+    """Records that note when they arrived."""
     kinds: dict[str, Examples] = field(default_factory=lambda: defaultdict(Examples))
     apart: dict[str, Distances] = field(default_factory=lambda: defaultdict(Distances))
     differences: Counter[str] = field(default_factory=Counter)
     changed: Counter[tuple[str, tuple[str, ...]]] = field(default_factory=Counter)
     """By family: the fields that alone tell a state from the one before it."""
+    states: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By family: how often a field was there that looks like a state."""
+    facts: dict[str, FactsOfFamily] = field(default_factory=dict)
     windows: dict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     notes: dict[tuple[str, str], Examples] = field(default_factory=lambda: defaultdict(Examples))
-    late: Examples = field(default_factory=Examples)
+    passed: dict[str, Examples] = field(
+        default_factory=lambda: defaultdict(lambda: Examples(_MOST_PASSED))
+    )
+    """By family: stale events, each with the state that passed it."""
+    late: int = 0
     longest_late_ms: int = 0
     broken: dict[str, Examples] = field(default_factory=lambda: defaultdict(Examples))
     details: dict[str, str] = field(default_factory=dict)
@@ -117,51 +142,67 @@ class Tally:
     def received(self) -> int:
         return self.outcomes.total()
 
-    def judge(self, subject: Iterable[tuple[int, Fact]]) -> None:
+    def judge(self, subject: Iterable[tuple[int, Entry]]) -> None:
         """Settles the events of one subject, each before the next comes."""
-        rows, first_of = Rows(self.claim_days), dict[int, tuple[int, Fact]]()
-        newest: Fact | None = None
+        rows, first_of = Rows(self.claim_days), dict[int, tuple[int, Entry]]()
+        newest: Entry | None = None
         states: dict[int, tuple[int, dict[str, int]]] = {}
-        for number, (now_ms, fact) in enumerate(subject):
-            message = fact.message or number
-            event = Event(
-                message,
-                fact.key,
-                fact.latest,
-                fact.occurred_ms,
-                fact.window_ms,
-                fact.order,
-                fact.event_id,
-                fact.ignored,
-                fact.expires_ms,
-            )
-            verdict = rows.settle(event, now_ms)
-            self._count(fact, verdict, now_ms)
+        for now_ms, entry in subject:
+            verdict = rows.settle(entry.make_event(), now_ms)
+            self._count_event(entry, verdict, now_ms)
             if verdict.reason == "ACTED":
-                self.add_to_acted(now_ms)
-                self._compare_states(fact, states)
-            is_copy = verdict.reason in ("SAME_KEY", "SAME_EVENT_ID", "SETTLED_BEFORE")
-            if is_copy:
-                self._add_copy(fact, *first_of[verdict.because], now_ms, verdict)
+                self.acted += 1
+                self.acting_minutes[now_ms // _MINUTE_MS] += 1
+                self._compare_states(entry, states)
+            if verdict.reason in ("SAME_KEY", "SAME_EVENT_ID", "SETTLED_BEFORE"):
+                self._add_copy(entry, *first_of[verdict.because], now_ms, verdict)
                 continue
-            first_of.setdefault(message, (now_ms, fact))
-            if newest is not None and fact.occurred_ms < newest.occurred_ms:
-                self.families[fact.family]["late"] += 1
-                self.late.add(Example(fact.place, fact.subject, newest.place))
-                late_ms = newest.occurred_ms - fact.occurred_ms
+            if verdict.outcome is Outcome.STALE:
+                by = first_of[verdict.because][1].place
+                self.passed[entry.family].add(Example(entry.place, entry.subject, by))
+            first_of.setdefault(entry.message, (now_ms, entry))
+            if newest is not None and entry.occurred_ms < newest.occurred_ms:
+                self.families[entry.family]["late"] += 1
+                self.late += 1
+                late_ms = newest.occurred_ms - entry.occurred_ms
                 self.longest_late_ms = max(self.longest_late_ms, late_ms)
             else:
-                newest = fact
+                newest = entry
+
+    def propose_facts(self) -> None:
+        """Proposes the fields that look like a state, for families in which others changed alone
+        and whose routes have no facts."""
+        changed = Counter[str]()
+        for (family, names), count in self.changed.items():
+            if any(name.rpartition(".")[2] not in _STATES for name in names):
+                changed[family] += count
+        for family in sorted(changed.keys() - self.facts.keys()):
+            counts = {path: n for (name, path), n in self.states.items() if name == family}
+            facts = sorted(path for path, count in counts.items() if count >= _FEWEST)
+            if facts and changed[family] >= _FEWEST:
+                self.facts[family] = FactsOfFamily(tuple(facts), is_in_use=False)
+
+    def try_facts(self, subject: Iterable[tuple[int, Entry]]) -> None:
+        """Counts for one subject how often the facts of each family would act, and how often its
+        events act without any."""
+        without, with_facts = Rows(self.claim_days), Rows(self.claim_days)
+        for now_ms, entry in subject:
+            if facts := self.facts.get(entry.family):
+                bare = without.settle(entry.make_event_with(()), now_ms)
+                own = entry.make_event()
+                event = own if facts.is_in_use else entry.make_event_with(facts.facts)
+                counted = with_facts.settle(event, now_ms)
+                facts.acts_without += bare.reason == "ACTED"
+                facts.acts_with += counted.reason == "ACTED"
 
     def add_broken(self, broken: Broken, now_ms: int) -> None:
         """Counts a record that would be parked."""
-        place = broken.found.place
-        self.count(Outcome.PARKED, "(unreadable)", "(unreadable)", now_ms)
-        self.broken_in[place.file] += 1
+        self._count(Outcome.PARKED, "(unreadable)", "(unreadable)", now_ms)
+        self.broken_in[broken.place.file] += 1
         self.details.setdefault(broken.reason, broken.detail.partition(":")[0].rstrip("."))
-        self.broken[broken.reason].add(Example(place))
+        self.broken[broken.reason].add(Example(broken.place))
 
-    def count(self, outcome: Outcome, family: str, source: str, now_ms: int) -> None:
+    def _count(self, outcome: Outcome, family: str, source: str, now_ms: int) -> None:
         """Counts one settled record."""
         self.outcomes[outcome] += 1
         self.families[family][outcome] += 1
@@ -171,77 +212,62 @@ class Tally:
             self.ended_ms = max(self.ended_ms, now_ms)
             self.minutes[now_ms // _MINUTE_MS] += 1
 
-    def add_to_acted(self, now_ms: int) -> None:
-        """Counts an event that a request would be made for."""
-        self.acted += 1
-        self.acting_minutes[now_ms // _MINUTE_MS] += 1
-
-    def add_to_copies(self, kind: str, distance_ms: int, example: Example) -> None:
-        """Counts one copy, by how it came about."""
-        self.copies += 1
-        self.kinds[kind].add(example)
-        self.distances.add(distance_ms)
-        self.apart[kind].add(distance_ms)
-
-    def add_window(self, family: str, window_ms: int) -> None:
-        """Counts an event that nothing but its distance tells from a copy."""
-        self.families[family]["windowed"] += 1
-        self.windows[window_ms][family] += 1
-
-    def _count(self, fact: Fact, verdict: Verdict, now_ms: int) -> None:
-        self.count(verdict.outcome, fact.family, fact.source or "(none)", now_ms)
-        self.noted += bool(fact.received_ms)
-        self.custom += fact.is_custom
-        self.topics.add(fact.topic)
-        is_new = verdict.reason == "ACTED" or verdict.outcome == Outcome.IGNORED
-        self.brought[fact.source, fact.topic, is_new] += 1
+    def _count_event(self, entry: Entry, verdict: Verdict, now_ms: int) -> None:
+        self._count(verdict.outcome, entry.family, entry.source or "(none)", now_ms)
+        self.noted += bool(entry.arrived_ms)
+        self.custom += entry.is_custom
+        self.topics.add(entry.topic)
+        is_new = verdict.reason == "ACTED" or verdict.outcome is Outcome.IGNORED
+        self.brought[entry.source, entry.topic, is_new] += 1
         self.unchanged += verdict.reason == "UNCHANGED"
-        if verdict.outcome == Outcome.IGNORED:
+        if verdict.outcome is Outcome.IGNORED:
             self.ignored[verdict.reason] += 1
-        if fact.window_ms:
-            self.add_window(fact.family, fact.window_ms)
-        for part in filter(None, fact.note.split("; ")):
+        if entry.window_ms:
+            self.families[entry.family]["windowed"] += 1
+            self.windows[entry.window_ms][entry.family] += 1
+        if entry.fields and (facts := entry.route_facts):
+            self.facts.setdefault(entry.family, FactsOfFamily(tuple(facts), is_in_use=True))
+        for part in filter(None, entry.note.split("; ")):
             text = part.partition(": 2")[0]  # without the time of this event
-            self.notes[fact.family, text].add(Example(fact.place))
+            self.notes[entry.family, text].add(Example(entry.place))
 
     def _add_copy(
-        self, copy: Fact, first_ms: int, first: Fact, now_ms: int, verdict: Verdict
+        self, copy: Entry, first_ms: int, first: Entry, now_ms: int, verdict: Verdict
     ) -> None:
-        kind = find_kind(copy.envelope, first.envelope, copy.source == first.source)
+        kind = "published" if copy.envelope and first.envelope else "unknown"
         if verdict.reason == "SETTLED_BEFORE":
             kind = "queue"
         elif copy.is_replay:
             kind = "replay"
-        elif copy.is_custom and kind != "envelope":
+        elif copy.envelope and copy.envelope == first.envelope:
+            kind = "envelope"
+        elif copy.is_custom:
             kind = "custom"
-        example = Example(copy.place, first.subject, first.place)
-        self.add_to_copies(kind, abs(now_ms - first_ms), example)
+        elif copy.source != first.source:
+            kind = "integration"
+        self.copies += 1
+        self.kinds[kind].add(Example(copy.place, first.subject, first.place))
+        self.distances.add(abs(now_ms - first_ms))
+        self.apart[kind].add(abs(now_ms - first_ms))
         self.differences.update(_compare(copy, first))
 
-    def _compare_states(self, fact: Fact, states: dict[int, tuple[int, Any]]) -> None:
-        if not fact.fields:
+    def _compare_states(self, entry: Entry, states: dict[int, tuple[int, dict[str, int]]]) -> None:
+        if not entry.fields or entry.latest is None:
             return
-        slot = fact.latest or hash(fact.family)
-        fields = json.loads(fact.fields)
-        key, before = states.get(slot, (fact.key, {}))
-        states[slot] = fact.key, fields
-        if key != fact.key:
+        fields = entry.read_fields()
+        self.states.update(
+            (entry.family, path) for path in fields if path.rpartition(".")[2] in _STATES
+        )
+        key, before = states.get(entry.latest, (entry.key, {}))
+        states[entry.latest] = entry.key, fields
+        if before and key != entry.key:
             names = {*fields, *before}
             differ = sorted(name for name in names if fields.get(name) != before.get(name))
-            if len(differ) <= _MOST_FIELDS:
-                self.changed[fact.family, tuple(differ)] += 1
+            if 0 < len(differ) <= _MOST_FIELDS:
+                self.changed[entry.family, tuple(differ)] += 1
 
 
-def find_kind(envelope: object, first_envelope: object, is_same_source: bool) -> str:
-    """Says how a copy came about, by what it shares with the first."""
-    if envelope and envelope == first_envelope:
-        return "envelope"
-    if not is_same_source:
-        return "integration"
-    return "published" if envelope and first_envelope else "unknown"
-
-
-def _compare(copy: Fact, first: Fact) -> Iterator[str]:
+def _compare(copy: Entry, first: Entry) -> Iterator[str]:
     """Yields in what a copy differs from the first."""
     compared = {
         "envelope id": copy.envelope == first.envelope,
@@ -252,5 +278,5 @@ def _compare(copy: Fact, first: Fact) -> Iterator[str]:
         # Home-made events hold their own ids and times.
         "content beside the identity": copy.is_custom or copy.content == first.content,
     }
-    found = [name for name, is_equal in compared.items() if not is_equal]
-    yield from found or ["nothing at all"]
+    differing = [name for name, is_equal in compared.items() if not is_equal]
+    yield from differing or ["nothing at all"]

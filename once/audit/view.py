@@ -10,16 +10,15 @@ from once.audit.advice import rough
 from once.audit.report import AuditReport
 from once.screen import showable
 
-_MOST_LINES = 6  # under a heading: the report fits a screen
+_MOST_LINES = 8  # under a heading: the report fits a screen
 
 
 def view(report: AuditReport) -> Iterator[RenderableType]:
     verdict, *details = report.conclusions
     yield Text(showable(verdict), style="bold")
-    if report.late_examples:
-        details.append(f"Late, for example: {report.late_examples[0]}.")
-    for one in report.broken[:_MOST_LINES]:
-        details.append(f"{one.detail} ({one.reason}): {one.count:,}, e.g. {one.examples[0]}.")
+    for reason in report.broken[:_MOST_LINES]:
+        example = reason.examples[0]
+        details.append(f"{reason.detail} ({reason.reason}): {reason.count:,}, e.g. {example}.")
     troubled = [file for file in report.files if file.trouble]
     details += [f"{file.name} {file.trouble}." for file in troubled[:_MOST_LINES]]
     yield from _list("", details)

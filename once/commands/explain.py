@@ -23,7 +23,6 @@ from once.model.outcomes import SIGN, Outcome
 from once.model.records import Record
 from once.model.story import Chain, Story
 from once.model.tell import summarise
-from once.model.verdict import describe_return
 from once.project import ROOT
 from once.screen import Row
 from once.stack.facade import Stack, read_clock_ms
@@ -340,7 +339,7 @@ def view_deliveries(chain: Chain, verbose: bool) -> Iterator[tuple[int, str]]:
             text += f" {words.count_times(len(records))} until {until}"
         text += _describe_sent(records) + (f": {last.why}" if last.why else "")
         if last is chain.records[-1] and last.outcome is Outcome.RETRY:
-            text += f"; {describe_return(last)}"
+            text += f"; comes back at {words.format_clock(last.due_at_ms)}"
         yield first.recorded_at_ms, text
 
 

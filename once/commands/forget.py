@@ -62,7 +62,8 @@ def command(operation: Operation, key_text: str, yes: bool) -> None:
         )
     operation.confirm("Forget it, so that its next copy is acted on?", yes, facts)
 
-    table, expires = stack.outputs["ClaimTableName"], stack.expire_at(now_ms)
+    table, days = stack.outputs["ClaimTableName"], int(stack.parameters.get("ClaimDays", "30"))
+    expires = {"N": str(now_ms // 1000 + days * 86_400)}
     changes = [_open(claim, now_ms, expires), *(_rewind(row, claim, expires) for row in newer)]
     try:
         # All of it or nothing: a newest time moved back under a claim that stands would let a

@@ -26,14 +26,20 @@ from once.stack import log
 from once.stack.dead_letters import QUEUE
 from once.stack.facade import Depth, Stack, read_clock_ms
 from once.stack.stories import CANARY_FAMILY
-from once.stack.waiting import FOR_THE_BREAKER, Waits, group_by_reason, is_failure, read_waiting
+from once.stack.waiting import (
+    FOR_THE_BREAKER,
+    OF_DESTINATION,
+    Waits,
+    group_by_reason,
+    is_failure,
+    read_waiting,
+)
 
 _MINUTE_MS = 60_000
 _HOUR_MS = 60 * _MINUTE_MS
 _SHORT_MS = 5 * _MINUTE_MS  # a 429 that ends by then is the limit at work
 _TAKEN_MS = 10 * _MINUTE_MS
 _FEW_FAMILIES = 2  # if more fail at the same time, they are counted and not named
-_OF_DESTINATION = ("CALL_FAILED", "SETUP_FAULT", "RATE_LIMITED")
 
 
 class Severity(StrEnum):
@@ -108,6 +114,7 @@ class Status(Model):
     breaker: Breaker
     limit: int = Field(description="Requests per minute; 0 is no limit.")
     waiting: list[Waits]
+    last_failure: str = Field(description="What the newest failed request of these met; or empty.")
     is_complete: bool = Field(description="False if the log holds more than one search returns.")
     arrived: list[Arrived]
     taken: int = Field(description="Messages that were taken in the last ten minutes.")
@@ -155,6 +162,7 @@ def read_status(stack: Stack, now_ms: int) -> Status:
         breaker=breaker,
         limit=int(outputs.get("MaxActionsPerMinute") or 0),
         waiting=group_by_reason(waiting, breaker, now_ms),
+        last_failure=waiting.failure.why if waiting.failure else "",
         is_complete=waiting.is_complete,
         arrived=_read_arrived(stack, now_ms),
         taken=_read_taken(stack, now_ms),
@@ -274,7 +282,7 @@ def _find_failures(status: Status, now_ms: int) -> Iterator[Finding]:
     """Finds that no request succeeds, from the first failure on, or that those of some families
     fail while others succeed. The newest record of a request has the cause."""
     breaker, since_ms = status.breaker, status.breaker.since_ms
-    failing = [waits for waits in status.waiting if waits.reason in _OF_DESTINATION]
+    failing = [waits for waits in status.waiting if waits.reason in OF_DESTINATION]
     newest = max(failing, key=lambda waits: waits.newest_ms, default=None)
     if not breaker.is_healthy:
         is_limited = breaker.why == "429" or (newest and newest.reason == "RATE_LIMITED")
@@ -282,7 +290,7 @@ def _find_failures(status: Status, now_ms: int) -> Iterator[Finding]:
             return
         code = "RATE_LIMITED" if is_limited else "DESTINATION_DOWN"
         text = words.capitalise(breaker.text(now_ms))
-        text += f"; the last request: {newest.sentence}" if newest else ""
+        text += f"; the last request: {status.last_failure}" if status.last_failure else ""
         example = newest or next(iter(status.waiting), None)
         events = sum(w.events for w in status.waiting if w in failing or w.reason == "BREAKER_OPEN")
         commands = [_explain(example)] if example else []

@@ -1,1 +1,1 @@
-"""A page on 127.0.0.1 to see a stack run: what comes in, what became of it and why."""
+"""`once console`: pages over the stories of a stack, for reading only; commands act."""

@@ -1,61 +1,60 @@
-"""`once console`: serves the page until Ctrl-C."""
+"""`once console`: serves the pages until Ctrl-C."""
 
 import contextlib
 import secrets
 import socket
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
+from once.cli_options import Operation, on_stack
 from once.errors import OnceError
-from once.operate import running
-from once.operate.command import Operation, command
 from once.ports import LOOPBACK, listen
 from once.project import say_how_to_install
 from once.screen import say
+from once.stack import running
 
-PORT = 8095
-Port = Annotated[
-    int, typer.Option(min=0, max=65535, help="Port of the console; 0 chooses a free one.")
-]
-NoBrowser = Annotated[
-    bool, typer.Option("--no-browser", help="Print the console's address; open no browser.")
-]
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+PORT = click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8095,
+    show_default=True,
+    help="Port of the console; 0 chooses a free one.",
+)
+NO_BROWSER = click.option(
+    "--no-browser", is_flag=True, help="Print the console's address; open no browser."
+)
 
 
-@command("once console --stack genesys-once")
-def console(
-    at: Operation,
-    port: Port = PORT,
-    no_browser: NoBrowser = False,
-    write: Annotated[
-        bool,
-        typer.Option(
-            "--write", help="Allow changes on a deployed stack. The local one always allows them."
-        ),
-    ] = False,
-) -> None:
-    """Show a stack at work in the browser: what comes in, what became of it and why."""
-    if not all(find_spec(module) for module in ("starlette", "uvicorn")):
+@on_stack("once console --stack genesys-once")
+@PORT
+@NO_BROWSER
+def command(operation: Operation, port: int, no_browser: bool) -> None:
+    """Show a stack at work in the browser: its events, and what was decided and why.
+
+    The pages change nothing; they show the commands that do.
+    """
+    if not all(find_spec(module) for module in ("starlette", "uvicorn", "jinja2")):
         raise OnceError(f"The console needs more. Get it with:\n{say_how_to_install('console')}")
     from once.console.app import make
 
-    at.stack.outputs  # noqa: B018 - a stack that is not there ends the command, not the page
+    operation.stack.outputs  # noqa: B018 - a stack that is not there ends the command, not the page
     listening = listen(port, "once console")
+    port = listening.getsockname()[1]
     token = secrets.token_urlsafe(24)
-    can_act = write or at.stack.is_local
-    app = make(at.stack, listening.getsockname()[1], token, can_act)
-    address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/?token={token}"
-    say(f"The console of {at.stack} is at {address}")
-    say(f"{'It can act on the stack' if can_act else 'It is read-only'}. End it with Ctrl-C.")
-    with (
-        contextlib.suppress(KeyboardInterrupt),
-        contextlib.nullcontext() if no_browser else opened(address),
-    ):
-        serve(app, listening)
+    address = f"http://{LOOPBACK}:{port}/?token={token}"
+    say(f"The console of {operation.stack} is at {address}")
+    say("It is read-only. End it with Ctrl-C.")
+    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as stack:
+        if not no_browser:
+            stack.enter_context(opened(address))
+        serve(make(operation.stack, port, token, operation.options), listening)
 
 
 @contextlib.contextmanager
@@ -76,14 +75,15 @@ def opened(address: str) -> Iterator[None]:
         page.unlink(missing_ok=True)
 
 
-def serve(app: Any, listening: socket.socket, ready: Any = None) -> None:
-    """Serves until Ctrl-C."""
+def serve(
+    app: "Starlette", listening: socket.socket, ready: Callable[[Any], None] | None = None
+) -> None:
+    """Serves until Ctrl-C; `ready` gets the server, which ends if its `should_exit` is set."""
     import uvicorn
 
     # Requests name customers, so there is no access log.
-    server = uvicorn.Server(
-        uvicorn.Config(app, log_level="error", access_log=False, lifespan="off")
-    )
+    config = uvicorn.Config(app, log_level="error", access_log=False, lifespan="off")
+    server = uvicorn.Server(config)
     if ready is not None:
         ready(server)
     server.run(sockets=[listening])

@@ -1,4 +1,4 @@
-"""Who may ask: only the browser that was given the token, on this machine, from our own page."""
+"""Refuses every request but those of our own page, in the browser that got the token."""
 
 import secrets
 from http.cookies import CookieError, SimpleCookie
@@ -26,8 +26,8 @@ _STRANGER = "Open this with the address that `once console` printed: it holds th
 class Guard:
     """Each console has a token and a port of its own; a cookie carries the token after the start.
 
-    A name that leads to 127.0.0.1 fails at Host, a page of another origin at Origin, and whoever
-    else is on this machine at the token. A link from elsewhere, as from a ticket, may be followed.
+    A name that leads to 127.0.0.1 fails at Host, a page of another origin at Origin, and another
+    user of this machine at the token. A link from elsewhere, as from a ticket, may be followed.
     """
 
     def __init__(self, app: ASGIApp, port: int, token: str) -> None:
@@ -42,16 +42,14 @@ class Guard:
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        refused = self._refusal(Request(scope)) if scope["type"] == "http" else None
-        await (refused or self._app)(scope, receive, send_with_headers)
+        refusal = self._refuse(Request(scope)) if scope["type"] == "http" else None
+        await (refusal or self._app)(scope, receive, send_with_headers)
 
-    def _refusal(self, request: Request) -> Response | None:
+    def _refuse(self, request: Request) -> Response | None:
         headers = request.headers
         host = headers.get("host", "")
         if host not in self._hosts:
             return PlainTextResponse("This console answers on 127.0.0.1 alone.\n", 421)
-        if request.method not in ("GET", "HEAD") and headers.get("origin") != f"http://{host}":
-            return PlainTextResponse("Only the console's own page may act.\n", 403)
         if headers.get("origin", f"http://{host}") != f"http://{host}":
             return PlainTextResponse("Only the console's own page may ask.\n", 403)
         # An image of a page on another port has our cookie and no Origin: cookies know no ports.
@@ -64,14 +62,11 @@ class Guard:
             welcome = RedirectResponse(str(request.url.remove_query_params("token")), 303)
             welcome.set_cookie(self._cookie, self._token, httponly=True, samesite="lax")
             return welcome
-        if not self._is_ours(self._carried(headers)):
+        if not self._is_ours(self._read_token(headers)):
             return PlainTextResponse(_STRANGER, 401)
         return None
 
-    def _carried(self, headers: Headers) -> str:
-        bearer = headers.get("authorization", "")
-        if bearer.startswith("Bearer "):
-            return bearer.removeprefix("Bearer ")
+    def _read_token(self, headers: Headers) -> str:
         try:
             cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
         except CookieError:

@@ -56,7 +56,7 @@ def local_stack(
         pipe = None
         try:
             target = parameters.get("ActionTarget", "genesys")
-            chosen = {**_destination_parameters(aws, destination, target), **parameters}
+            chosen = {**destination_parameters(aws, destination, target), **parameters}
             outputs = deploy(aws, template, chosen, step)
             pipe = PipeRunner(aws.client, outputs["PipeName"], observer=observer).start()
             yield LocalStack(aws, pipe, destination, outputs, chosen)
@@ -74,7 +74,7 @@ def local_stack(
             aws.stop()
 
 
-def _destination_parameters(
+def destination_parameters(
     aws: Emulator, destination: GenesysServer, target: str
 ) -> dict[str, str]:
     """Returns what makes a stack send to this destination, with a secret that it can read."""

@@ -105,10 +105,6 @@ def _describe_waiting(story: Story, now_ms: int, breaker: str) -> str:
     return f"{text}; due {age} ago and not recorded since: see once status, once parked list"
 
 
-def describe_return(record: Record) -> str:
-    return f"comes back at {words.format_clock(record.due_at_ms)}"
-
-
 def _find_met(story: Story, chains: Chains) -> Record | None:
     """Finds the event that passed a stale event, or the first of the equal states."""
     skipped = (

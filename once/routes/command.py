@@ -1,109 +1,70 @@
-"""`once routes`: the operator's routes.toml, judged and tried before it is deployed."""
+"""`once routes`: the operator's routes.toml, checked and tried before it is deployed."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 from once_enrichment import routes_file
 from once_enrichment.routes import IGNORE, Routes
 from once_enrichment.routes_file import InvalidRoutesError
+from rich.console import RenderableType
+from rich.markup import escape
 from rich.table import Table
 
-from once.answers import answers
+from once.cli_options import ATTENTION, Output, standalone
 from once.errors import OnceError
-from once.lines import find_sources, read_records
+from once.lines import Captured, Source, find_sources, read_records
 from once.project import ROOT
-from once.routes.notes import find_notes
-from once.routes.trial import Model, RouteChange, RouteTaken, Trial
-from once.screen import put, say, screen
+from once.routes.check import check
+from once.routes.trial import RoutesTrial, Trial
 
-_SHIPPED = ROOT / "functions" / "enrichment" / "routes.toml"
-
-File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The routes.")]
+SHIPPED = ROOT / "functions" / "enrichment" / "routes.toml"
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-class RoutesTrial(Model):
-    """The result of a file of routes for a capture."""
-
-    events: int
-    """The number of events in the capture."""
-    unreadable: int
-    """Records without an event; they would be parked."""
-    undated: int
-    """Events without a time of arrival in the capture: none of them expires."""
-    routes: list[RouteTaken]
-    """The routes in the order of the file."""
-    changes: list[RouteChange]
-    """Empty without another file."""
+command = click.Group("routes", help="Check which events are acted on, and how.")
 
 
-def register(app: typer.Typer) -> None:
-    routes = typer.Typer(no_args_is_help=True, help="Which events are acted on, and how.")
-    routes.command("check", epilog="Example: once routes check")(check)
-    routes.command("try", epilog="Example: once routes try events.jsonl")(try_routes)
-    app.add_typer(routes, name="routes")
-
-
-def check(file: File = _SHIPPED) -> None:
+@standalone("once routes check")
+@click.argument("file", type=_FILE, default=SHIPPED)
+def check_routes(output: Output, file: Path) -> None:
     """Name each wrong or doubtful line; exit code 1 if one is wrong, 3 if one is doubtful."""
-    text = _read_text(file)
-    routes, faults = routes_file.check(text)
-    for fault in faults:
-        say(f"{file}:{fault.line}: {fault.text}")
-    if faults:
-        put(screen(stderr=True), f"{len(faults)} to correct before deploying", style="red")
-        raise typer.Exit(1)
-    notes = sorted((routes_file.line_of(text, note.path), note.text) for note in find_notes(routes))
-    for line, note in notes:
-        say(f"{file}:{line}: note: {note}")
-    say(f"{file}: no line is wrong")
-    if notes:
-        raise typer.Exit(3)
-
-
-@answers(RoutesTrial)
-def try_routes(
-    capture: Annotated[
-        list[Path],
-        typer.Argument(help="Events: files, folders, exports of a log, or - for standard input."),
-    ],
-    file: Annotated[
-        Path, typer.Option("--routes", exists=True, dir_okay=False, help="The file to try.")
-    ] = _SHIPPED,
-    against: Annotated[
-        Path | None,
-        typer.Option(exists=True, dir_okay=False, help="Another file: which events differ?"),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Show which events of a capture each route would take, and how many come too old."""
-    trial = Trial(_read(file), _read(against) if against else None)
-    sources = find_sources(capture)
-    for source in sources:
-        trial.add_all(found.record for found in read_records(source))
-        if source.trouble:
-            raise OnceError(f"{source.path} {source.trouble}.")
-    if not trial.events:
-        raise OnceError(
-            f"No event in {', '.join(source.name for source in sources)}. once audit FILE says "
-            "why each record holds none."
-            if trial.unreadable
-            else f"{', '.join(source.name for source in sources)} holds no record."
-        )
-    answer = RoutesTrial(
-        events=trial.events,
-        unreadable=trial.unreadable,
-        undated=trial.undated,
-        routes=[*trial.taken.values()],
-        changes=sorted(trial.changes.values(), key=lambda change: -change.events),
+    findings = check(_read_text(file))
+    output.say(
+        escape(f"{file}:{f.line}: {'' if f.is_error else 'doubtful: '}{f.text}") for f in findings
     )
-    if as_json:
-        print(answer.model_dump_json(by_alias=True, indent=2))
-    else:
-        _show(answer, against)
+    if any(finding.is_error for finding in findings):
+        output.exit(1)
+    output.say([escape(f"{file}: no line is wrong")])
+    if findings:
+        output.exit(ATTENTION)
 
 
-def _read(file: Path) -> Routes:
+@standalone("once routes try events.jsonl", answers=RoutesTrial)
+@click.argument("capture", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--routes", "file", type=_FILE, default=SHIPPED, help="The file to try.")
+@click.option("--against", type=_FILE, help="Another file: which events end otherwise?")
+def try_routes(output: Output, capture: tuple[Path, ...], file: Path, against: Path | None) -> None:
+    """Show which events of a capture each route would take, and for which it acts.
+
+    CAPTURE is a file or folder of events, an export of a log, or - for standard input.
+    """
+    trial = Trial(read_routes(file), read_routes(against) if against else None)
+    sources = find_sources(capture)
+    trial.add_all(_read_all(sources))
+    answer = trial.answer()
+    if not answer.events:
+        names = ", ".join(source.name for source in sources)
+        raise OnceError(f"There is no event in {names}. Why says: once explain --event FILE")
+    output.answer(answer, _view(answer, against))
+
+
+command.add_command(check_routes, "check")
+command.add_command(try_routes, "try")
+
+
+def read_routes(file: Path) -> Routes:
+    """Reads a file of routes; once audit tries one, too."""
     try:
         return routes_file.read(str(file), _read_text(file))
     except InvalidRoutesError as error:
@@ -116,23 +77,35 @@ def _read_text(file: Path) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise OnceError(f"{file}, line {line}: not UTF-8. Save the file as UTF-8.") from None
+        raise OnceError(f"{file}:{line}: not UTF-8. Save the file as UTF-8.") from None
 
 
-def _show(answer: RoutesTrial, against: Path | None) -> None:
-    say(f"Events: {answer.events:,}. Records without an event: {answer.unreadable:,}.")
+def _read_all(sources: list[Source]) -> Iterator[Captured]:
+    for source in sources:
+        yield from read_records(source)
+        if source.trouble:
+            raise OnceError(f"{source.path} {source.trouble}.")
+
+
+def _view(answer: RoutesTrial, against: Path | None) -> Iterator[RenderableType]:
+    yield f"Events: {answer.events:,}. Records without an event: {answer.unreadable:,}."
     table = Table("route", "action", box=None, pad_edge=False)
-    table.add_column("taken", justify="right")
-    table.add_column("expired", justify="right")
+    for column in ("taken", "acts", "expired"):
+        table.add_column(column, justify="right")
     for route in answer.routes:
         action = "ignored" if route.action == IGNORE else route.action
-        table.add_row(route.name, action, f"{route.events:,}", f"{route.expired:,}")
-    put(screen(), table)
+        counts = (f"{number:,}" for number in (route.events, route.acted, route.expired))
+        table.add_row(escape(route.name), escape(action), *counts)
+    yield table
+    for route in answer.routes:
+        if route.without_facts:
+            text = f"Route {route.name}: {route.without_facts:,} events have none of its facts"
+            yield f"[yellow]{escape(text)}, so their whole body counts.[/]"
     if answer.undated:
-        say(f"Events without a time of arrival, whose age is not judged: {answer.undated:,}.")
-    if against is None:
-        return
-    differ = sum(change.events for change in answer.changes)
-    say(f"Events that end otherwise with {against}: {differ:,}.")
+        yield f"Events without a time of arrival, whose age is not judged: {answer.undated:,}."
+    if against is not None:
+        differ = sum(change.events for change in answer.changes)
+        yield escape(f"Events that end otherwise with {against}: {differ:,}.")
     for change in answer.changes:
-        say(f"  {change.events:,} {change.before} -> {change.after}, such as {change.examples[0]}")
+        ends = f"{change.before} -> {change.after}"
+        yield escape(f"  {change.events:,} {ends}, such as {change.examples[0]}")

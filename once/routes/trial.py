@@ -1,46 +1,67 @@
-"""Tries the routes of a file on the events of a capture."""
+"""Tries the routes of a file on the events of a capture: which acts, and which does not and why."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from once_enrichment.normalise import normalise
-from once_enrichment.routes import IGNORE, Route, Routes
-from pydantic import BaseModel, ConfigDict
-from pydantic.alias_generators import to_camel
+from once_enrichment.routes import Routes
+from pydantic import Field
+
+from once.lines import Captured
+from once.model.base import Model
+from once.model.rule import Event, Rows
 
 _MOST_EXAMPLES = 3
-
-
-class Model(BaseModel):
-    model_config = ConfigDict(
-        alias_generator=to_camel, validate_by_name=True, use_attribute_docstrings=True
-    )
+_ACTED = "ACTED"
 
 
 class RouteTaken(Model):
     """The events of the capture that one route took."""
 
     name: str
-    action: str
-    """The id of a data action, `send` or `none`."""
-    events: int
-    """The number of these events."""
-    expired: int
-    """Those of them that were older than its `max_age` when they reached the queue."""
+    action: str = Field(description="The id of a data action, `send` or `none`.")
+    events: int = 0
+    acted: int = Field(default=0, description="Those for which a request would be sent.")
+    expired: int = Field(default=0, description="Those that arrived older than its `max_age`.")
+    without_facts: int = Field(default=0, description="Those in which none of its facts is found.")
 
 
 class RouteChange(Model):
     """Events that end otherwise with the other file."""
 
-    before: str
-    """`ignored`, `expired` or an action."""
-    after: str
-    """The same with the other file."""
-    events: int
-    """The number of these events."""
-    examples: list[str]
-    """Keys of some of these events."""
+    before: str = Field(description="An action, or the reason why nothing is sent.")
+    after: str = Field(description="The same with the other file.")
+    events: int = 0
+    examples: list[str] = Field(default=[], description="Keys of some of these events.")
+
+
+class RoutesTrial(Model):
+    """The result of a file of routes for a capture."""
+
+    events: int = Field(description="The events in the capture.")
+    unreadable: int = Field(description="Records without an event; they would be parked.")
+    undated: int = Field(
+        description="Events without a time of arrival in the capture: none of them expires."
+    )
+    routes: list[RouteTaken] = Field(description="The routes in the order of the file.")
+    changes: list[RouteChange] = Field(description="Empty without another file.")
+
+
+class _File:
+    """One file of routes, and the claims that its events would leave."""
+
+    def __init__(self, routes: Routes) -> None:
+        self.routes = routes
+        self._rows = Rows()
+
+    def settle(self, captured: Captured) -> tuple[dict[str, Any], str]:
+        """Returns an element, and its action or the reason why nothing is sent."""
+        element = normalise(captured.record, self.routes)
+        # Without a time of arrival nobody knows how old an event was.
+        now_ms = captured.arrived_ms or element["occurredAtMs"]
+        reason = self._rows.settle(Event.of(element), now_ms).reason
+        return element, element["route"]["action"] if reason == _ACTED else reason
 
 
 @dataclass
@@ -51,54 +72,42 @@ class Trial:
     other: Routes | None = None
     unreadable: int = 0
     undated: int = 0
-    taken: dict[str, RouteTaken] = field(init=False)
+    taken: dict[str, RouteTaken] = field(default_factory=dict)
     changes: dict[Any, RouteChange] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.taken = {
-            route.name: RouteTaken(name=route.name, action=route.action, events=0, expired=0)
-            for route in self.routes.routes
-        }
-
-    @property
-    def events(self) -> int:
-        return sum(taken.events for taken in self.taken.values())
-
-    def add_all(self, records: Iterable[Mapping[str, Any]]) -> None:
-        for record in records:
-            event = normalise(record)
-            if event["kind"] != "event":
+    def add_all(self, records: Iterable[Captured]) -> None:
+        file, other = _File(self.routes), _File(self.other) if self.other else None
+        self.taken = {r.name: RouteTaken(name=r.name, action=r.action) for r in self.routes.routes}
+        for captured in records:
+            element, end = file.settle(captured)
+            if "broken" in element:
                 self.unreadable += 1
                 continue
-            route = self.routes.take(event)
-            taken = self.taken[route.name]
+            route = element["route"]
+            taken = self.taken[route["name"]]
             taken.events += 1
-            taken.expired += _is_expired(route, event)
-            self.undated += not event["sentAtMs"]
-            if self.other is not None:
-                self._compare(route, self.other.take(event), event)
+            taken.acted += end == route["action"]
+            taken.expired += end == "EXPIRED"
+            taken.without_facts += "no fact of its route" in element.get("note", "")
+            self.undated += not captured.arrived_ms
+            if other is None:
+                continue
+            element, after = other.settle(captured)
+            inputs = (route.get("inputs"), element["route"].get("inputs"))
+            if end == after == route["action"] and inputs[0] != inputs[1]:
+                after = f"{after} with other inputs"
+            if end != after:
+                new = RouteChange(before=end, after=after)
+                change = self.changes.setdefault((end, after), new)
+                change.events += 1
+                key = f"{element['key']['pk']}/{element['key']['sk']}"
+                change.examples = [*change.examples, key][:_MOST_EXAMPLES]
 
-    def _compare(self, route: Route, other: Route, event: dict[str, Any]) -> None:
-        before, after = _end(route, event), _end(other, event)
-        inputs = (route.inputs, other.inputs)
-        if before == after and (before in ("ignored", "expired") or inputs[0] == inputs[1]):
-            return
-        if before == after:
-            after = f"{after} with other inputs"
-        new = RouteChange(before=before, after=after, events=0, examples=[])
-        change = self.changes.setdefault((before, after), new)
-        change.events += 1
-        if len(change.examples) < _MOST_EXAMPLES:
-            change.examples.append(f"{event['key']['pk']}/{event['key']['sk']}")
-
-
-def _is_expired(route: Route, event: Mapping[str, Any]) -> bool:
-    """Tells that the event was too old when it reached the queue, if the capture says when."""
-    age_ms = event["sentAtMs"] - event["occurredAtMs"]
-    return route.action != IGNORE and route.max_age_ms is not None and age_ms > route.max_age_ms
-
-
-def _end(route: Route, event: Mapping[str, Any]) -> str:
-    if route.action == IGNORE:
-        return "ignored"
-    return "expired" if _is_expired(route, event) else route.action
+    def answer(self) -> RoutesTrial:
+        return RoutesTrial(
+            events=sum(taken.events for taken in self.taken.values()),
+            unreadable=self.unreadable,
+            undated=self.undated,
+            routes=[*self.taken.values()],
+            changes=sorted(self.changes.values(), key=lambda change: -change.events),
+        )

@@ -5,7 +5,6 @@ later is acted on. Only a target bus gets them, with the source genesys-once.che
 """
 
 import json
-import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -125,7 +124,3 @@ class Trial:
             )
             for row in found["Items"]:
                 dynamodb.delete_item(TableName=table, Key=row)
-
-
-def sleep_until(ms: int) -> None:
-    time.sleep(max(0, ms - read_clock_ms()) / 1000)

@@ -13,7 +13,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 from once_enrichment.contract import CANARY
-from once_enrichment.handler import LARGEST_BYTES
+from once_enrichment.handler import LARGEST_BYTES, size_of
 from once_enrichment.keys import opaque
 from once_enrichment.normalise import normalise
 from pydantic import Field
@@ -258,7 +258,7 @@ def _read_element(message: dict[str, Any]) -> tuple[dict[str, Any], str]:
         element = normalise(record)
     except Exception as error:  # the pipe left this message because of it
         return {}, f"{type(error).__name__}: {error}"
-    if len(json.dumps(element, ensure_ascii=False).encode()) > LARGEST_BYTES:
+    if size_of(element) > LARGEST_BYTES:
         return element, "it is too large for the state machine: its publisher must send less text"
     return element, ""
 

@@ -144,11 +144,6 @@ class Stack:
         pipe = self.client("pipes").describe_pipe(Name=self.outputs["PipeName"])
         return pipe["CurrentState"], pipe.get("StateReason") or ""
 
-    def expire_at(self, now_ms: int) -> dict[str, str]:
-        """Says when a row expires that is written now, as DynamoDB wants it."""
-        days = int(self.parameters.get("ClaimDays", "30"))
-        return {"N": str(now_ms // 1000 + days * 86_400)}
-
     @property
     def region(self) -> str:
         return self.outputs["StateMachineArn"].split(":")[3]

@@ -24,6 +24,7 @@ _GRACE_MS = 300_000  # a running pipe takes a message within minutes after its r
 _NAMED = 50  # ids that fit into one search
 _SETTLED = f'"outcome": ?"({"|".join(sorted(SETTLED))})"'
 FOR_THE_BREAKER = ("BREAKER_OPEN", "PAUSED")
+OF_DESTINATION = ("CALL_FAILED", "SETUP_FAULT", "RATE_LIMITED")
 
 
 class Waits(Model):
@@ -47,6 +48,8 @@ class Waiting:
     records: list[Record]
     is_complete: bool
     """False if more can wait than one search of the log returns; then the newest are known."""
+    failure: Record | None = None
+    """The newest failed request. Its event may have met another reason since."""
 
 
 def read_waiting(stack: Stack, breaker: Breaker, queued: int, now_ms: int) -> Waiting:
@@ -80,7 +83,9 @@ def _read_since(stack: Stack, breaker: Breaker, since_ms: int, now_ms: int) -> W
         for record in newest.values()
         if is_open or record.due_at_ms + LONGEST_DELAY_MS + _GRACE_MS > now_ms
     ]
-    return Waiting(waits, put_back.is_complete and ends.is_complete)
+    failures = [one for one in put_back.records if one.reason in OF_DESTINATION]
+    is_complete = put_back.is_complete and ends.is_complete
+    return Waiting(waits, is_complete, failures[-1] if failures else None)
 
 
 def group_by_reason(waiting: Waiting, breaker: Breaker, now_ms: int) -> list[Waits]:

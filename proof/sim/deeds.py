@@ -79,7 +79,9 @@ class Deeds:
         world.say("an operator REPLAYS the day")
         for name, body in self._bodies.items():
             world.promises.replayed(name)
-            world.send(name, json.dumps(json.loads(body) | {"replay-name": "day"}))
+            is_json = body.startswith("{")
+            named = json.dumps(json.loads(body) | {"replay-name": "day"}) if is_json else body
+            world.send(name, named)
 
     def _pauses(self, world: "World") -> None:
         until_ms = START_MS + self._weather.paused_ms[1]

@@ -4,7 +4,12 @@ import hashlib
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Literal, NamedTuple
+
+from once_enrichment.normalise import normalise
+from once_enrichment.routes import Routes
+from once_enrichment.routes_file import read
 
 START_MS = 1_760_000_000_000
 MINUTE_MS = 60_000
@@ -37,6 +42,9 @@ class Event:
     event_id: str = ""
     # Copies of an event with a window may differ in time.
     name_of_copy: str = ""
+    # Of an event with a body of Genesys: the keys that the enrichment finds in it.
+    body: str = ""
+    keys: tuple[tuple[str, str], tuple[str, str]] | None = None
 
     @property
     def identity(self) -> str:
@@ -54,10 +62,14 @@ class Event:
     @property
     def row(self) -> tuple[str, str]:
         """The key of the row that holds the newest state of its subject."""
+        if self.keys:
+            return self.keys[1]
         return f"org/user/{self.subject}", f"latest/family/{self.subject}"
 
     @property
     def key(self) -> tuple[str, str]:
+        if self.keys:
+            return self.keys[0]
         if self.temper == "broken":
             return f"-/message/{self.name}", "v2/broken"
         if self.order == "changes":
@@ -88,20 +100,57 @@ def iso(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1_000, UTC).isoformat(timespec="milliseconds")[:23] + "Z"
 
 
+def record(message: Message) -> dict[str, Any]:
+    """Returns a message as the pipe hands it to the enrichment."""
+    return {
+        "messageId": message.id,
+        "receiptHandle": "r",
+        "body": message.body,
+        "attributes": {
+            "SentTimestamp": str(message.sent_ms),
+            "ApproximateReceiveCount": str(max(1, message.receives)),
+        },
+        "messageAttributes": {},
+        "eventSource": "aws:sqs",
+    }
+
+
+def routes_of(event: Event) -> Routes:
+    """Returns the routes that make the enrichment want an event as the event says."""
+    return _routes(event.order == "every", event.wanted)
+
+
+@cache
+def _routes(every: bool, wanted: bool) -> Routes:
+    lines = ["[[routes]]", 'name = "route"', 'family = "*"']
+    lines.append('action = "send"' if wanted else 'action = "none"')
+    if every:
+        lines.append('order = "every"')
+    return read("routes.toml", "\n".join(lines))
+
+
 def unwrapped(body: str) -> tuple[dict[str, Any], str]:
     """Returns what is remembered of a message that the machine sent, and the message as it came."""
-    value = json.loads(body)
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return {}, body
     if isinstance(value, dict) and set(value) == {"once", "event"}:
         return value["once"], value["event"]
     return {}, body
 
 
 def body_of(event: Event) -> str:
+    if event.body:
+        return event.body
     return json.dumps({"event": event.identity, "state": event.state, "at": event.at_ms})
 
 
 def element(event: Event, message: Message) -> dict[str, Any]:
-    """Returns what the enrichment hands over: a stand-in for it, with keys of its own."""
+    """Returns what the enrichment hands over: a stand-in for it, with keys of its own, unless
+    the event has a body of Genesys."""
+    if event.body:
+        return dict(normalise(record(message), routes_of(event)))
     once, raw = unwrapped(message.body)
     pk, sk = event.key
     made: dict[str, Any] = {

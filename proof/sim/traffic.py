@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from proof.sim.events import HOUR_MS, START_MS, Event, Temper
+from proof.sim import real
+from proof.sim.events import START_MS, Event, Temper
 
 _BASE_MS = START_MS - 90_000
 _SOON = (0, 0, 0, 3, 40, 400, 3_000, 30_000)
@@ -142,6 +143,7 @@ MAKERS: dict[str, Maker] = {
     "crowd": _crowd,
     "fails": _unlike("fails"),
     "crashes": _unlike("crashes"),
+    **real.MAKERS,
 }
 # They take hours, or many events.
 LONG = ("crowd", "fails", "crashes")
@@ -159,6 +161,3 @@ def traffic(rng: random.Random, kinds: list[str]) -> list[Arrival]:
                     again_ms = late_ms + rng.choice([0, 40, 3_000, 40_000, 400_000])
                     arrivals.append(Arrival(after_ms + again_ms, event))
     return sorted(arrivals, key=lambda arrival: (arrival.after_ms, arrival.event.name))
-
-
-LONGEST_MS = 2 * HOUR_MS

@@ -75,9 +75,11 @@ def test_a_message_that_was_given_up_has_the_reason_of_its_last_record(stack: Fa
 
 
 def test_a_message_that_was_put_back_and_given_up_keeps_its_chain(stack: FakeStack) -> None:
-    park(stack, "BREAKER_OPEN", parkedAtMs=None, cause=None, waitsSinceMs=NOW_MS - 1)
+    park(stack, "CALL_FAILED", parkedAtMs=None, cause=None, waitsSinceMs=NOW_MS - 1)
+    stack.logs.add("RETRY", "CALL_FAILED", cause="HTTP 503")
     message = list_one(stack)
-    assert (message["messageId"], message["reason"]) == (FIRST, "BREAKER_OPEN")
+    assert (message["messageId"], message["reason"]) == (FIRST, "CALL_FAILED")
+    assert "HTTP 503" in message["why"]
 
 
 @pytest.mark.parametrize(

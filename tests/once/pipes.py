@@ -11,13 +11,13 @@ QUEUE_ARN = f"arn:aws:sqs:{ACCOUNT}:events"
 PIPE = {
     "Source": QUEUE_ARN,
     "Enrichment": f"arn:aws:lambda:{ACCOUNT}:function:enrich",
-    "Target": f"arn:aws:states:{ACCOUNT}:stateMachine:dedupe",
+    "Target": f"arn:aws:states:{ACCOUNT}:stateMachine:once",
     "CurrentState": "RUNNING",
-    "SourceParameters": {"SqsQueueParameters": {"BatchSize": 10}},
+    "SourceParameters": {"SqsQueueParameters": {"BatchSize": 1}},
 }
 
 
-def message(number: int, body: str = "{}") -> dict[str, Any]:
+def message(number: int = 0, body: str = "{}") -> dict[str, Any]:
     """Makes a message as ReceiveMessage returns it."""
     return {
         "MessageId": f"m{number}",
@@ -42,11 +42,10 @@ class FakeAws:
         self.pipe = pipe or PIPE
         self.waiting: list[dict[str, Any]] = []
         self.deleted: list[str] = []
-        self.receives: list[int] = []
         self.enrichments: list[Any] = []
         self.executions: list[str] = []
         self.enrich: Callable[[Any], Any] = lambda records: records
-        self.execute: Callable[[str], dict[str, Any]] = lambda _: succeeded({})
+        self.execute: Callable[[str], dict[str, Any]] = lambda _: {"status": "SUCCEEDED"}
         self.function_error: str | None = None
         self.arrived = threading.Condition()
 
@@ -59,21 +58,18 @@ class FakeAws:
     def get_queue_url(self, QueueName: str) -> dict[str, str]:  # noqa: N803
         return {"QueueUrl": f"http://127.0.0.1/{QueueName}"}
 
-    def receive_message(self, **asked: Any) -> dict[str, Any]:
+    def receive_message(self, MaxNumberOfMessages: int, **_: Any) -> dict[str, Any]:  # noqa: N803
         with self.arrived:
-            if asked["WaitTimeSeconds"] and not self.waiting:
+            if not self.waiting:
                 self.arrived.wait(0.01)
-            count = asked["MaxNumberOfMessages"]
-            taken, self.waiting = self.waiting[:count], self.waiting[count:]
-            if taken:
-                self.receives.append(count)
-                self.arrived.notify_all()
+            taken = self.waiting[:MaxNumberOfMessages]
+            self.waiting = self.waiting[MaxNumberOfMessages:]
         return {"Messages": taken} if taken else {}
 
-    def delete_message_batch(self, QueueUrl: str, Entries: list[dict[str, str]]) -> Any:  # noqa: N803, ARG002
-        assert len(Entries) <= 10
-        self.deleted += [entry["ReceiptHandle"] for entry in Entries]
-        return {}
+    def delete_message(self, QueueUrl: str, ReceiptHandle: str) -> None:  # noqa: N803, ARG002
+        with self.arrived:
+            self.deleted.append(ReceiptHandle)
+            self.arrived.notify_all()
 
     def invoke(self, FunctionName: str, Payload: bytes) -> dict[str, Any]:  # noqa: N803
         assert FunctionName == self.pipe["Enrichment"]
@@ -86,11 +82,3 @@ class FakeAws:
         assert stateMachineArn == self.pipe["Target"]
         self.executions.append(input)
         return self.execute(input)
-
-
-def succeeded(output: Any) -> dict[str, Any]:
-    return {"status": "SUCCEEDED", "output": json.dumps(output)}
-
-
-def report(*ids: Any) -> dict[str, Any]:
-    return succeeded({"batchItemFailures": [{"itemIdentifier": one} for one in ids]})

@@ -13,7 +13,7 @@ from once.project import TEMPLATE
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('[[routes]]\nfamily = "*"\n', r"line 1: action is"),
+        ('[[routes]]\nfamily = "*"\n', r"routes\.1\.action"),
         (None, r"No such file .*mine\.toml"),
     ],
 )

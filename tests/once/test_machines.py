@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from once.operate import running
 from once.project import EXAMPLE
-from tests.operate.conftest import once
+from once.stack import running
+from tests.commands.conftest import once
 
 # Windows has no fcntl.
 AS_ON_WINDOWS = """

@@ -8,7 +8,7 @@ import pytest
 
 from once.errors import OnceError
 from once.lines import Line
-from once.sending import Sent, bus_entry, send_to_queue, source_prefix
+from once.stack.sending import Sent, bus_entry, send_to_queue, source_prefix
 
 EVENT: dict[str, Any] = {
     "source": "contact-centre.chat",

@@ -74,7 +74,13 @@ def test_page_host_and_stranger_are_refused_by_the_emulator(local: SharedStack) 
         status = ask(port, {**FORM, **headers}, body=create_queue("by-attack"))
         assert status == 403, headers
     assert ask(port, {**FORM, **key}, path=f"/?{urlencode({TOKEN: 'guessed'})}") == 403
-    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", **key}
+    upgrade = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+        **key,
+    }
     assert ask(port, upgrade, "GET", "/_aws/execute-api/any/stage") == 403
     for path in ("/health", "/_ministack/reset", "/_aws/x"):
         assert ask(port, {}, "POST", path) == 403

@@ -85,7 +85,7 @@ def test_event_that_alone_fails_is_given_up(local: SharedStack) -> None:
         listed = variant.once("parked", "list", "--json").json
         assert "GAVE_UP" in str(listed)
         variant.script(failing, then=200)
-        assert variant.once("parked", "replay", "--all", "--yes").code == 0
+        assert variant.once("parked", "replay", "--yes").code == 0
         variant.wait(lambda: any(r["acted"] for r in variant.requests(failing)))
 
 
@@ -95,7 +95,7 @@ def test_parked_event_can_be_dropped_and_stays_dropped(local: SharedStack) -> No
         variant.script(conversation, 422, then=200)
         (record,) = variant.settle(customer_start(conversation))
         assert record.outcome == "PARKED"
-        assert variant.once("parked", "drop", "--all", "--yes").code == 0
+        assert variant.once("parked", "drop", conversation, "--yes").code == 0
         assert variant.once("parked", "list", "--json").json["messages"] == []
         (copy,) = variant.settle(customer_start(conversation))
         assert copy.outcome == "DUPLICATE"
@@ -117,8 +117,9 @@ def test_explain_tells_the_story_of_an_event(local: SharedStack) -> None:
     local.settle(customer_start(conversation), customer_start(conversation), steps=True)
     answer = local.once("explain", conversation, "--json")
     assert answer.code == 0
-    (event,) = answer.json["events"]
+    (event,) = (event for subject in answer.json["subjects"] for event in subject["events"])
     assert event["outcome"] == "PROCESSED"
+    assert len(event["chains"]) == 2
     assert local.once("explain", new_id()).code != 0
 
 

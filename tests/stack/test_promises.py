@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import pytest
 
+from once.model.records import Record
 from proof.events import customer_start
-from proof.shared_stack import SharedStack
+from proof.shared_stack import SharedStack, Tried
 from tests.stack.sample_events import NOON_MS, call, new_id, presence, status
 
 ALERTING = """
@@ -36,7 +37,17 @@ family = "*"
 order = "every"
 action = "send"
 """
-EMPTY = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed")
+WAITING = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed")
+
+
+def wait_for_ends(stack: Tried, number: int) -> list[Record]:
+    """Waits until so many messages are settled."""
+
+    def read() -> list[Record]:
+        ends = [record for record in stack.records() if record.is_settled]
+        return ends if len({record.message_id for record in ends}) >= number else []
+
+    return stack.wait(read)
 
 
 def test_parked_event_that_is_sent_to_the_queue_twice_acts_once(local: SharedStack) -> None:
@@ -51,7 +62,8 @@ def test_parked_event_that_is_sent_to_the_queue_twice_acts_once(local: SharedSta
             variant.send(message["Body"])
         sqs.delete_message(QueueUrl=dead, ReceiptHandle=message["ReceiptHandle"])
         records = variant.wait(lambda: (r := variant.records())[2:] and r)
-        assert sorted(record.outcome for record in records) == ["DUPLICATE", "PARKED", "PROCESSED"]
+        reasons = [record.reason for record in records]
+        assert sorted(map(str, reasons)) == ["ACTED", "REJECTED", "SETTLED_BEFORE"]
         assert {record.message_id for record in records} == {parked.message_id}
         statuses = [request["status"] for request in variant.requests(conversation)]
         assert statuses == [422, 200]
@@ -67,18 +79,12 @@ def test_outage_settles_each_event_once_and_keeps_one_message_of_each(local: Sha
         variant.send(*[customer_start(conversation) for conversation in conversations])
         until, most = time.monotonic() + 10, 0
         while time.monotonic() < until:
-            most = max(most, sum(map(variant.depth, EMPTY)))
+            most = max(most, sum(map(variant.depth, WAITING)))
             time.sleep(0.2)
         assert most <= len(conversations)
         for conversation in conversations:
             variant.script(conversation, then=200)
-        settled = variant.wait(
-            lambda: (
-                (ends := [record for record in variant.records() if record.is_settled])
-                and len(ends) >= len(conversations)
-                and ends
-            ),
-        )
+        settled = wait_for_ends(variant, len(conversations))
         assert {record.outcome for record in settled} == {"PROCESSED"}
         for conversation in conversations:
             assert sum(request["acted"] for request in variant.requests(conversation)) == 1
@@ -139,12 +145,7 @@ def test_states_of_an_outage_act_each_or_the_newest(
             ids += variant.send(state)
             variant.wait(are_recorded)
         variant.script(conversation, then=200)
-        ends = variant.wait(
-            lambda: (
-                {r.message_id: r for r in variant.records() if r.is_settled}.keys() >= {*ids}
-                and [r for r in variant.records() if r.is_settled]
-            ),
-        )
+        ends = wait_for_ends(variant, len(ids))
         processed = [record for record in ends if record.outcome == "PROCESSED"]
         assert len(processed) == acts
         if acts == 1:

@@ -17,7 +17,7 @@ from once_enrichment.keys import (
     sort_key,
 )
 from once_enrichment.message import Element, Message, read
-from once_enrichment.routes import Route, Routes
+from once_enrichment.routes import IGNORE, Route, Routes
 from once_enrichment.times import Moment, choose, iso, maybe_ms
 
 _NO_ROUTE = Route(name="", family="*", action="send")
@@ -92,13 +92,15 @@ def _event(message: Message, opened: Opened, routes: Routes | None) -> Element:
         **({"state": identity.state} if identity.state else {}),
     }
     route = _NO_ROUTE
+    has_facts = False
     taken: Element = {}
     if routes is not None:
         route = routes.take(matched)
+        has_facts = routes.has_facts(identity.family)
         taken["route"] = routes.describe(route, matched)
         if route.max_age_ms is not None:
             taken["expiresAtMs"] = moment.ms + route.max_age_ms
-    sk, policy = _policy(identity, moment, route)
+    sk, policy = _policy(identity, moment, route, has_facts)
     notes = [*_notes(identity, moment)]
     if policy["order"] == "changes":
         taken["facts"], note = facts.hash_of(route, opened, identity)
@@ -136,10 +138,13 @@ def _event(message: Message, opened: Opened, routes: Routes | None) -> Element:
     }
 
 
-def _policy(identity: Identity, moment: Moment, route: Route) -> tuple[str, Element]:
+def _policy(
+    identity: Identity, moment: Moment, route: Route, has_facts: bool
+) -> tuple[str, Element]:
     """Returns the sort key, and the claim's rules for events of the same key.
 
-    A state that no clock can order is windowed.
+    A state that no clock can order is windowed. If a route of the family compares facts, a state
+    that another route ignores, or acts on each time, comes between two with the same facts.
     """
     if identity.order == "none" or not moment.is_orderable:
         window_ms = 0 if identity.is_exact else moment.window_ms
@@ -150,10 +155,11 @@ def _policy(identity: Identity, moment: Moment, route: Route) -> tuple[str, Elem
         version, family, rest = identity.sk.split("/", 2)
         timed = sort_key(f"{version}/{family}/", [rest, str(moment.ms)])
         sk = identity.sk if is_timed else timed
-        order = "every" if identity.order == "changes" else "none"
+        order = "every" if identity.order == "changes" or has_facts else "none"
         latest = {"latest": identity.latest} if order == "every" else {}
         return sk, {"windowMs": 0, "order": order, **latest}
-    order = "changes" if route.facts else identity.order
+    is_between = has_facts and route.action == IGNORE
+    order = "changes" if route.facts or is_between else identity.order
     window_ms = 0 if identity.is_exact or order == "changes" else moment.window_ms
     return identity.sk, {"windowMs": window_ms, "order": order, "latest": identity.latest}
 

@@ -34,7 +34,7 @@ NAMED = sorted(
 
 
 def test_commands_are_found() -> None:
-    assert {"once status", "once parked list", "once dead-letters replay"} <= set(NAMED)
+    assert {"once status", "once parked list", "once parked replay"} <= set(NAMED)
 
 
 @pytest.mark.parametrize("said", NAMED)

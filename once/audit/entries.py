@@ -2,34 +2,31 @@
 
 import json
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Collection, Iterator, Mapping
 from hashlib import blake2b
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
-from once_enrichment import ignored, routes_file
-from once_enrichment.batch import enrich
-from once_enrichment.envelope import Opened, open_event
-from once_enrichment.family import Order
+from once_enrichment import ignored
+from once_enrichment.envelope import Opened, open_event, parse
 from once_enrichment.keys import canonical
+from once_enrichment.normalise import normalise
 from once_enrichment.routes import Routes
 from once_enrichment.times import maybe_ms
 
 from once.audit.shown import harmless
-from once.errors import OnceError
-from once.lines import Found, Place, parse, would_write
+from once.lines import Captured, Place
+from once.model.rule import Event
 
-Json = dict[str, Any]
+Order = Literal["none", "latest", "changes", "every"]
 
 
-class Fact(NamedTuple):
+class Entry(NamedTuple):
     """One event. Long or personal values are hashes; 0 stands for a missing one."""
 
     file: int
     line: int
     item: int
-    received_ms: int
+    arrived_ms: int
     """The time at which the queue or the log group took it; 0 if the capture has none."""
     published_ms: int
     message: int
@@ -55,6 +52,9 @@ class Fact(NamedTuple):
     content: int
     """Topic and body, which copies share."""
     note: str
+    route: str
+    """JSON of the facts of its route."""
+    facts: int
     fields: str
     """JSON of the fields of a state, each with a hash of its values; empty for all but states."""
 
@@ -62,49 +62,75 @@ class Fact(NamedTuple):
     def place(self) -> Place:
         return Place(self.file, self.line, self.item)
 
+    @property
+    def route_facts(self) -> list[str]:
+        return cast(list[str], json.loads(self.route))
+
+    def read_fields(self) -> dict[str, int]:
+        return cast(dict[str, int], json.loads(self.fields))
+
+    def make_event(self) -> Event:
+        """Returns what the claim rule reads."""
+        return Event(
+            self.message,
+            self.key,
+            self.latest,
+            self.occurred_ms,
+            self.window_ms,
+            self.order,
+            self.event_id,
+            self.facts,
+            self.ignored,
+            self.expires_ms,
+        )
+
+    def make_event_with(self, facts: Collection[str]) -> Event:
+        """Returns the same as if its route had these facts; without any, the whole body counts."""
+        event = self.make_event()
+        if self.order not in ("latest", "changes") or not self.fields:
+            return event
+        fields = self.read_fields()
+        counted = {path: fields[path] for path in facts if path in fields} or fields
+        # A family that is ordered by time alone counts no field unless its route names facts.
+        order: Order = "changes" if facts else event.order
+        return event._replace(order=order, facts=number(json.dumps(counted)))
+
 
 class Broken(NamedTuple):
     """A record without an event that could be decided on."""
 
-    found: Found
+    place: Place
+    arrived_ms: int
     reason: str
     detail: str
 
 
-def received_ms(record: Json) -> int:
-    """Returns when the queue or the log group took a record; 0 if it does not say so."""
-    attributes = record.get("attributes")
-    return maybe_ms(attributes.get("SentTimestamp")) or 0 if isinstance(attributes, dict) else 0
-
-
-def read_event(found: Found, routes: Path | None) -> Fact | Broken:
-    """Returns what a record says of its event; `routes` is the file that says what is ignored."""
-    place, record = found
-    (element,) = enrich([record], would_write, _read_routes(routes))
-    if element["kind"] != "event":
-        return Broken(found, element["reason"], element["detail"])
-    opened = open_event(parse(found.text))
+def read_entry(captured: Captured, routes: Routes | None) -> Entry | Broken:
+    """Returns what a record says of its event, and what these routes make of it."""
+    element = normalise(captured.record, routes)
+    if "broken" in element:
+        code, _, sentence = element["detail"].partition(": ")
+        return Broken(captured.place, captured.arrived_ms, code, sentence)
+    opened = open_event(parse(element["raw"]))
     key, policy, trace = element["key"], element["policy"], element["trace"]
-    pk, family = key["pk"], element["family"]
-    latest = f"latest {pk}\n{policy['latest']}" if "latest" in policy else None
+    pk, route = key["pk"], element.get("route", {})
     is_custom = opened.template is None
-    is_state = policy["order"] == "changes" or (policy["windowMs"] and not is_custom)
-    message = record["messageId"]
-    return Fact(
-        *place,
-        received_ms=received_ms(record),
+    facts = next((r.facts for r in routes.routes if r.name == route["name"]), ()) if routes else ()
+    return Entry(
+        *captured.place,
+        arrived_ms=captured.arrived_ms,
         published_ms=maybe_ms(element.get("publishedAt"))
         or maybe_ms(opened.envelope.get("time"))
         or 0,
-        message=number(f"message {message}") if message != "-" else 0,
-        family=harmless(family),
+        message=number(f"message {captured.record['messageId']}"),
+        family=harmless(element["family"]),
         topic=harmless(opened.template or opened.topic or element["topic"]),
         is_custom=is_custom,
         source=trace.get("source", ""),
         subject=" ".join(element["subject"].values()),
         subject_key=number(pk),
         key=number(f"{pk}\n{key['sk']}"),
-        latest=number(latest) if latest else None,
+        latest=number(f"latest {pk}\n{policy['latest']}") if "latest" in policy else None,
         occurred_ms=element["occurredAtMs"],
         window_ms=policy["windowMs"],
         order=policy["order"],
@@ -112,11 +138,13 @@ def read_event(found: Found, routes: Path | None) -> Fact | Broken:
         envelope=_number_of(trace.get("envelopeId")),
         correlation=_number_of(trace.get("correlationId")),
         is_replay="replayName" in trace,
-        ignored=element.get("route", {}).get("ignored", ""),
+        ignored=route.get("ignored", ""),
         expires_ms=element.get("expiresAtMs"),
         content=number(canonical([opened.topic, opened.body])),
         note=element.get("note", ""),
-        fields=_hash_fields(family, opened) if is_state else "",
+        route=json.dumps(facts),
+        facts=_number_of(element.get("facts")),
+        fields=_hash_fields(element["family"], opened) if "latest" in policy else "",
     )
 
 
@@ -126,7 +154,7 @@ _NAME = re.compile(r"(?!.*\d{3})[A-Za-z_][A-Za-z_0-9]{0,39}")
 
 
 def fields_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yields the fields of a body as ignored.toml names them, each as often as it has a value."""
+    """Yields the fields of a body as facts name them, each as often as it has a value."""
     if isinstance(value, list):
         for inner in value:
             yield from fields_of(inner, f"{path}.*" if path else "*")
@@ -134,24 +162,16 @@ def fields_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         for name, inner in value.items():
             shown = name if _NAME.fullmatch(name) else "*"
             yield from fields_of(inner, f"{path}.{shown}" if path else shown)
-    elif value is not None:
+    elif value not in (None, [], {}):
         yield path, value
 
 
 def _hash_fields(family: str, opened: Opened) -> str:
-    values: dict[str, list[Any]] = {}
-    for path, value in fields_of(ignored.without(family, opened.body)):
-        values.setdefault(path, []).append(value)
-    found = {path: number(canonical(listed)) for path, listed in sorted(values.items())}
-    return json.dumps(found | {"(metadata)": number(canonical(opened.metadata))})
-
-
-@cache
-def _read_routes(file: Path | None) -> Routes | None:
-    try:
-        return routes_file.read(str(file), file.read_text("utf-8")) if file else None
-    except routes_file.InvalidRoutesError as error:
-        raise OnceError(f"{error}.") from None
+    body: Mapping[str, Any] = ignored.without(family, opened.body)
+    values: dict[str, list[str]] = {}
+    for path, value in fields_of({**body, "metadata": opened.metadata}):
+        values.setdefault(path, []).append(canonical(value))
+    return json.dumps({path: number("\n".join(sorted(v))) for path, v in sorted(values.items())})
 
 
 def number(text: str) -> int:
