@@ -4,7 +4,10 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
+# What `make run` needs, and what checks and tests need as well.
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
 SCANNER := .venv-scan
 AUDITOR := .venv-audit
 ADVISORIES := https://api.osv.dev/v1/query
@@ -17,6 +20,8 @@ RUNTIME = $(shell sed -n 's/^    Runtime: //p' template.yaml)
 # pip checks hashes of all that one command installs, or of nothing: the clone has none of its own.
 LOCKED := --no-deps --require-hashes
 OURS := --no-deps --no-build-isolation -e .
+# SAM imports cfn-lint for `sam validate --lint` alone, and with sympy it is a third of what SAM installs.
+SPARE := $(addprefix --no-emit-package ,cfn-lint sympy networkx mpmath)
 PIN := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header --no-emit-index-url $(if $(UPGRADE),--upgrade)
 export SAM_CLI_TELEMETRY := 0
@@ -30,7 +35,7 @@ help: ## Show this list
 
 ##@ Try it, with nothing but Python and make
 
-setup: $(READY) ## Create .venv with everything pinned in requirements.lock
+setup: $(TOOLS) ## Create .venv with everything pinned in requirements.lock
 	@echo "Ready. Try it: make run"
 
 run: $(READY) ## Send the example stream through the real template on a local stack
@@ -51,58 +56,53 @@ browser: ## Install the Chromium that the console's tests drive, if apt-get can
 # Without bytecode on disk each process would compile all it imports again.
 test test-fast test-stack: export PYTHONDONTWRITEBYTECODE :=
 
-test: $(READY) ## Run every test, for about ten minutes (they mostly wait, so six at once)
-	@echo "Every test: about ten minutes on two cores. The quick ones, in little over one: make test-fast"
-	$(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder
+test: $(TOOLS) ## Run every test; the slow ones mostly wait for the local stack, so four at once
+	$(BIN)/pytest -n 4 --dist worksteal
 
-test-fast: $(READY) ## Run the quick tests: no local stack, no long simulation (a minute)
+test-fast: $(TOOLS) ## Run the quick tests: no local stack, no long walk of the simulator
 	$(BIN)/pytest -n 3 --dist worksteal -m "not local and not thorough"
 
 test-stack: $(READY) ## Run the tests that share one local stack
-	$(BIN)/pytest -m shared
+	$(BIN)/pytest -n 2 -m local
 
-first-hour: $(READY) ## Type each command that README and program print, in a new clone (ten minutes)
+sim: $(TOOLS) ## Walk the deployed machine and functions through 2,000 worlds with every fault (hours)
+	$(BIN)/python -m proof.sim --record
+
+first-hour: $(TOOLS) ## Type each command that README and program print, in a new clone (ten minutes)
 	$(BIN)/python -m tests.first_hour
 
-schemas: $(READY) ## Write what follows from the models: schemas, examples, docs/families.md
+schemas: $(TOOLS) ## Write what follows from the models: schemas, examples, docs/families.md
 	$(BIN)/python -m schemas
-
-asked: $(READY) ## Write what `make prove` asks AWS, from the scenarios and the template
-	$(BIN)/python -m proof.asked
-
-prove: $(READY) ## Check on AWS what we assume about it: ARGS="--region eu-central-1"
-	$(BIN)/python -m proof.prove $(ARGS)
 
 check: check-code check-template check-machine check-schemas check-documents ## Check code, template, state machine, schemas, documents
 
-check-code: $(READY)
+check-code: $(TOOLS)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
 check-template: export AWS_DEFAULT_REGION ?= us-east-1
-check-template: $(READY)
+check-template: $(TOOLS)
 	$(BIN)/sam validate --lint
 	$(BIN)/python -m proof.template
 
-check-machine: $(READY)
+check-machine: $(TOOLS)
 	$(BIN)/python -m proof.definition.lint
 	$(BIN)/python -m proof.definition.diagram --check
-	$(BIN)/python -m proof.asked --check
 
-check-schemas: $(READY)
+check-schemas: $(TOOLS)
 	$(BIN)/python -m schemas --check
 
-check-documents: $(READY)
+check-documents: $(TOOLS)
 	$(BIN)/python -m bench.numbers --check
-	$(BIN)/python -m bench.records
+	$(BIN)/python -m bench.sources
 
 check-release: check-records ## Fail if a release would name a repository that nobody has
 	@! grep -n 'github.com/OWNER/' pyproject.toml || { \
 		echo "Name the repository in pyproject.toml, README.md and docs, so that people can install from it."; exit 1; }
 
-check-records: $(READY) ## Fail if a record in bench/results was made from what has changed since
-	$(BIN)/python -m bench.records --strict
+check-records: $(TOOLS) ## Fail if a record in bench/results was made from what has changed since
+	$(BIN)/python -m bench.sources --strict
 
 scan: $(SCANNER) ## Look for what checkov, a scanner of templates, finds unsafe
 	$(SCANNER)/bin/checkov --config-file .checkov.yaml
@@ -111,49 +111,43 @@ audit: $(AUDITOR) ## Look for known vulnerabilities in all that is pinned; 75 if
 	@curl --fail --silent --show-error --output /dev/null --max-time 30 \
 		--data '{"commit": "6879efc2c1596d11a6a6ad296f80063b558d5e0f"}' $(ADVISORIES) || { \
 		echo "Skipped: $(ADVISORIES) does not answer, so nothing was audited."; exit 75; }
-	@for pins in requirements.lock .ci/locks/*.lock functions/*/requirements.txt; do echo "$$pins"; \
+	@for pins in requirements.lock requirements-dev.lock .ci/locks/*.lock functions/*/requirements.txt; do echo "$$pins"; \
 		$(AUDITOR)/bin/pip-audit --requirement "$$pins" --no-deps --disable-pip --progress-spinner off \
 			--vulnerability-service osv --osv-url $(ADVISORIES) || found=1; done; [ -z "$$found" ]
 
-format: $(READY) ## Format the code
+format: $(TOOLS) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 lock: ## Pin what pyproject.toml names, with hashes (needs uv); UPGRADE=1 takes the newest
-	$(PIN) pyproject.toml --extra local --group dev -o requirements.lock
+	$(PIN) pyproject.toml --extra local --group build $(SPARE) -o requirements.lock
+	$(PIN) pyproject.toml --extra local --group build --group dev -c requirements.lock -o requirements-dev.lock
 	$(PIN) --group scan -o .ci/locks/scan.lock
 	$(PIN) --group audit -o .ci/locks/audit.lock
 	$(PIN) --group release -o .ci/locks/release.lock
 
 ##@ Measure it, and write the numbers into the documents
 
-bench: $(READY) ## Measure speed, cost and scale
+bench: $(TOOLS) ## Measure speed, cost and scale
 	$(BIN)/python -m bench
 
-compare: $(READY) ## Compare with ten other ways to act once, in the simulator
+compare: $(TOOLS) ## Compare with a Redis key, an if-exists, FIFO, Powertools and others
 	$(BIN)/python -m bench.compare
 
-simulate: $(READY) ## Play 2,000 walks, the search, the mutants and hours of an outage (some hours)
-	$(BIN)/python -m bench.simulator
-	$(BIN)/python -m bench.numbers
-
-fuzz: $(READY) ## Break 200,000 messages in every way, and hold the enrichment to its promises
-	$(BIN)/python -m tests.enrichment.fuzz
-
-fields: $(READY) ## Write the fields that `once routes check` knows, from the pinned Genesys SDK
+fields: $(TOOLS) ## Write the fields that `once routes check` knows, from the pinned Genesys SDK
 	$(BIN)/python -m tests.enrichment.topic_fields
 
-drift: $(READY) ## Compare the topics of the newest Genesys SDK with those of the one that is pinned
+drift: $(TOOLS) ## Compare the topics of the newest Genesys SDK with those of the one that is pinned
 	rm -rf .once/sdk
 	$(BIN)/python -m pip install --quiet --no-deps --target .once/sdk PureCloudPlatformClientV2
 	$(BIN)/python -m tests.enrichment.drift .once/sdk
 	PYTHONPATH=.once/sdk $(BIN)/pytest tests/enrichment/test_topics.py
 
-differential: $(READY) $(JSONATA) ## Compare both JSONata engines over more than 100,000 evaluations
+differential: $(TOOLS) $(JSONATA) ## Compare both JSONata engines over more than 100,000 evaluations
 	$(BIN)/python -m bench.jsonata
 
-mutate: $(READY) ## Do the tests notice wrong code? A sample of changes (an hour)
-	$(BIN)/python -m proof.mutation $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
+mutate: $(TOOLS) ## Do the tests notice wrong code? A sample of changes in 15 minutes; ALL=1 takes a night
+	$(BIN)/python -m proof.mutation $(if $(ALL),--all) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
 ##@ Put it on AWS
 
@@ -209,14 +203,16 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' || { \
 		echo "genesys-once needs Python 3.11 to 3.14, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1)."; \
 		echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	@echo "Installing what requirements.lock pins into $(VENV); it takes about a minute."
-	@if command -v uv >/dev/null && uv --version >/dev/null 2>&1; then \
-		uv venv --quiet --clear --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV) && \
-		VIRTUAL_ENV=$(VENV) uv pip install --quiet $(LOCKED) -r requirements.lock && \
-		VIRTUAL_ENV=$(VENV) uv pip install --quiet $(OURS); \
-	else \
-		$(PYTHON) -m venv --clear $(VENV) && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -r requirements.lock && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check $(OURS); \
-	fi
+	@echo "Installing what requirements.lock pins into $(VENV); it takes about half a minute."
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) download --no-deps --retries 0 --timeout 4 --dest $(VENV)/probe packaging >/dev/null 2>&1 || { \
+		echo "Python's package registry does not answer. Connect to it, or name yours (PIP_INDEX_URL), and run make again."; \
+		exit 1; }
+	@$(PIP) install $(LOCKED) -r requirements.lock
+	@$(PIP) install $(OURS)
 	@touch $(READY)
+
+$(TOOLS): $(READY) requirements-dev.lock
+	@echo "Installing what tests and checks need as well (requirements-dev.lock); it takes about half a minute."
+	@$(PIP) install $(LOCKED) -r requirements-dev.lock
+	@touch $(TOOLS)

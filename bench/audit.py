@@ -1,5 +1,6 @@
-"""Run: python -m bench.audit. Measures how long `once audit` takes for a million events, and in how
-much memory. Writes results/audit.json.
+"""Measures the time and the memory of `once audit` for a large capture.
+
+Run: python -m bench.audit. Writes bench/results/audit.json.
 """
 
 import os
@@ -13,10 +14,10 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
-from bench import records
+from bench import sources
 from bench.events import START_MS, Centre, text
 
-EVENTS = 1_000_000
+EVENTS = 200_000
 SEED = 20261118
 AGENTS = 200
 LONGEST_LATE_MS = 400_000
@@ -81,16 +82,16 @@ def measured(path: Path) -> dict[str, float]:
         "wallSeconds": round(time.monotonic() - began, 1),
         "processorSeconds": round(usage.ru_utime + usage.ru_stime, 1),
         "peakMegabytes": round(sum(most_kb.values()) / 1024),
-        "loadAtTheEnd": round(os.getloadavg()[0], 1),
     }
 
 
 def _family(pid: int) -> list[int]:
-    found = [pid]
+    """Returns a process and its children."""
+    family = [pid]
     with suppress(OSError):
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        found += map(int, children)
-    return found
+        family += map(int, children)
+    return family
 
 
 def _peak_kb(pid: int) -> int:
@@ -108,8 +109,8 @@ def main() -> int:
             file.writelines(f"{line}\n" for line in islice(capture(SEED), EVENTS))
         figures = {"events": EVENTS, "megabytes": path.stat().st_size // 1_000_000}
         figures |= measured(path)
-    print(figures, flush=True)
-    records.write("audit", figures)
+    print(figures)
+    sources.write("audit", figures)
     return 0
 
 

@@ -1,270 +1,257 @@
-"""Prices a million events: counts what each path of an event asks of AWS, in the simulator, and
-multiplies by list prices.
+"""Works out what events cost, from the calls that the simulator counts.
 
-Run: python -m bench.cost. Writes bench/results/cost.json.
+Run: python -m bench.cost. Writes bench/results/cost.json, in some minutes.
 """
 
-import math
+import json
 import sys
-import tomllib
-from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from random import Random
 from typing import Any
 
-from bench import machine_log, records
-from proof.asl.errors import Failure
-from proof.asl.machine import Machine
-from proof.asl.position import Ended, Position
-from proof.sim import deployed
-from proof.sim.events import START_MS, Event
-from proof.sim.hours import Load, run
-from proof.sim.script import Script
+from bench import sources
+from bench.costs.count import (
+    ACTION_MB,
+    ASSUMED,
+    ENRICHMENT_MB,
+    LEVELS,
+    PRICES,
+    QUOTAS,
+    Counted,
+    Units,
+    dollars,
+)
+from bench.events import START_MS, Centre, Event, text
+from proof.template import RESOURCES
 
-PRICES = Path(__file__).with_name("prices.toml")
-TEMPLATE = records.ROOT / "template.yaml"
-MILLION, GB = 1_000_000, 1_000_000_000
-ENRICHMENT_MB, ACTION_MB = 512, 128
-POLLERS, MONTH_SECONDS = 5, 30 * 86_400
-# Metrics that a healthy stack sends: four outcomes, and the seconds to the action.
-METRICS = 5
-LEVELS = ("ERROR", "ALL")
+HAPPENINGS = 800  # of each mix
+RATES = (10, 50)
+OUTAGE_HOURS = (1, 6, 24)
+SAMPLES = 60  # of an outage's events
+LAST_S = 900  # of an outage, in which most events wait
+HOUR_MS = 3_600_000
+MONTH_S = 30 * 86_400
+POLLERS = 5  # of a pipe that waits for events
+NOW_MS = START_MS + HOUR_MS
+STEPS = ("customer.start", "acd.start", "user.start", "user.end", "acd.end", "customer.end")
 
-Counts = Counter[Any]
-A = Event("a")
-ON = Event("on", START_MS, "on", order="changes", noise="1")
-OFF = replace(ON, name="off", at_ms=START_MS + 20_000, state="off", noise="2")
-UNWANTED = replace(ON, name="unwanted", wanted=False)
-
-
-class _Counting(Machine):
-    """Notes each state that an execution passes through; the calls of tasks are on its tape."""
-
-    def __init__(self) -> None:
-        machine = deployed.machine()
-        super().__init__(machine.definition, deployed.EXPRESSIONS, draw=lambda: 0.5)
-        self.counts: Counts = Counter()
-
-    def _through(self, at: Position, state: Mapping[str, Any], clock_ms: int) -> Position | Ended:
-        self.counts["state", state["Type"], at.top.state] += 1
-        return super()._through(at, state, clock_ms)
+Messages = list[tuple[str, str, int]]  # each with its event's name, its body and when it comes
 
 
-def counted(prepare: Callable[[Script], Script], per_minute: int = 0, hours: float = 1) -> Counts:
-    """Counts all that a script asks of AWS."""
-    machine = _Counting()
-    script = Script(machine, deployed.functions(per_minute), per_minute=per_minute)
-    script.world.counts, script.world.tapes = Counter(), {}
-    prepare(script).plays(hours)
-    counts = machine.counts
-    counts.update(script.world.counts)
-    for tape in script.world.tapes.values():
-        for answered in tape.answers:
-            if answered.call is None:
-                continue
-            is_refused = isinstance(answered.answer, Failure)
-            counts["state", "Task", answered.call.state] += 1
-            counts["task", answered.call.resource, is_refused] += 1
-            if "LogEvents" in answered.call.arguments:
-                line = answered.call.arguments["LogEvents"][0]["Message"]
-                counts["record bytes"] += len(line.encode()) + machine_log.OVERHEAD_BYTES
-                counts["records"] += 1
-    return counts
+def mix(per_second: float) -> Messages:
+    """Makes events of which a fifth has an order, and messages of which a fifth are copies, which
+    come soon after."""
+    centre, draw = Centre(1), Random(1)  # noqa: S311 - to be repeated, not to be guessed
+    messages = []
+    for number in range(HAPPENINGS):
+        after_ms = round(number * 1.25 * 1_000 / per_second)
+        event = an_event(centre, number, START_MS + after_ms)
+        messages.append((f"e{number}", text(event), after_ms))
+        if number % 4 == 1:
+            later_ms = after_ms + draw.randint(1, ASSUMED["apart_ms"])
+            messages.append((f"e{number}", text(centre.published_again(event)), later_ms))
+    return messages
 
 
-def paths() -> dict[str, Counts]:
-    """Counts each path of one event: a script with it, less one without."""
-
-    def less(first: Counts, second: Counts) -> Counts:
-        return Counter({name: n - second[name] for name, n in first.items() if n > second[name]})
-
-    one = counted(lambda s: s.arrives(A))
-    first_state = counted(lambda s: s.arrives(ON))
-    quiet = replace(OFF, at_ms=START_MS + 300_000)
-    again = replace(ON, name="again", at_ms=START_MS + 300_000, noise="3")
-    paused = [
-        counted(lambda s: s.pauses(0, 9_000).arrives(A, 1), hours=seconds / 3_600)
-        for seconds in (600, 1_000)
-    ]
-    waiting = [
-        counted(lambda s: s.weather("500", 0, 9_000).arrives(A), hours=d / 3_600) for d in (20, 60)
-    ]
-    return {
-        "acts, without an order": one,
-        "acts, ordered": less(counted(lambda s: s.arrives(ON).arrives(quiet, 300)), first_state),
-        "acts, ordered, soon after another": less(
-            counted(lambda s: s.arrives(ON).arrives(OFF, 20)), first_state
-        ),
-        "acts, with a limit": counted(lambda s: s.arrives(A), per_minute=60),
-        "a copy of a settled event": less(counted(lambda s: s.arrives(A).arrives(A, 60)), one),
-        "a copy of an event in work": less(counted(lambda s: s.arrives(A).arrives(A, 0.02)), one),
-        "stale": less(counted(lambda s: s.arrives(OFF).arrives(ON, 60)), first_state),
-        "unchanged": less(counted(lambda s: s.arrives(ON).arrives(again, 300)), first_state),
-        "unwanted": counted(lambda s: s.arrives(replace(A, wanted=False))),
-        "unwanted, ordered": counted(lambda s: s.arrives(UNWANTED)),
-        "a look with its claim": less(waiting[1], waiting[0]),
-        "a short look": less(paused[1], paused[0]),
-    }
+def an_event(centre: Centre, number: int, at_ms: int) -> Event:
+    if number % 5 == 0:
+        return centre.presence(centre.id(), "AVAILABLE", at_ms)
+    return centre.conversation(STEPS[number % len(STEPS)], at_ms)
 
 
-def prices() -> dict[str, Any]:
-    read = tomllib.loads(PRICES.read_text())
-    return read | {"assumed": {name: one["value"] for name, one in read["assumed"].items()}}
+def played(messages: Messages, **options: Any) -> Counted:
+    tempers = dict.fromkeys((name for name, _, _ in messages), options.pop("temper", "well"))
+    counted = Counted(tempers, now_ms=NOW_MS, **options)
+    for name, body, after_ms in messages:
+        counted.site.sends(name, body, after_ms)
+    counted.site.play()
+    return counted
 
 
-def dollars(name: str, counts: Counts, level: str, price: Mapping[str, Any]) -> dict[str, float]:
-    """Returns dollars by item for a million times this path."""
-    assumed, units = price["assumed"], 1
-    is_look, acts = "look" in name, name.startswith("acts")
-    looks = max(1, counts["execution"])
-    counts = Counter({key: n / looks for key, n in counts.items()})
-    states = _states(counts)
-    calls = {key: n for key, n in counts.items() if key[0] == "task"}
-    table = {key: n for key, n in calls.items() if "dynamodb" in key[1]}
-    reads = sum(n for key, n in table.items() if "getItem" in key[1])
-    reads += counts["function read"]
-    writes = sum(n for key, n in table.items() if "getItem" not in key[1])
-    writes += counts["function update"] + counts["function delete"]
-    function_s = counts["function"] * (
-        acts * assumed["action_ms"]
-        + assumed["store_ms"] * sum(counts[f"function {v}"] for v in ("read", "update", "delete"))
-        + assumed["function_ms"] * assumed["mb_per_vcpu"] / ACTION_MB
-        + assumed["runtime_ms"]
-    ) / 1_000  # fmt: skip
-    enriching_s = assumed["enrichment_ms"] * assumed["mb_per_vcpu"] / ENRICHMENT_MB
-    enriching_s = (enriching_s + assumed["runtime_ms"]) / 1_000
-    waits_s = sum(n for key, n in counts.items() if key[:2] == ("state", "Wait"))
-    took_ms = (
-        sum(table.values()) * assumed["store_ms"]
-        + (sum(calls.values()) - sum(table.values())) * assumed["call_ms"]
-        + states * assumed["state_ms"]
-        + 1_000 * (function_s + waits_s)
+def of_a_million(per_second: float) -> tuple[Units, list[str]]:
+    """Returns the units of a million events at a rate, and the metrics that they emit."""
+    messages = mix(per_second)
+    counted = played(messages)
+    total = sum(counted.units().values(), Units())
+    total.update(arrived=len(messages), queueRequests=len(messages))  # EventBridge sends them
+    overhead = PRICES["dynamodb"]["item_overhead_bytes"]
+    total["claimBytes"] = sum(
+        overhead
+        + sum(len(name) + len(str(next(iter(value.values())))) for name, value in row.items())
+        for row in counted.site.world.rows.values()
     )
-    billed_s = math.ceil(took_ms / 100) / 10
-    log_bytes = _log_bytes(counts, level)
-    record_bytes = counts["record bytes"] + counts["records"] * assumed["line_bytes"]
-
-    def invoked(times: float, seconds: float, megabytes: int) -> float:
-        lambda_, gb_s = price["lambda"], seconds * megabytes / 1_024
-        return float(
-            times * lambda_["requests_per_million"] + MILLION * gb_s * lambda_["gb_second"]
-        )
-
-    machine, logs = price["step_functions"], price["logs"]
-    kept = acts * (assumed["row_bytes"] + price["dynamodb"]["item_overhead_bytes"])
-    storage = price["dynamodb"]["storage_gb_month"] + price["dynamodb"]["recovery_gb_month"]
-    sent = assumed["sent_bytes"] + assumed["call_overhead_bytes"] if acts else 0
-    return {
-        "EventBridge: the events": 0 if is_look else price["eventbridge"]["events_per_million"],
-        "SQS: send, receive, delete": 3 * price["sqs"]["requests_per_million"] * units,
-        "Pipes": price["pipes"]["requests_per_million"] * units,
-        "Lambda: enrichment": invoked(1, enriching_s, ENRICHMENT_MB),
-        "Step Functions": machine["express_requests_per_million"]
-        + MILLION * billed_s * machine["express_memory_mb"] / 1_024 * machine["express_gb_second"],
-        "Lambda: requests": invoked(counts["function"], function_s, ACTION_MB),
-        "data transfer out": MILLION * sent / GB * price["transfer"]["out_gb"],
-        "DynamoDB: claims": writes * price["dynamodb"]["write_units_per_million"]
-        + reads * price["dynamodb"]["read_units_per_million"],
-        "DynamoDB: claims kept": MILLION * kept / GB * storage,
-        "Logs: outcomes": MILLION * record_bytes / GB * logs["ingestion_gb"],
-        "Logs: executions (estimate)": MILLION * log_bytes / GB * logs["ingestion_gb"],
-        "Logs: kept": MILLION * (record_bytes + log_bytes) / GB
-        * assumed["log_compressed"] * logs["storage_gb_month"],
-    }  # fmt: skip
+    records = counted.site.witness.records.values()
+    emitted = [record["_aws"]["CloudWatchMetrics"][0]["Metrics"] for record in records]
+    metrics = {metric["Name"] for each in emitted for metric in each}
+    scale = 1_000_000 / len(messages)
+    return Units({name: value * scale for name, value in total.items()}), sorted(metrics)
 
 
-def _log_bytes(counts: Counts, level: str) -> float:
-    states = [(key[1], key[2]) for key, n in counts.items() if key[0] == "state"
-              for _ in range(math.ceil(n))]  # fmt: skip
-    tasks: list[tuple[str, str, str | None]] = []
-    for key, n in counts.items():
-        if key[0] == "task":
-            ended = ("TaskFailed", key[1], "DynamoDB.ConditionalCheckFailedException")
-            ended = ended if key[2] else ("TaskSucceeded", key[1], "")
-            tasks += [("TaskScheduled", key[1], None), ended] * math.ceil(n)
-    return machine_log.size(states, tasks, level)
-
-
-def fixed(price: Mapping[str, Any]) -> dict[str, float]:
-    """Returns dollars per month that do not depend on events."""
-    template = TEMPLATE.read_text()
-    watch = price["cloudwatch"]
-    polls = POLLERS * MONTH_SECONDS / price["assumed"]["long_poll_s"]
-    return {
-        "idle pipe": polls / MILLION * price["sqs"]["requests_per_million"],
-        "alarms": template.count(" MetricName: ") * watch["alarm_month"],
-        "metrics": METRICS * watch["metric_month"],
-        "dashboard": template.count("Type: AWS::CloudWatch::Dashboard") * watch["dashboard_month"],
+def paths() -> dict[str, dict[str, float]]:
+    """Returns what single executions cost, in dollars a million, by what they do."""
+    centre = Centre(2)
+    event, user = centre.conversation("acd.start", START_MS), centre.id()
+    old, new = (centre.presence(user, s, START_MS + n * 5_000) for n, s in enumerate("AB"))
+    again = centre.published_again(event)
+    of_one = {
+        "acts, no order": [(event, 0)],
+        "acts, ordered": [(old, 0)],
+        "acts, ordered, the state before it 30 s ago": [(old, 0), (new, 30_000)],
+        "a copy of a settled event": [(event, 0), (again, 10_000)],
+        "a copy of an event in progress": [(event, 0), (again, 20)],
+        "stale": [(new, 0), (old, 10_000)],
     }
-
-
-def mixed(of: Mapping[str, Mapping[str, float]], price: Mapping[str, Any]) -> dict[str, float]:
-    """Returns dollars by item for a million messages of usual traffic."""
-    assumed = price["assumed"]
-    acts, copies = 1 - assumed["copies"], assumed["copies"]
-    shares = {
-        "acts, without an order": acts * (1 - assumed["ordered"]),
-        "acts, ordered": acts * assumed["ordered"],
-        "a copy of a settled event": copies * (1 - assumed["in_work"]),
-        "a copy of an event in work": copies * assumed["in_work"],
-    }
-    items = next(iter(of.values()))
-    return {item: sum(n * of[path][item] for path, n in shares.items()) for item in items}
-
-
-def outages() -> dict[str, dict[str, float]]:
-    """Returns how often an event that waits is looked at, by the hours of an outage."""
     costs = {}
-    for hours, events in ((1, 120), (6, 60), (24, 30)):
-        load = Load(events, 1, outage_hours=hours, ordered=0, copies=0)
-        report = run(load, deployed.machine(), deployed.functions(most_tries=20))
-        recorded = sum(report.outcomes.values())
-        costs[str(hours)] = {
-            "looks": round(report.looks / report.events, 1),
-            "short": round((report.looks - recorded) / report.events, 1),
-            "drainedMinutes": report.drained_minutes,
-            "lost": report.lost,
-        }
+    for name, sent in of_one.items():
+        counted = played([(f"e{n}", text(event), ms) for n, (event, ms) in enumerate(sent)])
+        costs[name] = _dollars_of([list(counted.units().values())[-1]], arrives=True)
+    failing = played([("e", text(event), 0)], temper="fails").units().values()
+    costs["a look without an open breaker, with its failed request"] = _dollars_of(failing)
     return costs
 
 
-def _states(counts: Counts) -> float:
-    return sum(n for key, n in counts.items() if key[0] == "state")
+def _dollars_of(every: Iterable[Units], *, arrives: bool = False) -> dict[str, float]:
+    """Returns the dollars of a million such executions, on average."""
+    units = list(every)
+    total = sum(units, Units())
+    if arrives:
+        total.update(arrived=len(units), queueRequests=len(units))
+    million = Units({name: value * 1_000_000 / len(units) for name, value in total.items()})
+    return {level: round(sum(dollars(million, level).values()), 2) for level in LEVELS}
 
 
-def _table_calls(counts: Counts) -> float:
-    own = sum(counts[f"function {verb}"] for verb in ("read", "update", "delete"))
-    return own + sum(n for key, n in counts.items() if key[0] == "task" and "dynamodb" in key[1])
+def outage(hours: float) -> tuple[dict[str, Any], dict[str, dict[str, float]]]:
+    """Plays an outage for a sample of the events that come during it. How often an event is looked
+    at follows from when it came, not from how many others wait.
+
+    Returns figures per event, and what its looks cost.
+    """
+    centre, lasts_ms = Centre(3), round(hours * HOUR_MS)
+    # The first open the breaker, as a second's events do at any usual rate.
+    times = [n * 800 for n in range(25)] + [lasts_ms * n // SAMPLES for n in range(1, SAMPLES)]
+    events = [(an_event(centre, n, START_MS + ms), ms) for n, ms in enumerate(times)]
+    counted = played(
+        [(f"e{n}", text(event), ms) for n, (event, ms) in enumerate(events)],
+        weather=lambda now_ms: "500" if now_ms < NOW_MS + lasts_ms else "",
+    )
+    site, units = counted.site, counted.units()
+    sample = {f"e{n}" for n in range(25, len(times))}
+    looks = {
+        name: units[name]
+        for name, tape in (site.world.tapes or {}).items()
+        if site.witness.events[name] in sample
+        and tape.began_ms < NOW_MS + lasts_ms
+        # A probe is one of few looks if many events wait.
+        and not site.witness.records.get(name, {}).get("requests")
+    }
+    tapes, records = site.world.tapes or {}, site.witness.records
+    short = [each for name, each in looks.items() if name not in records]
+    first = [looks[n] for n in looks if records.get(n, {}).get("reason") == "BREAKER_OPEN"]
+    last = [name for name in looks if tapes[name].began_ms >= NOW_MS + lasts_ms - LAST_S * 1_000]
+    peak = sum((looks[name] for name in last), Units())
+    peak["records"] = sum(name in records for name in last)
+    # Of one event that comes each second.
+    scale = lasts_ms / 1_000 / len(sample) / LAST_S
+    figures = {
+        "hours": hours,
+        "looksPerEvent": round(len(looks) / len(sample), 1),
+        "shortShare": round(len(short) / len(looks), 3),
+        "dollarsPerEvent": {
+            level: sum(dollars(sum(looks.values(), Units()), level).values()) / len(sample)
+            for level in LEVELS
+        },
+        "peak": {name: value * scale for name, value in peak.items()},
+        "actedWithinMinutes": round(
+            (max(act.at_ms for act in site.witness.done) - NOW_MS - lasts_ms) / 60_000, 1
+        ),
+        "parked": len(site.world.dead_letters),
+    }
+    return figures, {
+        "put back, as the breaker is open": _dollars_of(first),
+        "a short look, with the breaker open": _dollars_of(short),
+    }
+
+
+def quotas(units: Units) -> dict[str, float]:
+    """Returns the events a second that each quota of us-east-1 allows, on average."""
+    each = {name: value / 1_000_000 for name, value in units.items()}
+    functions_s = each["enrichmentGbSeconds"] * 1024 / ENRICHMENT_MB
+    functions_s += each["actionGbSeconds"] * 1024 / ACTION_MB
+    return {
+        "EventBridge: events to queues": QUOTAS["eventbridge_invocations"]["us-east-1"],
+        "DynamoDB: writes of a table": QUOTAS["dynamodb_table_writes"]["default"]
+        / each["writeUnits"],
+        "CloudWatch Logs: PutLogEvents": QUOTAS["put_log_events"]["default"],
+        "Pipes: executions at the same time": QUOTAS["pipe_executions"]["of_one_queue"]
+        / each["seconds"],
+        "Lambda: functions at the same time": QUOTAS["lambda_concurrency"]["default"] / functions_s,
+        "Genesys Cloud: requests of one token": QUOTAS["genesys"]["requests_per_minute"] / 60,
+    }
+
+
+def outage_quotas(peak: Mapping[str, float], per_second: float) -> dict[str, float]:
+    """Returns the share of each quota that looks need at the end of an outage."""
+    each = {name: value * per_second for name, value in peak.items()}
+    return {
+        "reads of the breaker's row": each["breakerReadUnits"]
+        / QUOTAS["dynamodb_partition"]["reads"],
+        "writes of a new table": each["writeUnits"] / QUOTAS["dynamodb_table_writes"]["new_table"],
+        "executions of the pipe": each["seconds"] / QUOTAS["pipe_executions"]["of_one_queue"],
+        "PutLogEvents": each["records"] / QUOTAS["put_log_events"]["default"],
+    }
+
+
+def fixed(metrics: Iterable[str]) -> dict[str, float]:
+    """Returns dollars per month without any event, but for the metrics of a healthy stack."""
+    properties = [resource["Properties"] for resource in RESOURCES.values()
+                  if resource["Type"] == "AWS::CloudWatch::Alarm"]  # fmt: skip
+    watched = sum(
+        sum("MetricStat" in query for query in alarm["Metrics"]) if "Metrics" in alarm else 1
+        for alarm in properties
+    )
+    dashboards = sum(r["Type"] == "AWS::CloudWatch::Dashboard" for r in RESOURCES.values())
+    price = PRICES["cloudwatch"]
+    polls = POLLERS * MONTH_S / ASSUMED["long_poll_s"]
+    return {
+        f"{len(properties)} alarms on {watched} metrics": watched * price["alarm_month"],
+        "dashboard": dashboards * price["dashboard_month"],
+        "idle pipe": polls * PRICES["sqs"]["requests_per_million"] / 1_000_000,
+        f"metrics: {', '.join(metrics)}": len(list(metrics)) * price["metric_month"],
+    }
 
 
 def main() -> int:
-    price, count = prices(), paths()
-    by_level = {
-        level: {name: dollars(name, counts, level, price) for name, counts in count.items()}
-        for level in LEVELS
-    }
-    result = {
-        "paths": {
-            name: {
-                "states": round(_states(counts) / counts["execution"], 1),
-                "tableCalls": round(_table_calls(counts) / counts["execution"], 1),
-                **{level: round(sum(by_level[level][name].values()), 2) for level in LEVELS},
+    rates, result = {}, dict[str, Any]()
+    for per_second in RATES:
+        units, metrics = of_a_million(per_second)
+        rates[str(per_second)] = {
+            "units": {name: round(value) for name, value in units.items()},
+            "dollars": {level: dollars(units, level) for level in LEVELS},
+        }
+        result |= {"quotas": quotas(units), "fixed": fixed(metrics)}
+    costs, outages = paths(), []
+    for hours in OUTAGE_HOURS:
+        figures, looks = outage(hours)
+        figures["rates"] = {
+            str(per_second): {
+                "events": round(per_second * hours * 3_600),
+                "looks": round(figures["looksPerEvent"] * per_second * hours * 3_600),
+                "peakExecutionsPerSecond": round(figures["peak"]["executions"] * per_second),
+                "dollars": {
+                    level: round(each * per_second * hours * 3_600, 2)
+                    for level, each in figures["dollarsPerEvent"].items()
+                },
+                "quotas": outage_quotas(figures["peak"], per_second),
             }
-            for name, counts in count.items()
-        },
-        "items": {
-            level: {item: round(d, 3) for item, d in mixed(by_level[level], price).items()}
-            for level in LEVELS
-        },
-        "perMillion": {
-            level: round(sum(mixed(by_level[level], price).values()), 2) for level in LEVELS
-        },
-        "fixed": {item: round(d, 2) for item, d in fixed(price).items()},
-        "outages": outages(),
-        "assumed": price["assumed"],
-    }
-    records.write("cost", result)
+            for per_second in RATES
+        }
+        outages.append(figures)
+        print(json.dumps(figures), flush=True)
+        if hours == OUTAGE_HOURS[0]:
+            costs |= looks
+    result |= {"rates": rates, "paths": costs, "outages": outages}
+    print(json.dumps({name: result[name] for name in ("quotas", "fixed", "paths")}, indent=2))
+    sources.write("cost", result)
     return 0
 
 

@@ -45,6 +45,7 @@ FOLDER, RUN = "ONCE_TEST_STACK", "ONCE_TEST_RUN"
 _SECONDS, _POLL_SECONDS = 120.0, 0.2
 # A function that was not called before also has to start, which takes long on a busy machine.
 _FUNCTION_SECONDS = 14
+_VISIBILITY_SECONDS = 60
 T = TypeVar("T")
 _LAST_LINES = 20
 
@@ -200,6 +201,7 @@ class SharedStack(Tried):
         enrichment: Mapping[str, str] | None = None,
         action: Mapping[str, str] | None = None,
         files: Mapping[str, str] | None = None,
+        visibility_seconds: int = _VISIBILITY_SECONDS,
         **configuration: Any,
     ) -> Iterator["Variant"]:
         """Makes a stack of its own in the same emulator, and runs its pipe.
@@ -207,7 +209,9 @@ class SharedStack(Tried):
         `enrichment` and `action` change the environment of the functions, `files` the package of
         the enrichment, `configuration` the function that acts.
         """
-        made = Variant(self, enrichment or {}, action or {}, files or {}, configuration)
+        made = Variant(
+            self, enrichment or {}, action or {}, files or {}, visibility_seconds, configuration
+        )
         try:
             with made.pipe:
                 yield made
@@ -276,6 +280,7 @@ class Variant(Tried):
         enrichment: Mapping[str, str],
         action: Mapping[str, str],
         files: Mapping[str, str],
+        visibility_seconds: int,
         configuration: Mapping[str, Any],
     ) -> None:
         self.name = f"variant-{uuid.uuid4().hex[:8]}"
@@ -286,7 +291,8 @@ class Variant(Tried):
         new = dict(old)
         for output, name in (("DeadLetterQueueUrl", "dead"), ("EventQueueUrl", "events")):
             new[output] = sqs.create_queue(
-                QueueName=f"{self.name}-{name}", Attributes={"VisibilityTimeout": "60"}
+                QueueName=f"{self.name}-{name}",
+                Attributes={"VisibilityTimeout": str(visibility_seconds)},
             )["QueueUrl"]
         new["ClaimTableName"] = new["OutcomeLogGroupName"] = self.name
         table = self.client("dynamodb").describe_table(TableName=old["ClaimTableName"])["Table"]

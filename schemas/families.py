@@ -137,8 +137,9 @@ about it.
 A part with *each* varies independently. With order *latest* or *changes*, events are compared only
 with events that have the same value in it: a user's presence, for example, by its source.
 
-A route with `facts` makes *latest* into *changes*. A route with `order = "every"` acts on every
-change, also if a newer state has passed it: the time is then part of the key.
+A route with `facts` makes *latest* into *changes*, also for states of the family that another route
+ignores: the same facts after such a state are a change. A route with `order = "every"` acts on
+every change, also if a newer state has passed it: the time is then part of the key.
 
 {table}
 

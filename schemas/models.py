@@ -116,8 +116,6 @@ class Event(_Model):
     """Why it is broken: a code and a sentence."""
     family: str
     """The kind of event, as docs/families.md lists them; `broken` of a broken message."""
-    free_family: Literal[True] | None = None
-    """The family's name is made of the event's own text, so it must be no dimension of a metric."""
     topic: str
     """The topic as it was received, with a hash for each word that may be about a person."""
     organization_id: str | None = None
@@ -125,6 +123,8 @@ class Event(_Model):
     subject: Subject
     state: str | None = None
     """The new state, if the family tells it in one word."""
+    plain_state: str | None = None
+    """The same for the log, unless it may be text about a person."""
     occurred_at: IsoTime
     """The time of the event: ISO 8601, UTC, milliseconds."""
     occurred_at_ms: EpochMs

@@ -316,26 +316,26 @@ def _make_shares(shares: Mapping[str, Counter[str]]) -> list[Share]:
 
 
 def _make_distances(tally: Tally) -> Distances | None:
-    found = tally.distances
-    if not len(found):
+    distances = tally.distances
+    if not len(distances):
         return None
     return Distances(
         clock="arrival" if 2 * tally.noted > tally.received else "publication",
-        median_ms=found.quantile(0.5),
-        p99_ms=found.quantile(0.99),
-        longest_ms=found.longest_ms,
-        counts=dict(zip(_STEPS, found.up_to(_STEPS.values()), strict=True)),
+        median_ms=distances.quantile(0.5),
+        p99_ms=distances.quantile(0.99),
+        longest_ms=distances.longest_ms,
+        counts=dict(zip(_STEPS, distances.up_to(_STEPS.values()), strict=True)),
     )
 
 
 def _find_only_copies(tally: Tally) -> list[OnlyCopies]:
     """Finds topics of a source that brought nothing but copies, most events first."""
-    found = [
+    topics = [
         OnlyCopies(source=source, topic=topic, received=count)
         for (source, topic, is_new), count in tally.brought.items()
         if source and not is_new and not tally.brought[source, topic, True]
     ]
-    return sorted(found, key=lambda one: (-one.received, one.source, one.topic))
+    return sorted(topics, key=lambda topic: (-topic.received, topic.source, topic.topic))
 
 
 def _iso(ms: int) -> str | None:

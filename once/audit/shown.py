@@ -45,13 +45,13 @@ class Shown:
         return shown
 
     def files(self, names: list[str]) -> list[str]:
-        shown, found = Shown(self._with_ids), []
+        shown, safe = Shown(self._with_ids), []
         for name in names:
             if not self._with_ids:
                 parts = re.split(r"([/.])", name)
                 name = "".join("*" if _LOOKS_LIKE_AN_ID.search(part) else part for part in parts)
-            found.append(shown._numbered(_printable(name)))
-        return found
+            safe.append(shown._numbered(_printable(name)))
+        return safe
 
     def _numbered(self, name: str) -> str:
         self._times[name] += 1

@@ -44,7 +44,7 @@ class Examples:
     def add(self, example: Example) -> None:
         self.count += 1
         if len(self.few) < self._most or example.place < self.few[-1].place:
-            self.few = sorted([*self.few, example], key=lambda one: one.place)[: self._most]
+            self.few = sorted([*self.few, example], key=lambda example: example.place)[: self._most]
 
 
 class Distances:
@@ -187,13 +187,13 @@ class Tally:
         events act without any."""
         without, with_facts = Rows(self.claim_days), Rows(self.claim_days)
         for now_ms, entry in subject:
-            if found := self.facts.get(entry.family):
+            if facts := self.facts.get(entry.family):
                 bare = without.settle(entry.make_event_with(()), now_ms)
                 own = entry.make_event()
-                event = own if found.is_in_use else entry.make_event_with(found.facts)
+                event = own if facts.is_in_use else entry.make_event_with(facts.facts)
                 counted = with_facts.settle(event, now_ms)
-                found.acts_without += bare.reason == "ACTED"
-                found.acts_with += counted.reason == "ACTED"
+                facts.acts_without += bare.reason == "ACTED"
+                facts.acts_with += counted.reason == "ACTED"
 
     def add_broken(self, broken: Broken, now_ms: int) -> None:
         """Counts a record that would be parked."""
@@ -278,5 +278,5 @@ def _compare(copy: Entry, first: Entry) -> Iterator[str]:
         # Home-made events hold their own ids and times.
         "content beside the identity": copy.is_custom or copy.content == first.content,
     }
-    found = [name for name, is_equal in compared.items() if not is_equal]
-    yield from found or ["nothing at all"]
+    differing = [name for name, is_equal in compared.items() if not is_equal]
+    yield from differing or ["nothing at all"]

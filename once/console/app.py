@@ -3,7 +3,8 @@ page shows to be pasted."""
 
 import hashlib
 import shlex
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -70,13 +71,15 @@ class _Pages:
             "now_ms": read_clock_ms,
             "count": words.count,
         }
-        self._templates.filters |= {
+        filters: dict[str, Callable[..., Any]] = {
             "clock": words.format_clock,
             "moment": words.format_time,
             "iso": lambda ms: datetime.fromtimestamp(ms / 1000, UTC).isoformat(),
             "short": lambda text: showable(words.shorten_ids(text)),
             "shown": showable,
+            "copies": _count_copies,
         }
+        self._templates.filters |= filters
 
     def show_now(self, request: Request) -> Response:
         """Shows the status and the newest events; to a page that polls with the version that it
@@ -128,7 +131,7 @@ class _Pages:
             "ticks": ticks,
             "steps": steps,
             "picture": drawing.light([state for state, _ in steps]) if steps else "",
-            "link": self._stack.outputs.get("StateMachineConsole", ""),
+            "link": "" if self._stack.is_local else self._stack.outputs["StateMachineConsole"],
             "commands": list(self._suggest(story)),
         }
         return self._render("event", values)
@@ -163,3 +166,9 @@ class _Pages:
     def _render(self, name: str, values: dict[str, Any], status: int = 200) -> Response:
         page = self._templates.get_template(f"{name}.html.j2").render(values)
         return HTMLResponse(page, status)
+
+
+def _count_copies(story: Story) -> Iterable[tuple[str, int]]:
+    """Counts the copies of an event by how they came about."""
+    copies = [chain for chain in story.chains if chain not in story.own]
+    return Counter(chain.text.partition("; ")[0] for chain in copies if chain.text).items()

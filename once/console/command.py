@@ -51,14 +51,14 @@ def command(operation: Operation, port: int, no_browser: bool) -> None:
     address = f"http://{LOOPBACK}:{port}/?token={token}"
     say(f"The console of {operation.stack} is at {address}")
     say("It is read-only. End it with Ctrl-C.")
-    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as opened:
+    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as stack:
         if not no_browser:
-            opened.enter_context(open_browser(address))
+            stack.enter_context(opened(address))
         serve(make(operation.stack, port, token, operation.options), listening)
 
 
 @contextlib.contextmanager
-def open_browser(address: str) -> Iterator[None]:
+def opened(address: str) -> Iterator[None]:
     """Opens the address in a browser, by a private file that leads there.
 
     A browser gets what it opens as an argument, which other users of the machine can read.

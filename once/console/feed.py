@@ -100,7 +100,7 @@ class Feed:
             self._stories[home] = tell(self._records[home], [], now_ms, reason)
         if changed:
             told = chain.from_iterable(self._stories.values())
-            self._newest = sorted(told, key=lambda story: story.last_recorded_ms, reverse=True)
+            self._newest = sorted(told, key=_read_last_ms, reverse=True)
 
     def _read_status(self) -> None:
         now_ms = read_clock_ms()
@@ -109,5 +109,9 @@ class Feed:
 
 def is_in(text: str, story: Story) -> bool:
     """Returns true if a text is in an id of an event, or in what is said of it."""
-    said = f"{story.text} {story.verdict} {story.key or ''}".lower()
-    return text.lower() in said or any(text in name for name in story.names)
+    words = f"{story.text} {story.verdict} {story.key or ''}".lower()
+    return text.lower() in words or any(text in name for name in story.names)
+
+
+def _read_last_ms(story: Story) -> int:
+    return story.records[-1].recorded_at_ms  # each story here has a record

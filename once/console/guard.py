@@ -1,4 +1,4 @@
-"""Who may ask: only the browser that was given the token, on this machine, from our own page."""
+"""Refuses every request but those of our own page, in the browser that got the token."""
 
 import secrets
 from http.cookies import CookieError, SimpleCookie
@@ -26,8 +26,8 @@ _STRANGER = "Open this with the address that `once console` printed: it holds th
 class Guard:
     """Each console has a token and a port of its own; a cookie carries the token after the start.
 
-    A name that leads to 127.0.0.1 fails at Host, a page of another origin at Origin, and whoever
-    else is on this machine at the token. A link from elsewhere, as from a ticket, may be followed.
+    A name that leads to 127.0.0.1 fails at Host, a page of another origin at Origin, and another
+    user of this machine at the token. A link from elsewhere, as from a ticket, may be followed.
     """
 
     def __init__(self, app: ASGIApp, port: int, token: str) -> None:

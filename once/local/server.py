@@ -1,7 +1,8 @@
 """Starts ministack with what AWS does otherwise put right: the name of a Lambda's error, its
 throttling, conditional writes, the description of a pipe, a definition in YAML, an archive in a
 template, and an alarm on several metrics. And it logs the states that an execution enters, counts
-metrics, answers statistics of logs, and parses each JSONata expression only once.
+metrics, answers statistics of logs, begins executions immediately, and parses each JSONata
+expression only once.
 """
 
 import copy
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
+from types import SimpleNamespace
 from typing import Any
 
 import yaml
@@ -39,15 +41,14 @@ _CRASHES = {"Worker process died", "Worker returned no response"}
 _ENVIRONMENTS_PER_FUNCTION = 16
 _FIRST_ENVIRONMENTS = os.cpu_count() or 1
 _WAIT_SECONDS = 2.0  # for one of the first, until another is started
-# What a state of Step Functions may return.
-_RESULT_BYTES = 262_144
+_SLEEP_BEFORE_EXECUTIONS = 0.15
 
 
 def put_right() -> None:
     _name_lambda_errors()
     _start_first_environments()
     _start_few_environments()
-    _limit_results_of_functions()
+    _begin_executions_immediately()
     _write_rows_one_at_a_time()
     _remember_whole_pipes()
     _read_definitions_in_yaml()
@@ -265,18 +266,14 @@ def _parse_each_expression_once() -> None:
     engine.jsonata = staticmethod(parse_once)
 
 
-def _limit_results_of_functions() -> None:
-    """ministack lets a task's result be as large as it likes."""
-    call = stepfunctions._call_lambda
+def _begin_executions_immediately() -> None:
+    """ministack sleeps before each execution, for as long as a simple event takes in all."""
 
-    def call_within_the_limit(function: str, event: Any) -> Any:
-        result = call(function, event)
-        if len(json.dumps(result)) > _RESULT_BYTES:
-            sentence = "The task returned a result with a size exceeding the service limit."
-            raise stepfunctions._ExecutionError("States.DataLimitExceeded", sentence)
-        return result
+    def sleep(seconds: float) -> None:
+        if seconds != _SLEEP_BEFORE_EXECUTIONS:
+            time.sleep(seconds)
 
-    stepfunctions._call_lambda = call_within_the_limit
+    stepfunctions.time = SimpleNamespace(**{**vars(time), "sleep": sleep})
 
 
 def _write_rows_one_at_a_time() -> None:

@@ -90,7 +90,10 @@ class Story:
 
     @property
     def text(self) -> str:
-        return words.describe_event(self.key) if self.key else "an event"
+        if self.key is None:
+            return "an event"
+        states = (record.state for record in self.records if record.state)
+        return words.describe_event(self.key.family, next(states, None))
 
     @property
     def first_recorded_ms(self) -> int:

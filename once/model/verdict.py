@@ -127,7 +127,8 @@ def _describe_skipped(story: Story, met: Record | None) -> str:
             known = f", message {lead.met}" if lead and lead.met else ""
             return f"skipped: older than the newest state{known}; {every}"
         when = words.format_time(met.occurred_at_ms)[11:] if met.occurred_at_ms else "a later time"
-        newer = f"{words.describe_event(met.key)} of {when} (message {met.message_id})"
+        newer = words.describe_event(met.key.family, met.state)
+        newer += f" of {when} (message {met.message_id})"
         return f"skipped: older than {newer}; {every}"
     if lead is None or lead.reason != "UNCHANGED":
         return "skipped as a copy; what was acted on instead is no longer in the log"

@@ -5,7 +5,6 @@ import re
 from datetime import UTC, datetime
 
 from once.errors import OnceError
-from once.model.keys import Key
 
 _FAMILIES = {
     "agent.state": "agent's state",
@@ -38,31 +37,15 @@ _FAMILIES = {
     "user.station": "station",
 }
 _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_STATE = re.compile(r"[A-Za-z][A-Za-z_ ]*")
 _LONG_ID = re.compile(r"\b([0-9a-f]{8})(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{56})\b")
-_USUAL = {"source=PURECLOUD", "primary=True"}  # of nearly every event, so it says nothing
-_PEOPLE = {"userId": "agent", "user.id": "agent", "queueId": "queue"}
-_ABSENT = "~"  # the part of a key whose field the event does not have
 
 OBSERVED = "Nothing is sent (ActionTarget is none): events are claimed and recorded only."
 
 
-def describe_event(key: Key) -> str:
-    """Names a family and its state, and who else took part, e.g. `routing status: IDLE`."""
-    states, people = [], []
-    for part in key.parts:
-        field, equals, value = part.partition("=")
-        if field in _PEOPLE and value not in ("", _ABSENT):
-            people.append(f"{_PEOPLE[field]} {value[:8]}")
-        elif not equals or field.lower().endswith("id") or part in _USUAL:
-            continue
-        elif value.lower() in ("true", "false"):
-            states.append(field if value.lower() == "true" else f"not {field}")
-        elif _STATE.fullmatch(value):
-            states.append(value)
-    name = _FAMILIES.get(key.family, key.family.replace(".", " "))
-    text = f"{name}: {', '.join(states)}" if states else name
-    return f"{text} ({', '.join(people)})" if people else text
+def describe_event(family: str, state: str | None) -> str:
+    """Names a family and its state, e.g. `routing status: IDLE`."""
+    name = _FAMILIES.get(family, family.replace(".", " "))
+    return f"{name}: {state}" if state else name
 
 
 def count(number: int, noun: str) -> str:

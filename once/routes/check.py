@@ -193,7 +193,7 @@ def _doubt_field(route: Route, field: Field, ids: Sequence[str]) -> Iterator[str
     if field.path[0] != "body":
         return
     shapes = [shape for family, shape in fields.shapes().items() if route.is_for(family)]
-    nodes = [fields.at(shape, field.path[1:]) for shape in shapes]
+    nodes = [fields.find_field(shape, field.path[1:]) for shape in shapes]
     known = [node for node in nodes if node is not None]
     if shapes and not known:
         names = {name for shape in shapes for name in fields.names(shape, field.path[1:])}
@@ -231,7 +231,7 @@ def _find_identity(name: str, family: Family, path: Sequence[str]) -> Node:
         case ("state",) if family.shown == "topic":
             return [name.partition(".")[2]]
         case ("state",) if family.shown and name in fields.shapes():
-            return fields.at(fields.shapes()[name], family.shown.split(".")) or fields.ANY
+            return fields.find_field(fields.shapes()[name], family.shown.split(".")) or fields.ANY
     return fields.ANY
 
 

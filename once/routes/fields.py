@@ -22,15 +22,15 @@ _EVERY_NAME = "*"
 def shapes() -> dict[str, Shape]:
     """Reads the fields of each family that Genesys publishes."""
     document = json.loads((files(__package__) / "fields.json").read_text("utf-8"))
-    found: list[Shape] = []
+    known: list[Shape] = []
     for fields in document["shapes"]:  # each refers to those before it
-        found.append(
-            {name: found[node] if isinstance(node, int) else node for name, node in fields.items()}
+        known.append(
+            {name: known[node] if isinstance(node, int) else node for name, node in fields.items()}
         )
-    return {family: found[number] for family, number in document["families"].items()}
+    return {family: known[number] for family, number in document["families"].items()}
 
 
-def at(shape: Shape, path: Sequence[str]) -> Node | None:
+def find_field(shape: Shape, path: Sequence[str]) -> Node | None:
     """Returns the field at a path, or None if the family has none."""
     node: Node = shape
     for name in path:
@@ -64,5 +64,5 @@ def reaches(node: Node, steps: Sequence[str]) -> bool:
 
 def names(shape: Shape, path: Sequence[str]) -> list[str]:
     """Returns the names that could have been meant by the last name of a path."""
-    node = at(shape, path[:-1])
+    node = find_field(shape, path[:-1])
     return [*node] if isinstance(node, dict) else []

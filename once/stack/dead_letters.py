@@ -13,7 +13,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 from once_enrichment.contract import CANARY
-from once_enrichment.handler import LARGEST_BYTES
+from once_enrichment.handler import LARGEST_BYTES, size_of
 from once_enrichment.keys import opaque
 from once_enrichment.normalise import normalise
 from pydantic import Field
@@ -118,7 +118,9 @@ def read_letter(message: dict[str, Any]) -> DeadLetter:
         key=str(key) if key else None,
         family=element.get("family"),
         source=source.rpartition("/")[2] or None,
-        text=words.describe_event(key) if key else "a message that holds no event",
+        text=words.describe_event(element.get("family", key.family), element.get("plainState"))
+        if key
+        else "a message that holds no event",
         parked_at_ms=once.get("parkedAtMs") or sent_ms,
         queue_id=message["MessageId"],
         receipt=message["ReceiptHandle"],
@@ -258,7 +260,7 @@ def _read_element(message: dict[str, Any]) -> tuple[dict[str, Any], str]:
         element = normalise(record)
     except Exception as error:  # the pipe left this message because of it
         return {}, f"{type(error).__name__}: {error}"
-    if len(json.dumps(element, ensure_ascii=False).encode()) > LARGEST_BYTES:
+    if size_of(element) > LARGEST_BYTES:
         return element, "it is too large for the state machine: its publisher must send less text"
     return element, ""
 

@@ -270,7 +270,7 @@ class Promises:
 
     # Executions.
 
-    def begun(self, run: "Run", given: Mapping[str, Any]) -> None:
+    def begun(self, _: "World", run: "Run", given: Mapping[str, Any]) -> None:
         known = self._of(run.event)[1]
         self._note(run.event, looks=known.looks + 1)
         self.lives[run.name] = Life(

@@ -99,6 +99,13 @@ def test_body_is_found_through_objects_and_texts_of_json(
     assert json.loads(body_text(one)) == {"body": body}
 
 
+def test_event_without_a_body_has_an_empty_one() -> None:
+    assert (
+        body_text({"raw": '{"detail":{"eventBody":null}}', "bodyPath": ["detail", "eventBody"]})
+        == "{}"
+    )
+
+
 @pytest.mark.parametrize("raw", ["{}", "[1]", "", '{"a"', '{"b":{"c":1}}', '{"a":"x"}'])
 def test_path_without_a_body_is_a_configuration_error(raw: str) -> None:
     with pytest.raises(NotConfigured):

@@ -131,11 +131,7 @@ def story_stack() -> PagesStack:
     broken = {"pk": "-/message/b", "sk": "v2/broken", "family": "broken"}
     stack.add(8, "PARKED", 5_000, reason="UNREADABLE", cause=f"NOT_JSON: {HOSTILE}", **broken)
     now_ms = read_clock_ms()
-    times: dict[str, Any] = {
-        "event_time": now_ms - 61_000,
-        "claimed_at": now_ms - 60_100,
-        "done_at": now_ms,
-    }
+    times: dict[str, Any] = {"event_time": now_ms - 61_000, "claimed_at": now_ms - 60_100}
     stack.put_claim(
         pk=CALL_PK, sk="v2/conversation.customer.start/p/s/1", owner=f"execution-1#{id_of(1)}",
         lease_until=now_ms + 80_000, done_at=now_ms, family="conversation.customer.start", **times,

@@ -1,4 +1,4 @@
-"""Who may ask the console, and that no page acts."""
+"""The console refuses foreign requests, and no page acts."""
 
 import pytest
 

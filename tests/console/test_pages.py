@@ -214,10 +214,10 @@ def test_browser_gets_the_token_by_a_private_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", opened.append)
-    with command.open_browser("http://127.0.0.1:1/?token=secret"):
-        [address] = opened
+    addresses: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", addresses.append)
+    with command.opened("http://127.0.0.1:1/?token=secret"):
+        [address] = addresses
         assert "secret" not in address
         file = Path(url2pathname(urlsplit(address).path))
         assert stat.S_IMODE(file.stat().st_mode) == 0o600

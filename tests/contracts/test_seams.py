@@ -7,11 +7,13 @@ import pytest
 from jsonschema import Draft202012Validator
 from once_data_action.body import body_text
 from once_data_action.request import ActionRequest, webhook_text
+from once_enrichment import handler
 from once_enrichment.normalise import normalise
 
 from once.model.rule import Event, Rows
 from schemas import contracts, examples
 from schemas.contracts import closed
+from tests.statemachine import playing
 
 SCHEMAS = contracts.schemas()
 Json = dict[str, Any]
@@ -62,6 +64,17 @@ def test_message_of_the_project_keeps_its_schema_and_leads_to_the_same_event(rea
     element = normalise(examples.record_of(message))
     assert element["key"] == line["key"]
     assert (element["firstMessageId"], element["after"]) == ("first", "run#first")
+
+
+@pytest.mark.parametrize("text", ['{"a":"b"}', "x", '\\"'])
+def test_largest_event_that_the_enrichment_hands_over_is_put_back_or_parked(text: str) -> None:
+    """Else each delivery of it would end with its claim, and the next would find it dead."""
+    element = {**playing.element(), "raw": text}
+    while (size := handler.size_of(element)) < handler.LARGEST_BYTES - 100:
+        element["raw"] += text * max(1, (handler.LARGEST_BYTES - size) // (9 * len(text)))
+    for name in ("Failed", "Rejected"):
+        answers = {"RunAction": [playing.raised(name, reason="R", cause="c" * 300)]}
+        assert playing.Play([element], answers).ended.failure is None
 
 
 def test_schemas_forbid_no_field_that_a_reader_may_meet_later() -> None:

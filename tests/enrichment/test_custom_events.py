@@ -278,19 +278,13 @@ def test_plain_states_stay_readable_in_the_key(state: Any) -> None:
     assert sk.startswith(f"v2/t/{state}/~")
 
 
-def test_a_family_made_of_the_events_own_text_is_marked() -> None:
-    """So that no metric gets a dimension of it."""
-    template = "v2.some.{id}.thing"
-    genuine = event(template, {"status": "x"}, "7ab1")
-    assert "freeFamily" not in element(genuine)
-    assert "freeFamily" not in element(conversation("user.start"))
-    assert "freeFamily" not in element(conversation("user.start")["detail"])
-    for free in (
-        {"detail-type": "Any Text", "detail": {"conversationId": "c1", "status": "connected"}},
-        {**genuine, "source": "my.app"},
-        genuine["detail"],
-    ):
-        assert element(free)["freeFamily"] is True
+@pytest.mark.parametrize(
+    ("status", "plain"),
+    [("on hold", "on hold"), ("+44 20 7946 0018", None), ("ada@example.com", None)],
+)
+def test_a_status_is_plain_unless_it_may_be_about_a_person(status: str, plain: str | None) -> None:
+    event = element({"detail-type": "Case", "detail": {"conversationId": "c1", "status": status}})
+    assert (event["state"], event.get("plainState")) == (status, plain)
 
 
 @pytest.mark.parametrize("text", PRIVATE)

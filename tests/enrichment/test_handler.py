@@ -76,10 +76,10 @@ def test_unusable_routes_raise_and_a_corrected_file_is_read(
     assert returned(presence())["route"]["action"] == "send"
 
 
-@pytest.mark.parametrize("text", ['"' * 130_000, "ä" * 130_000, "x" * 256_000], ids=len)
-def test_element_larger_than_a_state_takes_raises(text: str) -> None:
-    """An element holds the message as JSON text, in which each quotation mark takes two bytes."""
-    with pytest.raises(TooLargeError, match=r"message m makes an element of 2[56]"):
+@pytest.mark.parametrize("text", ['"' * 65_000, "ä" * 130_000, "x" * 256_000], ids=len)
+def test_event_larger_than_a_state_takes_raises(text: str) -> None:
+    """Put back, a message is JSON text in JSON text: each quotation mark takes four bytes."""
+    with pytest.raises(TooLargeError, match=r"message m needs 2[56]"):
         returned(text)
 
 

@@ -22,6 +22,7 @@ family = "user.conversations*"
 facts = ["participants.*.calls.*.state"]
 action = "send"
 """.replace("user.conversations*", "user.conversations")
+ACT_ON_EACH = 'order = "every"\naction = "send"'
 EVERY = '[[routes]]\nfamily = "user.*"\norder = "every"\naction = "send"\n'
 
 
@@ -196,6 +197,22 @@ class TestUnwanted:
     def test_state_that_returns_after_an_unwanted_one_acts(self) -> None:
         states = calls({}, {"held": True}, {})
         assert settle(states, self.IGNORED) == ["acted", "ROUTE_IS_NONE", "acted"]
+
+    @pytest.mark.parametrize(
+        ("lunch", "reason"), [('action = "none"', "ROUTE_IS_NONE"), (ACT_ON_EACH, "acted")]
+    )
+    def test_facts_that_return_after_another_route_act_again(self, lunch: str, reason: str) -> None:
+        text = '[[routes]]\nfamily = "user.presence"\nwhen.state = ["ON_QUEUE"]'
+        text += '\nfacts = ["presenceDefinition.systemPresence"]\naction = "send"\n'
+        text += f'[[routes]]\nfamily = "user.presence"\n{lunch}\n'
+        states = [
+            presence(
+                presenceDefinition={"id": "d", "systemPresence": status},
+                modifiedDate=NINE_MS + n * MINUTE_MS + 1,
+            )
+            for n, status in enumerate(("ON_QUEUE", "MEAL", "ON_QUEUE", "ON_QUEUE"))
+        ]
+        assert settle(states, text) == ["acted", reason, "acted", "UNCHANGED"]
 
 
 class TestOwnEvents:

@@ -11,12 +11,12 @@ def test_fields_are_those_of_the_pinned_sdk() -> None:
 def test_fields_are_found_in_lists_objects_and_attributes() -> None:
     shapes = fields.shapes()
     snapshot, attributes = shapes["user.conversations"], shapes["conversation.attributes"]
-    assert fields.at(snapshot, ("participants", "calls", "held")) == "boolean"
-    assert fields.at(attributes, ("attributes", "any name")) == "any"
-    assert fields.at(shapes["conversation.acd.end"], ("acdOutcome",)) == [
+    assert fields.find_field(snapshot, ("participants", "calls", "held")) == "boolean"
+    assert fields.find_field(attributes, ("attributes", "any name")) == "any"
+    assert fields.find_field(shapes["conversation.acd.end"], ("acdOutcome",)) == [
         "UNKNOWN",
         "ABANDON",
         "ANSWERED",
         "FLOW_OUT",
     ]
-    assert fields.at(snapshot, ("participants", "nothing")) is None
+    assert fields.find_field(snapshot, ("participants", "nothing")) is None

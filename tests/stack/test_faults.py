@@ -44,10 +44,7 @@ def test_throttled_function_makes_the_event_wait(local: SharedStack) -> None:
 
 def test_enrichment_that_fails_leaves_the_message_until_it_is_repaired(local: SharedStack) -> None:
     conversation = new_id()
-    with local.variant() as variant:
-        variant.client("sqs").set_queue_attributes(
-            QueueUrl=variant.outputs["EventQueueUrl"], Attributes={"VisibilityTimeout": "3"}
-        )
+    with local.variant(visibility_seconds=5) as variant:
         handler = local.client("lambda").get_function_configuration(
             FunctionName=local.outputs["EnrichmentFunctionName"]
         )["Handler"]

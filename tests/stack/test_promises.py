@@ -172,7 +172,7 @@ def test_pause_stops_requests_and_settles_copies(local: SharedStack) -> None:
     copied, waiting = new_id(), new_id()
     with local.variant() as variant:
         variant.settle(customer_start(copied))
-        assert variant.once("pause", "--for", "5m", "--yes").code == 0
+        assert variant.once("pause", "--for", "20s", "--yes").code == 0
         time.sleep(1.5)  # a function remembers for a second that requests may be sent
         variant.send(customer_start(waiting))
         paused = variant.wait(lambda: [r for r in variant.records() if r.reason == "PAUSED"])

@@ -34,7 +34,7 @@ def test_an_event_that_is_acted_on_goes_straight_down() -> None:
 def test_the_record_of_an_act_says_what_happened() -> None:
     record = Play([element(note="a field is new")], {"RunAction": [ACTED]}).record
     metrics = {metric["Name"] for metric in record.pop("_aws")["CloudWatchMetrics"][0]["Metrics"]}
-    assert metrics == {"PROCESSED", "NOTED", "SECONDS_TO_ACTION"}
+    assert metrics == {"NOTED", "SECONDS_TO_ACTION"}
     assert record == {
         "Stack": "genesys-once",
         "messageId": "m1",
@@ -52,7 +52,6 @@ def test_the_record_of_an_act_says_what_happened() -> None:
         "requests": 1,
         "status": 200,
         "ageMs": 1_500,
-        "PROCESSED": 1,
         "NOTED": 1,
         "SECONDS_TO_ACTION": 1.5,
     }
@@ -115,6 +114,7 @@ def test_a_copy_is_a_duplicate(fields: dict[str, Any], reason: str) -> None:
     play = Play([event], {"ClaimKey": [REFUSED], "ReadClaim": [claim(**fields)]})
     assert play.path == ["ClaimKey", "ReadClaim", "RecordOutcome"]
     assert play.outcome == ("DUPLICATE", reason)
+    assert "_aws" not in play.record  # a record without a measure makes no metric
     assert play.record["because"] == OTHER
 
 
@@ -191,6 +191,21 @@ def test_a_state_settled_by_another_clock_is_a_copy() -> None:
     assert play.outcome == ("DUPLICATE", "SAME_KEY")
     assert play.record["because"] == OTHER
     assert play.written("CloseClaim")[":outcome"] == "DUPLICATE"
+
+
+def test_a_copy_by_another_clock_is_known_after_a_wait_for_its_turn() -> None:
+    """The turn was of a settled state; when it is over, a later state has passed."""
+    own = {"Attributes": claim(event_time=SENT_MS - 50)["Item"]}
+    turn = row(owner="b#m8", claim="v2/b", event_time=SENT_MS - 9, turn_until=NOW_MS + 9_000)
+    later = row(owner="c#m9", claim="v2/c", event_time=SENT_MS + 70, turn_until=NOW_MS - 1)
+    answers: dict[str, list[Any]] = {
+        "ClaimKey": [own],
+        "AdvanceLatest": [REFUSED, REFUSED],
+        "ReadLatest": [turn, later],
+        "ReadPredecessor": [claim(owner="b#m8")],
+    }
+    play = Play([changing()], answers)
+    assert play.outcome == ("DUPLICATE", "SAME_KEY")
 
 
 @pytest.mark.parametrize("own_ms", [SENT_MS - 501, None])
@@ -328,6 +343,13 @@ def test_an_event_for_a_person_is_parked_and_then_closed(name: str, reason: str)
     }
     assert play.outcome == ("PARKED", reason)
     assert play.written("CloseClaim")[":outcome"] == "PARKED"
+
+
+def test_a_canary_that_is_parked_stays_a_canary() -> None:
+    """Replayed by anybody, it must not reach the destination."""
+    rejected = raised("Rejected", reason="REJECTED")
+    play = Play([element(canary=True)], {"RunAction": [rejected]})
+    assert play.body("Parked")["once"]["canary"] is True
 
 
 def test_a_message_that_holds_no_event_is_parked_without_a_request() -> None:

@@ -54,6 +54,11 @@ def test_a_short_look_keeps_what_the_message_goes_on_from() -> None:
         (OPEN, "BREAKER_OPEN"),
         (row(since=NOW_MS, not_before=NOW_MS + 9_000), "RATE_LIMITED"),
         (row(since=NOW_MS, not_before=NOW_MS + 9_000, held="deploying"), "PAUSED"),
+        # The pause is over, and the probe after it failed.
+        (
+            row(since=0, not_before=NOW_MS - 1, open_until=NOW_MS + 9_000, held="deploying"),
+            "BREAKER_OPEN",
+        ),
     ],
 )
 def test_a_reason_that_changed_is_recorded(breaker: Any, reason: str) -> None:

@@ -22,7 +22,8 @@ def body_text(event: Mapping[str, Any]) -> str:
             "bodyPath names no body in this event; "
             "deploy the enrichment and this function from the same release"
         ) from None
-    return text
+    # Genesys sends some events without a body, such as that of a station that a user leaves.
+    return "{}" if text == "null" else text
 
 
 def _unwrap(text: str) -> str:

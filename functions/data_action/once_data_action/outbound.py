@@ -79,12 +79,13 @@ class Outbound:
             ) from None
         except ssl.SSLError:
             raise Failed("the TLS connection to the destination failed") from None
-        except _NoConnection:
-            raise Failed(
-                "no connection to the destination: refused, not found or not answered"
-            ) from None
+        except _NoConnection as problem:
+            raise Failed(f"no connection to the destination: {problem}") from None
         except TimeoutError:
-            raise Failed(f"the destination did not answer within {seconds:.1f} s") from None
+            # It may still be acting: another request now would overlap with this one.
+            raise Failed(
+                f"the destination did not answer within {seconds:.1f} s", repeatable=False
+            ) from None
         except (OSError, http.client.HTTPException, ValueError):
             raise Failed("the connection to the destination broke before its answer") from None
         duration_ms = round((time.perf_counter() - started) * 1000)
@@ -127,7 +128,7 @@ def _has_more(kept: socket.socket) -> bool:
 
 
 class _NoConnection(Exception):  # noqa: N818
-    pass
+    """Its message names the reason, in none of the destination's words."""
 
 
 class _FinalResponse(http.client.HTTPResponse):
@@ -220,8 +221,12 @@ class _Exchange:
                 self._connection.connect()
             except ssl.SSLError:
                 raise
-            except (OSError, UnicodeError):
-                raise _NoConnection from None
+            except ConnectionRefusedError:
+                raise _NoConnection("connection refused") from None
+            except (socket.gaierror, UnicodeError):
+                raise _NoConnection("its name was not found") from None
+            except OSError:
+                raise _NoConnection("no answer") from None
             self._check_deadline()
         with self._lock:
             if self._left:

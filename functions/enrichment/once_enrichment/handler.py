@@ -14,7 +14,7 @@ from once_enrichment.routes_file import InvalidRoutesError, read
 _FOLDER = Path(__file__).resolve().parents[1]
 LARGEST_BYTES = 248 * 1024
 """Step Functions takes 256 KiB into a state; what the state machine adds needs the rest."""
-_SMALL_CHARS = 16_384  # JSON writes no character in more than six bytes, and the rest is small
+_SMALL_CHARS = 16_384  # JSON in JSON writes few characters in many bytes, and the rest is small
 
 
 class TooLargeError(Exception):
@@ -26,13 +26,22 @@ def handler(event: list[Any], _context: object) -> list[Element]:
     (record,) = event
     element = normalise(record, _routes())
     if len(element["raw"]) > _SMALL_CHARS:
-        size = len(json.dumps([element], ensure_ascii=False).encode())
+        size = size_of(element)
         if size > LARGEST_BYTES:
             raise TooLargeError(
-                f"The event of message {element['messageId']} makes an element of {size:,} bytes; "
+                f"The event of message {element['messageId']} needs {size:,} bytes; "
                 f"the state machine takes {LARGEST_BYTES:,}: its publisher must send less text."
             )
     return [element]
+
+
+def size_of(element: Element) -> int:
+    """Returns the bytes of the larger: the element, or its message when it is put back or parked.
+
+    The body of that message is JSON text in JSON text, in which a quotation mark takes four bytes.
+    """
+    body = json.dumps(element["raw"], ensure_ascii=False)
+    return max(len(json.dumps(one, ensure_ascii=False).encode()) for one in (element, body))
 
 
 @cache

@@ -12,12 +12,13 @@ from once_enrichment.keys import (
     ascii_only,
     digest,
     idempotency_key,
+    is_plain,
     opaque,
     partition_key,
     sort_key,
 )
 from once_enrichment.message import Element, Message, read
-from once_enrichment.routes import Route, Routes
+from once_enrichment.routes import IGNORE, Route, Routes
 from once_enrichment.times import Moment, choose, iso, maybe_ms
 
 _NO_ROUTE = Route(name="", family="*", action="send")
@@ -92,13 +93,15 @@ def _event(message: Message, opened: Opened, routes: Routes | None) -> Element:
         **({"state": identity.state} if identity.state else {}),
     }
     route = _NO_ROUTE
+    has_facts = False
     taken: Element = {}
     if routes is not None:
         route = routes.take(matched)
+        has_facts = routes.has_facts(identity.family)
         taken["route"] = routes.describe(route, matched)
         if route.max_age_ms is not None:
             taken["expiresAtMs"] = moment.ms + route.max_age_ms
-    sk, policy = _policy(identity, moment, route)
+    sk, policy = _policy(identity, moment, route, has_facts)
     notes = [*_notes(identity, moment)]
     if policy["order"] == "changes":
         taken["facts"], note = facts.hash_of(route, opened, identity)
@@ -106,10 +109,12 @@ def _event(message: Message, opened: Opened, routes: Routes | None) -> Element:
     has_long_metadata = len(json.dumps(opened.metadata)) > _LONGEST_METADATA
     notes += ["metadata too long"] if has_long_metadata else []
     published_ms = maybe_ms(published)
+    state = (identity.state or "")[:_LONGEST_PART]
     optional: Element = {
-        "freeFamily": opened.template not in BY_TOPIC and not opened.is_genuine,
         "organizationId": organization_id and organization_id[:_LONGEST_PART],
-        "state": identity.state and identity.state[:_LONGEST_PART],
+        "state": state,
+        # The part of the topic's name that some families show as their state is in the family.
+        "plainState": state if is_plain(state) and not identity.family.endswith(state) else "",
         "publishedAt": None if published_ms is None else iso(published_ms),
         "metadata": None if has_long_metadata else opened.metadata,
         "note": ascii_only("; ".join(notes)),
@@ -136,10 +141,13 @@ def _event(message: Message, opened: Opened, routes: Routes | None) -> Element:
     }
 
 
-def _policy(identity: Identity, moment: Moment, route: Route) -> tuple[str, Element]:
+def _policy(
+    identity: Identity, moment: Moment, route: Route, has_facts: bool
+) -> tuple[str, Element]:
     """Returns the sort key, and the claim's rules for events of the same key.
 
-    A state that no clock can order is windowed.
+    A state that no clock can order is windowed. If a route of the family compares facts, a state
+    that another route ignores, or acts on each time, comes between two with the same facts.
     """
     if identity.order == "none" or not moment.is_orderable:
         window_ms = 0 if identity.is_exact else moment.window_ms
@@ -150,10 +158,11 @@ def _policy(identity: Identity, moment: Moment, route: Route) -> tuple[str, Elem
         version, family, rest = identity.sk.split("/", 2)
         timed = sort_key(f"{version}/{family}/", [rest, str(moment.ms)])
         sk = identity.sk if is_timed else timed
-        order = "every" if identity.order == "changes" else "none"
+        order = "every" if identity.order == "changes" or has_facts else "none"
         latest = {"latest": identity.latest} if order == "every" else {}
         return sk, {"windowMs": 0, "order": order, **latest}
-    order = "changes" if route.facts else identity.order
+    is_between = has_facts and route.action == IGNORE
+    order = "changes" if route.facts or is_between else identity.order
     window_ms = 0 if identity.is_exact or order == "changes" else moment.window_ms
     return identity.sk, {"windowMs": window_ms, "order": order, "latest": identity.latest}
 

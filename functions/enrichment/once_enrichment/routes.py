@@ -58,6 +58,10 @@ class Routes:
                 return route
         raise LookupError(f"no route for {event['family']}")
 
+    def has_facts(self, family: str) -> bool:
+        """Returns true if a route of the family compares facts."""
+        return any(route.facts for route in self._for_family(family))
+
     def describe(self, route: Route, event: Mapping[str, Any]) -> Element:
         """Returns what an element says of the route that it took."""
         taken: Element = {"name": route.name, "action": route.action}

@@ -1,13 +1,13 @@
 """Estimates what Step Functions would log of an execution, since no emulator writes this log.
 
-Built from the states that the execution went through, in the form that AWS documents ("Log levels
+Built from the states that an execution went through, in the form that AWS documents ("Log levels
 for Step Functions execution events") and that public samples show, with names and ids of real
-length.
+length, without inputs and outputs.
 """
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 MACHINE = "StateMachine-AbCdEfGhIjKl"
 EXECUTION = (
@@ -24,21 +24,20 @@ REFUSED = (
 OVERHEAD_BYTES = 26
 
 Line = tuple[str, dict[str, Any]]
-State = tuple[str, str]  # its type and name
-Task = tuple[str, str, str | None]  # what happened, the resource, the error
 
 
-def _as_json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+class Task(NamedTuple):
+    """A call of an execution; `error` is empty if it succeeded."""
+
+    resource: str
+    error: str
 
 
-def size(states: Sequence[State], tasks: Sequence[Task], level: str) -> int:
-    """Returns the bytes of one execution through these states. Only failures are logged with the
-    level ERROR."""
-    sum_bytes = 0
+def size(states: Sequence[tuple[str, str]], tasks: Sequence[Task]) -> Mapping[str, int]:
+    """Returns the bytes at each level of an execution through these states, each a type and a
+    name."""
+    sizes = {"ALL": 0, "ERROR": 0}
     for number, (kind, details) in enumerate(_history(states, tasks), 1):
-        if level == "OFF" or (level == "ERROR" and not kind.endswith("Failed")):
-            continue
         line = {
             "details": details,
             "redrive_count": "0",
@@ -48,25 +47,22 @@ def size(states: Sequence[State], tasks: Sequence[Task], level: str) -> int:
             "event_timestamp": "1795003619169",
             "execution_arn": EXECUTION,
         }
-        sum_bytes += len(_as_json(line)) + OVERHEAD_BYTES
-    return sum_bytes
+        size_bytes = len(json.dumps(line, separators=(",", ":")).encode()) + OVERHEAD_BYTES
+        sizes["ALL"] += size_bytes
+        sizes["ERROR"] += size_bytes if kind.endswith("Failed") else 0
+    return sizes
 
 
-def _history(states: Sequence[State], tasks: Sequence[Task]) -> Iterator[Line]:
+def _history(states: Sequence[tuple[str, str]], tasks: Sequence[Task]) -> Iterator[Line]:
     yield "ExecutionStarted", {"roleArn": ROLE}
     for kind, name in states:
         yield f"{kind}StateEntered", {"name": name}
         yield f"{kind}StateExited", {"name": name}
-    for kind, resource, error in tasks:
-        about = _about(resource)
-        if kind == "TaskFailed":
-            about |= {"error": error, "cause": REFUSED}
-        yield kind, about
-        if kind == "TaskScheduled":
-            yield "TaskStarted", _about(resource)
+    for task in tasks:
+        kind, _, action = task.resource.partition(":::")[2].rpartition(":")
+        about = {"region": "eu-central-1", "resource": action, "resourceType": kind}
+        yield "TaskScheduled", about
+        yield "TaskStarted", about
+        failure = {"error": task.error, "cause": REFUSED}
+        yield ("TaskFailed", about | failure) if task.error else ("TaskSucceeded", about)
     yield "ExecutionSucceeded", {}
-
-
-def _about(resource: str) -> dict[str, Any]:
-    kind, _, action = resource.partition(":::")[2].rpartition(":")
-    return {"region": "eu-central-1", "resource": action, "resourceType": kind}

@@ -18,7 +18,11 @@ from proof.definition.asl import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 FUNCTIONS = sorted(ROOT.glob("functions/*/requirements.txt"))
-LOCKS = [ROOT / "requirements.lock", *sorted(ROOT.glob(".ci/locks/*.lock"))]
+LOCKS = [
+    ROOT / "requirements.lock",
+    ROOT / "requirements-dev.lock",
+    *sorted(ROOT.glob(".ci/locks/*.lock")),
+]
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")]
