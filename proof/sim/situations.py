@@ -82,6 +82,15 @@ def copies_within_a_window_are_one_and_a_repeat_acts(new: New) -> None:
 
 
 @situation
+def a_successor_keeps_the_key_of_the_first_copy(new: New) -> None:
+    first = Event("w0", START_MS, "w", order="latest", window_ms=500, name_of_copy="w")
+    copy = replace(first, name="w1", at_ms=START_MS + 400)
+    script = new().arrives(first).arrives(copy, 100).fails("sends", "killed", "w0").plays()
+    assert len(script.acts) == 2  # the killed request may have arrived
+    assert len(script.world.promises.known["w"].keys) == 1
+
+
+@situation
 def a_successor_keeps_the_newest_time_of_all_copies(new: New) -> None:
     first = Event("w1", START_MS + 400, "w", order="latest", window_ms=500, name_of_copy="w")
     older = replace(first, name="w0", at_ms=START_MS)
