@@ -118,7 +118,9 @@ class Rows:
             ignored = "EXPIRED"
         if event.latest and (event.order == "every" or (ignored and event.order == "changes")):
             row = self.latest.setdefault(event.latest, Latest(expires_s))
-            row.unwanted_ms = max(row.unwanted_ms, event.occurred_ms)
+            # A copy of the newest wanted state that came too late is no state in between.
+            if (row.occurred_ms, row.facts) != (event.occurred_ms, event.facts):
+                row.unwanted_ms = max(row.unwanted_ms, event.occurred_ms)
         if ignored:
             return Verdict(Outcome.IGNORED, ignored)
 
