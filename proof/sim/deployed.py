@@ -9,7 +9,7 @@ import yaml
 
 from proof.asl.errors import StateFailedError
 from proof.asl.expressions import Expressions
-from proof.asl.jsonata import Clock
+from proof.asl.jsonata import Clock, Engine
 from proof.asl.machine import Machine
 from proof.definition.asl import ROOT
 from proof.sim.fast_jsonata import Fast
@@ -40,6 +40,14 @@ class _Expressions(Expressions):
     def __init__(self) -> None:
         super().__init__(Fast())
         self.failures: list[str] = []
+
+    @property
+    def engine(self) -> Engine:
+        return self._engine
+
+    @engine.setter
+    def engine(self, engine: Engine) -> None:
+        self._engine = engine
 
     def _value(self, *given: Any) -> Any:
         try:

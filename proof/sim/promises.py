@@ -270,7 +270,7 @@ class Promises:
 
     # Executions.
 
-    def begun(self, run: "Run", given: Mapping[str, Any]) -> None:
+    def begun(self, _: "World", run: "Run", given: Mapping[str, Any]) -> None:
         known = self._of(run.event)[1]
         self._note(run.event, looks=known.looks + 1)
         self.lives[run.name] = Life(
@@ -364,6 +364,10 @@ class Promises:
             self._claimed(run, event, old, new)
         elif old_status == "DONE" or (old_status == "FAILED" and status == "IN_PROGRESS"):
             raise BrokenError("owners", f"{run} changes its claim, which it has closed")
+        elif status == "IN_PROGRESS":
+            for name_of in ("tries", "deaths", "occurrence", "event_time"):
+                if _n(old, name_of) != _n(new, name_of):
+                    raise BrokenError("owners", f"{run} changes {name_of} by a put of before")
         life = self.lives.get(run, Life())
         if status == "FAILED" and not life.put_back and not late:
             raise BrokenError("nothing is lost", f"{run} releases {name} before it is put back")

@@ -34,7 +34,7 @@ class Script:
             self.events,
             Promises(self.events, per_minute),
             Settings(receives=receives),
-            latency_ms=lambda kind: {"late": 30_000, "request": 50}.get(kind, _LATENCY_MS),
+            latency_ms=lambda kind: {"late": 2_000, "request": 50}.get(kind, _LATENCY_MS),
             weather=self._weather_at,
             denied=lambda now_ms, queue: self._within("denied", now_ms, queue),
             now_ms=START_MS,

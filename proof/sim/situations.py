@@ -152,6 +152,14 @@ def a_late_claim_changes_nothing(new: New) -> None:
 
 
 @situation
+def a_late_claim_of_an_earlier_look_changes_nothing(new: New) -> None:
+    script = new().weather("500", 0, 1).arrives(A)
+    script.does(5, lambda _: script.fails("ClaimKey", "late").fails("sends", "200 slow"))
+    script.plays()
+    assert script.outcomes["a"] == ["RETRY CALL_FAILED", "PROCESSED ACTED"]
+
+
+@situation
 def a_claim_that_never_responds_is_put_back_after_its_lease(new: New) -> None:
     script = new().arrives(A).fails("ClaimKey", "down").plays()
     assert script.outcomes["a"] == ["RETRY TABLE_UNANSWERED", "PROCESSED ACTED"]
@@ -462,6 +470,15 @@ def the_newest_of_states_that_come_together_is_the_last(new: New) -> None:
 def states_within_two_clocks_all_act(new: New) -> None:
     first, second = _state("first", 0.3, "on"), _state("second", 0, "off")
     assert _acts(new, (0, first), (1, second)) == ["first", "second"]
+
+
+@situation
+def a_copy_from_another_integration_is_skipped_within_two_clocks(new: New) -> None:
+    first, second = _state("first", 0, "on"), _state("second", 0.2, "off")
+    copy = replace(first, name="copy", at_ms=START_MS + 100, name_of_copy="first")
+    script = new().arrives(first).arrives(second, 1).arrives(copy, 2).plays()
+    assert script.acts == ["first", "second"]
+    assert script.outcomes["copy"] == ["DUPLICATE SAME_KEY"]
 
 
 @situation

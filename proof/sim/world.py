@@ -371,7 +371,7 @@ class World:
         self.say(name, "begins with", message.id, message.event, f"receive {message.receives}")
         run = Run(name, message.id, message.event, given[0].get("after", ""), skew_ms)
         self._count("execution")
-        self.promises.begun(run, given[0])
+        self.promises.begun(self, run, given[0])
         if self.tapes is not None:
             self.tapes[name] = Tape(clock_ms, given, [])
         execution = Execution(_ARN.format(name), given, clock_ms)
