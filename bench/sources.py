@@ -20,6 +20,7 @@ RESULTS = ROOT / "bench" / "results"
 # The definition and the functions are in each hash, and these modules of the bench.
 MODULES = {
     "audit": ("bench/audit.py", "bench/events.py", "once/audit"),
+    "breaker": ("bench/breaker.py",),
     "compare": ("bench/compare", "bench/product.py", "bench/events.py"),
     "cost": ("bench/cost.py", "bench/costs", "bench/product.py", "bench/events.py"),
     "jsonata": ("bench/jsonata.py", "proof/asl"),
