@@ -191,6 +191,22 @@ def audit() -> str:
     )
 
 
+def simulated() -> str:
+    record = read("simulator")
+    walks, search, mutants, hours = (record[n] for n in ("walks", "search", "mutants", "hours"))
+    return (
+        f"- **{walks['broken']} promises broken** in {walks['count']:,} walks of {walks['moves']:,} "
+        f"moves, under {sum(walks['faults'].values()):,} faults.\n"
+        f"- **{len(search['broken'])} broken** in {search['states']:,} states of "
+        f"{search['cases']} small worlds, searched exhaustively up to a bound.\n"
+        f"- Of {mutants['count']} definitions and functions that were broken on purpose, "
+        f"{mutants['noticed']} are noticed; {mutants['equivalent']} are equivalent.\n"
+        f"- {hours['events']:,} events at {hours['perSecond']} per second, with an outage of "
+        f"{hours['outageHours']} h: **{hours['lost']} lost**, {hours['second_acts']}\n"
+        f"  acted on twice. The last acted {hours['drained_minutes']} minutes after the outage.\n"
+    )
+
+
 REGIONS: Mapping[str, Callable[[], str]] = {
     "audit": audit,
     "backlog": backlog,
@@ -204,6 +220,7 @@ REGIONS: Mapping[str, Callable[[], str]] = {
     "cost-paths": paths,
     "cost-short": cost_short,
     "quotas": quotas,
+    "simulated": simulated,
     "speed": speed,
 }
 

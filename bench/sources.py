@@ -24,7 +24,7 @@ MODULES = {
     "compare": ("bench/compare", "bench/product.py", "bench/events.py"),
     "cost": ("bench/cost.py", "bench/costs", "bench/product.py", "bench/events.py"),
     "jsonata": ("bench/jsonata.py", "proof/asl"),
-    "sim": ("proof/sim",),
+    "simulator": ("bench/simulator.py", "proof/sim"),
     "speed": ("bench/speed.py", "bench/events.py"),
 }
 _PRODUCT = ("statemachine/once.asl.yaml", "functions")

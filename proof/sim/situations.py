@@ -82,6 +82,17 @@ def copies_within_a_window_are_one_and_a_repeat_acts(new: New) -> None:
 
 
 @situation
+def a_successor_keeps_the_newest_time_of_all_copies(new: New) -> None:
+    first = Event("w1", START_MS + 400, "w", order="latest", window_ms=500, name_of_copy="w")
+    older = replace(first, name="w0", at_ms=START_MS)
+    newer = replace(first, name="w2", at_ms=START_MS + 800)
+    script = new().arrives(first).arrives(older, 1).arrives(newer, 600)
+    script.fails("RunAction", "dies", "w1").plays()
+    assert script.acts == ["w0"]
+    assert script.outcomes["w2"] == ["DUPLICATE SAME_KEY"]
+
+
+@situation
 def an_older_occurrence_is_stale(new: New) -> None:
     newer = Event("newer", START_MS + 5_000, "on", order="latest", window_ms=500)
     older = replace(newer, name="older", at_ms=START_MS)
@@ -138,6 +149,14 @@ def a_claim_whose_response_is_lost_is_ones_own(new: New) -> None:
 def a_late_claim_changes_nothing(new: New) -> None:
     script = new().arrives(A).fails("ClaimKey", "late").plays()
     assert script.outcomes["a"] == ["PROCESSED ACTED"]
+
+
+@situation
+def a_late_claim_of_an_earlier_look_changes_nothing(new: New) -> None:
+    script = new().weather("500", 0, 1).arrives(A)
+    script.does(5, lambda _: script.fails("ClaimKey", "late").fails("sends", "200 slow"))
+    script.plays()
+    assert script.outcomes["a"] == ["RETRY CALL_FAILED", "PROCESSED ACTED"]
 
 
 @situation
@@ -273,6 +292,34 @@ def a_pause_holds_all_requests(new: New) -> None:
     # A short look has no record while its reason stays the same.
     looks = sum(script.looks(f"e{n}") for n in range(5))
     assert len(script.world.promises.outcomes) < looks
+
+
+@situation
+def a_copy_in_a_long_pause_finds_that_the_event_waits(new: New) -> None:
+    copy = replace(A, name="copy", name_of_copy="a")
+    script = new().pauses(0, 9_000).arrives(A, 1).arrives(copy, 5_000).plays(hours=2)
+    assert script.outcomes["copy"] == ["DUPLICATE WAITS_ALREADY"]
+
+
+@situation
+def a_short_look_whose_deletion_is_lost_leaves_no_second_message(new: New) -> None:
+    script = new().pauses(0, 9_000).arrives(A, 1)
+    script.does(890, lambda _: script.fails("delete", "not deleted"))
+    script.plays(hours=2)
+    assert len(script.world.queue) == 1
+
+
+@situation
+def a_short_look_with_another_reason_has_a_record(new: New) -> None:
+    script = new().weather("429 forever", 0, 600).arrives(A).pauses(100, 6_000).plays(hours=0.15)
+    assert script.outcomes["a"] == ["RETRY RATE_LIMITED", "RETRY PAUSED"]
+
+
+@situation
+def a_short_look_ends_with_the_pause(new: New) -> None:
+    script = new().pauses(0, 2_400).arrives(A, 1).plays()
+    assert script.acts == ["a"]
+    assert script.world.now_ms - START_MS < 60 * MINUTE_MS
 
 
 # For a person.
@@ -423,6 +470,15 @@ def the_newest_of_states_that_come_together_is_the_last(new: New) -> None:
 def states_within_two_clocks_all_act(new: New) -> None:
     first, second = _state("first", 0.3, "on"), _state("second", 0, "off")
     assert _acts(new, (0, first), (1, second)) == ["first", "second"]
+
+
+@situation
+def a_copy_from_another_integration_is_skipped_within_two_clocks(new: New) -> None:
+    first, second = _state("first", 0, "on"), _state("second", 0.2, "off")
+    copy = replace(first, name="copy", at_ms=START_MS + 100, name_of_copy="first")
+    script = new().arrives(first).arrives(second, 1).arrives(copy, 2).plays()
+    assert script.acts == ["first", "second"]
+    assert script.outcomes["copy"] == ["DUPLICATE SAME_KEY"]
 
 
 @situation

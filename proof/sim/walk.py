@@ -154,9 +154,9 @@ class Walk:
     def _option(self, due: Due) -> Option:
         self.world.now_ms = max(self.world.now_ms, due.at_ms)
         options = self.world.options(due)
-        if self.weather.nothing_deleted and options[0].outcome == "deleted":
-            if self.world.now_ms < START_MS + HOUR_MS:
-                return options[1]
+        is_first_hour = self.world.now_ms < START_MS + HOUR_MS
+        if self.weather.nothing_deleted and is_first_hour and options[0].outcome == "deleted":
+            return options[1]
         if self.budget <= 0 or not self.is_faulty:
             return options[0]
         for option in options[1:]:
@@ -174,7 +174,7 @@ class Walk:
                 break
             if self.moves > most:
                 raise BrokenError("executions end", f"after {most} moves something is left to do")
-        self.world.promises.quiet(self.world)
+        self.world.promises.quiet()
 
 
 def _within(now_ms: int, span_ms: tuple[int, int]) -> bool:
