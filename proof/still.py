@@ -11,11 +11,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from once.operate.log import GROUPS
+from once.operate.running import Running, kept
+
 from once.genesys.server import GenesysServer
 from once.local.aws import ACCOUNT, REGION, Emulator
 from once.local.deploy import STACK_NAME
-from once.operate.log import GROUPS
-from once.operate.running import Running, kept
 from proof.template import CLAIM_TABLE
 
 T = TypeVar("T")
