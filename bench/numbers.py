@@ -195,8 +195,8 @@ def simulated() -> str:
     record = read("simulator")
     walks, search, mutants, hours = (record[n] for n in ("walks", "search", "mutants", "hours"))
     return (
-        f"- **{walks['broken']} promises broken** in {walks['count']:,} walks of {walks['moves']:,} "
-        f"moves, under {sum(walks['faults'].values()):,} faults.\n"
+        f"- **{walks['broken']} promises broken** in {walks['count']:,} walks of "
+        f"{walks['moves']:,} moves, under {sum(walks['faults'].values()):,} faults.\n"
         f"- **{len(search['broken'])} broken** in {search['states']:,} states of "
         f"{search['cases']} small worlds, searched exhaustively up to a bound.\n"
         f"- Of {mutants['count']} definitions and functions that were broken on purpose, "
