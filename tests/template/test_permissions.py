@@ -120,14 +120,13 @@ def used_by_function(role: str, true: set[str]) -> Iterator[Permission]:
         yield action, text(log_group)
 
 
-def aws_calls(*packages: Path) -> set[tuple[str, str]]:
-    """Returns service and operation of every call on a boto3 client in the packages.
+def aws_calls(package: Path) -> set[tuple[str, str]]:
+    """Returns service and operation of every call on a boto3 client in the package.
 
     An operation is an attribute that is called, or handed over to be called, or a verb as text.
     """
     nodes = [
         node
-        for package in packages
         for source in sorted(package.glob("*.py"))
         for node in ast.walk(ast.parse(source.read_text()))
     ]

@@ -168,7 +168,7 @@ OPERATOR_ACTIONS = IAM_ACTIONS | {
 
 
 def test_the_operator_may_do_what_the_commands_and_the_outputs_do_and_nothing_else() -> None:
-    calls = aws_calls(ROOT / "once" / "stack", ROOT / "once" / "commands")
+    calls = aws_calls(ROOT / "once" / "stack") | aws_calls(ROOT / "once" / "commands")
     names = {f"{service}:{operation}" for service, operation in calls}
     # Every identity may ask who it is.
     names -= {"sts:GetCallerIdentity"}
