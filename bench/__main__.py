@@ -6,7 +6,7 @@ import traceback
 
 from bench import numbers
 
-BENCHES = ("speed", "cost", "audit", "compare.__main__")
+BENCHES = ("speed", "breaker", "cost", "audit", "compare.__main__")
 
 
 def main() -> int:

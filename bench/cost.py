@@ -81,7 +81,7 @@ def of_a_million(per_second: float) -> tuple[Units, list[str]]:
         for row in counted.site.world.rows.values()
     )
     records = counted.site.witness.records.values()
-    emitted = [record["_aws"]["CloudWatchMetrics"][0]["Metrics"] for record in records]
+    emitted = [r["_aws"]["CloudWatchMetrics"][0]["Metrics"] for r in records if "_aws" in r]
     metrics = {metric["Name"] for each in emitted for metric in each}
     scale = 1_000_000 / len(messages)
     return Units({name: value * scale for name, value in total.items()}), sorted(metrics)
@@ -100,6 +100,7 @@ def paths() -> dict[str, dict[str, float]]:
         "a copy of a settled event": [(event, 0), (again, 10_000)],
         "a copy of an event in progress": [(event, 0), (again, 20)],
         "stale": [(new, 0), (old, 10_000)],
+        "unchanged": [(centre.snapshot(user, user, START_MS + n), n) for n in (0, 10_000)],
     }
     costs = {}
     for name, sent in of_one.items():
@@ -155,6 +156,7 @@ def outage(hours: float) -> tuple[dict[str, Any], dict[str, dict[str, float]]]:
     figures = {
         "hours": hours,
         "looksPerEvent": round(len(looks) / len(sample), 1),
+        "looksOfTheFirst": sum(site.witness.events[name] == "e25" for name in looks),
         "shortShare": round(len(short) / len(looks), 3),
         "dollarsPerEvent": {
             level: sum(dollars(sum(looks.values(), Units()), level).values()) / len(sample)
@@ -189,13 +191,23 @@ def quotas(units: Units) -> dict[str, float]:
     }
 
 
+def backlog_s(events: int, seconds_of_one: float) -> int:
+    """Returns how long the pipe takes for events that wait, if the destination keeps up."""
+    quota, taken, seconds = QUOTAS["pipe_executions"], 0.0, 0
+    while taken < events:
+        pollers = quota["first"] + quota["more_per_minute"] * seconds / 60
+        taken += min(quota["of_one_queue"], pollers) / seconds_of_one
+        seconds += 1
+    return seconds
+
+
 def outage_quotas(peak: Mapping[str, float], per_second: float) -> dict[str, float]:
     """Returns the share of each quota that looks need at the end of an outage."""
     each = {name: value * per_second for name, value in peak.items()}
     return {
         "reads of the breaker's row": each["breakerReadUnits"]
         / QUOTAS["dynamodb_partition"]["reads"],
-        "writes of a new table": each["writeUnits"] / QUOTAS["dynamodb_table_writes"]["new_table"],
+        "writes of a table": each["writeUnits"] / QUOTAS["dynamodb_table_writes"]["default"],
         "executions of the pipe": each["seconds"] / QUOTAS["pipe_executions"]["of_one_queue"],
         "PutLogEvents": each["records"] / QUOTAS["put_log_events"]["default"],
     }
@@ -228,7 +240,9 @@ def main() -> int:
             "units": {name: round(value) for name, value in units.items()},
             "dollars": {level: dollars(units, level) for level in LEVELS},
         }
-        result |= {"quotas": quotas(units), "fixed": fixed(metrics)}
+        each_s = units["seconds"] / 1_000_000
+        waited = {str(events): backlog_s(events, each_s) for events in (1_000, 10_000, 100_000)}
+        result |= {"quotas": quotas(units), "fixed": fixed(metrics), "backlogSeconds": waited}
     costs, outages = paths(), []
     for hours in OUTAGE_HOURS:
         figures, looks = outage(hours)

@@ -217,7 +217,7 @@ def package_bytes(package: Path) -> int:
 
 def main() -> int:
     packages = [Path(module.__file__ or "").parents[1] for module in (enrichment, action)]
-    result = {
+    result: dict[str, Any] = {
         "python": platform.python_version(),
         "enrichment": measure_enrichment()
         | {

@@ -135,7 +135,7 @@ class Tried:
 
     def records(self) -> list[Record]:
         """Returns every record of the outcome log, oldest first."""
-        log = OutcomeLog(self.client("logs"), self.outputs["OutcomeLogGroupName"])
+        log = OutcomeLog(self.client, self.outputs)
         return list(log.read_new())
 
     def depth(self, attribute: str, queue: str = "EventQueueUrl") -> int:
@@ -316,6 +316,8 @@ class Variant(Tried):
             self.client("lambda").delete_function(FunctionName=self.outputs[function])
         for queue in ("EventQueueUrl", "DeadLetterQueueUrl"):
             self.client("sqs").delete_queue(QueueUrl=self.outputs[queue])
+        self.client("dynamodb").delete_table(TableName=self.name)
+        self.client("logs").delete_log_group(logGroupName=self.name)
 
     def _copy(
         self,

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from bench.compare import streams
 from bench.compare.rivals import Act, ActError, Delete, Environment, Get, Put, Rival, Row, Steps
 from bench.compare.streams import Happening, Message, Stream
+from bench.events import START_MS
 
 STORE_MS = 5
 ACT_MS = (20, 50, 50, 400)
@@ -24,7 +25,7 @@ SPREAD_MS = (40, 400)
 REPEAT_MS = 1_000  # after which a client of a store repeats a request without a response
 VISIBILITY_MS = 120_000
 MAX_RECEIVES = 5
-CLOCK_MS = streams.START_MS + 3_600_000  # all events are past by then
+CLOCK_MS = START_MS + 3_600_000  # all events are past by then
 
 
 class Acted(NamedTuple):

@@ -74,7 +74,7 @@ def command(
     """Start a local stack and its console, and print the outcome of each event, until Ctrl-C."""
     require_local()
     from once.console.app import make
-    from once.console.command import open_browser, serve
+    from once.console.command import opened, serve
 
     if (up := running.find()) is not None:
         console = f"Its console: {up.console}" if up.console else "See it with: once console"
@@ -111,7 +111,7 @@ def command(
         try:
             with (
                 contextlib.suppress(KeyboardInterrupt),
-                contextlib.nullcontext() if no_browser else open_browser(address),
+                contextlib.nullcontext() if no_browser else opened(address),
             ):
                 serve(app, listening, begin)
         finally:
@@ -154,7 +154,7 @@ def _print_outcomes(
     local: LocalStack, forward: str | None, stopping: threading.Event, server: Any
 ) -> None:
     """Prints a line for each record of the outcome log. Ends the console with the emulator."""
-    outcomes = OutcomeLog(local.client("logs"), local.outputs["OutcomeLogGroupName"])
+    outcomes = OutcomeLog(local.client, local.outputs)
     while not stopping.wait(_POLL_SECONDS):
         try:
             records = list(outcomes.read_new())

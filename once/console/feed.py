@@ -78,8 +78,7 @@ class Feed:
         now_ms = read_clock_ms()
         oldest_ms = now_ms - BACK_MS[self.stack.is_local]
         if self._log is None:
-            group = self.stack.outputs["OutcomeLogGroupName"]
-            self._log = OutcomeLog(self.stack.client("logs"), group, oldest_ms)
+            self._log = OutcomeLog(self.stack.client, self.stack.outputs, oldest_ms)
         changed = set()
         for record in self._log.read_new():
             self._records[record.pk or record.message_id].append(record)

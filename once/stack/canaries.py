@@ -64,9 +64,7 @@ class Trial:
     def __init__(self, stack: Stack, poll_seconds: float = 2.0) -> None:
         self._stack = stack
         self.sent: list[Canary] = []
-        outcomes = log.OutcomeLog(
-            stack.client("logs"), stack.outputs["OutcomeLogGroupName"], read_clock_ms() - 60_000
-        )
+        outcomes = log.OutcomeLog(stack.client, stack.outputs, read_clock_ms() - 60_000)
         self._waiter = Waiter(outcomes, poll_seconds)
 
     def send(self, *canaries: Canary) -> None:

@@ -71,7 +71,7 @@ class Delivery:
         `ends_when_quiet` takes an empty queue for the end, as only an emulator counts exactly.
         """
         self._client, self._outputs, self._is_over = client, outputs, is_over
-        log = OutcomeLog(client("logs"), outputs["OutcomeLogGroupName"], since_ms)
+        log = OutcomeLog(client, outputs, since_ms)
         self._waiter = Waiter(log, poll_seconds, clock, sleep)
         self._clock = clock
         self._source_prefix = source_prefix

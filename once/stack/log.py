@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -97,10 +97,17 @@ def read_path(stack: Stack, record: Record) -> list[tuple[str, int]]:
 class OutcomeLog:
     """Each call of `read_new` yields the records that no call before it did."""
 
-    def __init__(self, logs: Any, group: str, since_ms: int = 0, pattern: str = "") -> None:
+    def __init__(
+        self,
+        client: Callable[[str], Any],
+        outputs: Mapping[str, str],
+        since_ms: int = 0,
+        pattern: str = "",
+    ) -> None:
         """A filter `pattern` spares reading what the caller does not need."""
-        self._logs = logs
-        self._asked = {"logGroupName": group} | ({"filterPattern": pattern} if pattern else {})
+        self._logs = client("logs")
+        self._asked = {"logGroupName": outputs["OutcomeLogGroupName"]}
+        self._asked |= {"filterPattern": pattern} if pattern else {}
         self._newest_ms = since_ms
         self._seen: dict[str, int] = {}
 
