@@ -129,6 +129,8 @@ class Walk:
             return rng.choice((1_500, 6_000, 20_000, 60_000))
         if kind == "cold":
             return 2 if rng.random() < 0.97 else rng.choice((1_500, 5_000))
+        if kind == "function" and rng.random() < 0.01:
+            return rng.randint(900, 4_000)
         if kind == "again":
             return rng.choice((0, 5, 200, 5_000, 200_000))
         return rng.choice({"queue": (0, 0, 30), "request": (20, 60, 60, 400)}.get(kind, (2, 5, 9)))
