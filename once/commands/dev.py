@@ -13,6 +13,7 @@ import click
 from botocore.exceptions import BotoCoreError
 
 from once.cli_options import Output, standalone
+from once.console.command import NO_BROWSER, PORT, opened, serve
 from once.errors import OnceError
 from once.lines import Line, read_element
 from once.local.aws import require_local
@@ -55,13 +56,8 @@ def _read_address(_: click.Context, __: click.Parameter, url: str | None) -> str
     help="Send each event to your own server: once, and signed.",
 )
 @click.option("--demo", is_flag=True, help="Send the example story, an event per second.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8095,
-    help="Port of the console; 0 chooses a free one.",
-)
-@click.option("--no-browser", is_flag=True, help="Print the console's address; open no browser.")
+@PORT
+@NO_BROWSER
 @SET
 def command(
     _: Output,
@@ -74,7 +70,6 @@ def command(
     """Start a local stack and its console, and print the outcome of each event, until Ctrl-C."""
     require_local()
     from once.console.app import make
-    from once.console.command import open_browser, serve
 
     if (up := running.find()) is not None:
         console = f"Its console: {up.console}" if up.console else "See it with: once console"
@@ -111,7 +106,7 @@ def command(
         try:
             with (
                 contextlib.suppress(KeyboardInterrupt),
-                contextlib.nullcontext() if no_browser else open_browser(address),
+                contextlib.nullcontext() if no_browser else opened(address),
             ):
                 serve(app, listening, begin)
         finally:
