@@ -1,14 +1,9 @@
 """Models the file of `once run --report`: an entry per line sent and per act at the destination."""
 
-from typing import Literal
-
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from once.model.outcomes import SETTLED, Outcome
-
-Via = Literal["queue", "bus"]
-"""The way that a line goes into a stack."""
 
 
 class _Model(BaseModel):
@@ -33,7 +28,6 @@ class LineReport(_Model):
     reason: str | None = Field(
         description="Why, as the outcome log has it.", examples=["ACTED", "SAME_KEY", "NOT_JSON"]
     )
-    via: Via = Field(description="How it travelled; some lines cannot go by the bus.")
     because_of_line: int | None = Field(
         default=None, description="For a skipped line, the line whose claim or turn it met."
     )
