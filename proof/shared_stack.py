@@ -100,20 +100,15 @@ class Tried:
         *bodies: str | Mapping[str, Any],
         steps: bool = False,
         seconds: float = _SECONDS,
-        source_prefix: str | None = None,
     ) -> list[Record]:
         """Sends bodies, all together or in steps, and returns the record that says most of each."""
         lines = [
             Line(number, body if isinstance(body, str) else json.dumps(body))
             for number, body in enumerate(bodies, 1)
         ]
-        now_ms = time.time_ns() // 1_000_000
         delivery = Delivery(
-            self.client,
-            self.outputs,
+            self.stack,
             lambda standing: standing.seconds > seconds,
-            since_ms=now_ms,
-            source_prefix=source_prefix,
             ends_when_quiet=False,
         )
         if steps:
@@ -135,8 +130,8 @@ class Tried:
 
     def records(self) -> list[Record]:
         """Returns every record of the outcome log, oldest first."""
-        log = OutcomeLog(self.client, self.outputs)
-        return list(log.read_new())
+        log = OutcomeLog(self.client("logs"), self.outputs["OutcomeLogGroupName"])
+        return log.read_new()
 
     def depth(self, attribute: str, queue: str = "EventQueueUrl") -> int:
         found = self.client("sqs").get_queue_attributes(

@@ -156,7 +156,8 @@ class PipeRunner:
                 MessageAttributeNames=["All"],
             ).get("Messages", [])
         finally:
-            self._slots.release(slots - len(messages)) if slots > len(messages) else None
+            if slots > len(messages):
+                self._slots.release(slots - len(messages))
         for message in messages:
             delivery = self._pool.submit(self._deliver_guarded, message)
             delivery.add_done_callback(lambda _: self._slots.release())
