@@ -74,7 +74,7 @@ def command(
     """Start a local stack and its console, and print the outcome of each event, until Ctrl-C."""
     require_local()
     from once.console.app import make
-    from once.console.command import open_browser, serve
+    from once.console.command import opened, serve
 
     if (up := running.find()) is not None:
         console = f"Its console: {up.console}" if up.console else "See it with: once console"
@@ -111,7 +111,7 @@ def command(
         try:
             with (
                 contextlib.suppress(KeyboardInterrupt),
-                contextlib.nullcontext() if no_browser else open_browser(address),
+                contextlib.nullcontext() if no_browser else opened(address),
             ):
                 serve(app, listening, begin)
         finally:
