@@ -31,7 +31,7 @@ from click.testing import CliRunner
 from once.cli import app
 from once.genesys.server import KEY_HEADER, RECEIVED, RULES
 from once.lines import Line
-from once.local.pipe import PipeRunner
+from once.local.pipe import PipeRunner, log_failures
 from once.model.records import Record
 from once.session import open_anonymous_session
 from once.stack import running
@@ -290,6 +290,7 @@ class Variant(Tried):
                 Attributes={"VisibilityTimeout": str(visibility_seconds)},
             )["QueueUrl"]
         new["ClaimTableName"] = new["OutcomeLogGroupName"] = self.name
+        new["PipeLogGroupName"] = f"{self.name}-pipe"
         table = self.client("dynamodb").describe_table(TableName=old["ClaimTableName"])["Table"]
         self.client("dynamodb").create_table(
             TableName=self.name,
@@ -297,14 +298,16 @@ class Variant(Tried):
             AttributeDefinitions=table["AttributeDefinitions"],
             BillingMode="PAY_PER_REQUEST",
         )
-        logs.create_log_group(logGroupName=self.name)
+        for output in ("OutcomeLogGroupName", "PipeLogGroupName"):
+            logs.create_log_group(logGroupName=new[output])
         new["EnrichmentFunctionName"] = self._copy("EnrichmentFunction", enrichment, files)
         new["DataActionFunctionName"] = self._copy(
             "DataActionFunction", {"CLAIM_TABLE": self.name, **action}, {}, **configuration
         )
         new["StateMachineArn"] = self._copy_machine(old, new)
         self.stack.__dict__["outputs"] = new
-        self.pipe = PipeRunner(self._client_of_pipe, self.name)
+        note_failure = log_failures(self.client, new["PipeLogGroupName"])
+        self.pipe = PipeRunner(self._client_of_pipe, self.name, observer=note_failure)
 
     def remove(self) -> None:
         for function in ("EnrichmentFunctionName", "DataActionFunctionName"):
