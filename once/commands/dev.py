@@ -71,7 +71,6 @@ def command(
     """Start a local stack and its console, and print the outcome of each event, until Ctrl-C."""
     require_local()
     from once.console.app import make
-    from once.console.command import opened, serve
 
     if (up := running.find()) is not None:
         console = f"Its console: {up.console}" if up.console else "See it with: once console"
