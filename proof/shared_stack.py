@@ -130,7 +130,7 @@ class Tried:
 
     def records(self) -> list[Record]:
         """Returns every record of the outcome log, oldest first."""
-        log = OutcomeLog(self.client("logs"), self.outputs["OutcomeLogGroupName"])
+        log = OutcomeLog(self.client, self.outputs)
         return log.read_new()
 
     def depth(self, attribute: str, queue: str = "EventQueueUrl") -> int:

@@ -96,8 +96,10 @@ def read_path(stack: Stack, record: Record) -> list[tuple[str, int]]:
 class OutcomeLog:
     """Each call of `read_new` returns the records that no call before it did."""
 
-    def __init__(self, logs: Any, group: str, since_ms: int = 0) -> None:
-        self._logs, self._group = logs, group
+    def __init__(
+        self, client: Callable[[str], Any], outputs: Mapping[str, str], since_ms: int = 0
+    ) -> None:
+        self._logs, self._group = client("logs"), outputs["OutcomeLogGroupName"]
         self._newest_ms = since_ms
         self._seen: dict[str, int] = {}
 
