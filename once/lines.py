@@ -185,11 +185,6 @@ def _keep_time(captured: Captured) -> str:
     return captured.text
 
 
-def read_element(record: dict[str, Any]) -> dict[str, Any]:
-    """Returns the element that the enrichment makes of a record, without routes."""
-    return normalise(record)
-
-
 def parse(text: str) -> Any:
     """Returns what a JSON text says; None if it is no JSON."""
     try:

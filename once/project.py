@@ -12,6 +12,10 @@ from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
+from once_enrichment import routes_file
+from once_enrichment.routes import Routes
+from once_enrichment.routes_file import InvalidRoutesError
+
 from once.errors import OnceError
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -19,6 +23,7 @@ _IN_WHEEL = _PACKAGE / "_project"
 IN_CLONE = not _IN_WHEEL.is_dir()
 ROOT = _PACKAGE.parent if IN_CLONE else _IN_WHEEL
 TEMPLATE = ROOT / "template.yaml"
+ROUTES = ROOT / "functions" / "enrichment" / "routes.toml"
 EXAMPLE = _PACKAGE / "examples" / "story.jsonl"
 HOW_TO_GET_EVENTS = "Give a file of events, e.g. what this writes: once example > events.jsonl"
 _PYTHON = "3.13"  # of the functions, as samconfig.toml has it
@@ -30,7 +35,7 @@ DEPLOYED = ("template.yaml", "samconfig.toml", "statemachine", "functions", "doc
 def read_samconfig() -> dict[str, Any]:
     """Reads the parameters that `sam deploy` would use, from this folder or the clone."""
     files = (folder / "samconfig.toml" for folder in (Path.cwd(), ROOT))
-    path = next((one for one in files if one.is_file()), None)
+    path = next((file for file in files if file.is_file()), None)
     if path is None:
         return {}
     try:
@@ -39,6 +44,24 @@ def read_samconfig() -> dict[str, Any]:
         raise OnceError(f"{path} is not TOML: {error}.") from error
     every, own = (default.get(name, {}).get("parameters", {}) for name in ("global", "deploy"))
     return {**every, **own}
+
+
+def read_routes(path: Path = ROUTES) -> Routes:
+    """Reads a file of routes; OnceError says why it cannot be used."""
+    try:
+        return routes_file.read(str(path), decode(path))
+    except InvalidRoutesError as error:
+        raise OnceError(f"{error}.") from None
+
+
+def decode(path: Path) -> str:
+    """Reads a text that a person wrote; OnceError names the line that is not UTF-8."""
+    content = path.read_bytes()
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise OnceError(f"{path}:{line}: not UTF-8. Save the file as UTF-8.") from None
 
 
 def cache_folder() -> Path:

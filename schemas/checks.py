@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from once_enrichment.families import FAMILIES
 from once_enrichment.topics import family_name
 
-from schemas import contracts, examples, families
+from schemas import contracts, examples, families, reasons
 from schemas.contracts import Schema
 
 EXAMPLES = "schemas/examples.jsonl"
@@ -44,6 +44,7 @@ def made_files(root: Path) -> dict[str, str]:
         **{f"schemas/{name}.schema.json": contracts.text_of(schema) for name, schema in schemas},
         EXAMPLES: examples.text_of(lines),
         "docs/families.md": families.page(),
+        "docs/runbook.md": reasons.page((root / "docs" / "runbook.md").read_text("utf-8")),
         **{f"events/{name}.json": _text(value) for name, value in _invocations(lines)},
     }
 

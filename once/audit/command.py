@@ -5,9 +5,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from once_enrichment import routes_file
-from once_enrichment.routes import Routes
-from once_enrichment.routes_file import InvalidRoutesError
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from once.audit.advice import complete
@@ -20,11 +17,10 @@ from once.audit.view import view
 from once.cli_options import Output, standalone
 from once.errors import OnceError
 from once.model.outcomes import Outcome
-from once.project import ROOT
+from once.project import ROUTES, read_routes
 from once.screen import screen
 
 CLAIM_DAYS = 30  # ClaimDays' default
-SHIPPED_ROUTES = ROOT / "functions" / "enrichment" / "routes.toml"
 _MOST_FILES = 5
 
 
@@ -43,7 +39,7 @@ _MOST_FILES = 5
     "--routes",
     "file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    default=SHIPPED_ROUTES,
+    default=ROUTES,
     help="The routes: which events are ignored, and what their facts and order would do. "
     "Default: functions/enrichment/routes.toml.",
 )
@@ -61,7 +57,7 @@ def command(
     if html is not None and not html.absolute().parent.is_dir():
         raise OnceError(f"Cannot write to {html}: its folder does not exist.")
     shown = Shown(with_ids)
-    capture = Capture(captures, _read_routes(file))
+    capture = Capture(captures, read_routes(file))
     tally = _audit_files(capture, shown)
     report = complete(make_report(tally, shown, capture.sources), tally)
     if html is not None:
@@ -73,15 +69,6 @@ def command(
         output.say(["", "Ids are hashed; --with-ids shows them."])
     if html is not None:
         output.say(["", f"The whole report: {html}"])
-
-
-def _read_routes(file: Path) -> Routes:
-    try:
-        return routes_file.read(str(file), file.read_text("utf-8"))
-    except InvalidRoutesError as error:
-        raise OnceError(f"{error}.") from None
-    except UnicodeDecodeError:
-        raise OnceError(f"{file} is not UTF-8. See: once routes check {file}") from None
 
 
 def _audit_files(capture: Capture, shown: Shown) -> Tally:

@@ -154,13 +154,14 @@ class Tally:
                 self.acted += 1
                 self.acting_minutes[now_ms // _MINUTE_MS] += 1
                 self._compare_states(entry, states)
+            # A copy by another clock takes the claim, and has copies of its own.
+            first_of.setdefault(entry.message, (now_ms, entry))
             if verdict.reason in ("SAME_KEY", "SAME_EVENT_ID", "SETTLED_BEFORE"):
                 self._add_copy(entry, *first_of[verdict.because], now_ms, verdict)
                 continue
             if verdict.outcome is Outcome.STALE:
                 by = first_of[verdict.because][1].place
                 self.passed[entry.family].add(Example(entry.place, entry.subject, by))
-            first_of.setdefault(entry.message, (now_ms, entry))
             if newest is not None and entry.occurred_ms < newest.occurred_ms:
                 self.families[entry.family]["late"] += 1
                 self.late += 1

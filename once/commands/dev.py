@@ -10,11 +10,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import click
-from botocore.exceptions import BotoCoreError
+from botocore.exceptions import BotoCoreError, ClientError
+from once_enrichment.normalise import normalise
 
 from once.cli_options import Output, standalone
+from once.console.command import NO_BROWSER, PORT, opened, serve
 from once.errors import OnceError
-from once.lines import Line, read_element
+from once.lines import Line
 from once.local.aws import require_local
 from once.local.options import SET
 from once.local.stack import LocalStack, local_stack
@@ -23,7 +25,7 @@ from once.ports import LOOPBACK, listen
 from once.project import EXAMPLE, say_how_to_type_once
 from once.screen import say
 from once.stack import running
-from once.stack.facade import LOCAL, Stack, read_clock_ms
+from once.stack.facade import Stack, read_clock_ms
 from once.stack.log import OutcomeLog
 from once.stack.sending import send_to_queue
 
@@ -55,13 +57,8 @@ def _read_address(_: click.Context, __: click.Parameter, url: str | None) -> str
     help="Send each event to your own server: once, and signed.",
 )
 @click.option("--demo", is_flag=True, help="Send the example story, an event per second.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8095,
-    help="Port of the console; 0 chooses a free one.",
-)
-@click.option("--no-browser", is_flag=True, help="Print the console's address; open no browser.")
+@PORT
+@NO_BROWSER
 @SET
 def command(
     _: Output,
@@ -74,7 +71,6 @@ def command(
     """Start a local stack and its console, and print the outcome of each event, until Ctrl-C."""
     require_local()
     from once.console.app import make
-    from once.console.command import opened, serve
 
     if (up := running.find()) is not None:
         console = f"Its console: {up.console}" if up.console else "See it with: once console"
@@ -93,8 +89,9 @@ def command(
         running.kept() as note,
         local_stack(parameters, script, step=lambda text: say(f"{text} …")) as local,
     ):
-        note(local.describe().model_copy(update={"console": address}))
-        stack = Stack.find(LOCAL, None, None)
+        up = local.describe().model_copy(update={"console": address})
+        note(up)
+        stack = Stack.at(up)
         app = make(stack, chosen_port, token)
         _introduce(address, forward, local)
         threads: list[threading.Thread] = []
@@ -157,8 +154,8 @@ def _print_outcomes(
     outcomes = OutcomeLog(local.client, local.outputs)
     while not stopping.wait(_POLL_SECONDS):
         try:
-            records = list(outcomes.read_new())
-        except BotoCoreError:
+            records = outcomes.read_new()
+        except (BotoCoreError, ClientError):
             server.should_exit = not local.aws.alive()
             continue
         for record in records:
@@ -183,7 +180,7 @@ def _play_story(stack: Stack, stopping: threading.Event) -> None:
     """Sends the example story as if it happened now."""
     texts = EXAMPLE.read_text("utf-8").splitlines()
     now_ms = read_clock_ms()
-    elements = (read_element({"messageId": "-", "body": text, "attributes": {}}) for text in texts)
+    elements = (normalise({"messageId": "-", "body": text, "attributes": {}}) for text in texts)
     newest_ms = max(element["occurredAtMs"] for element in elements)
     for number, text in enumerate(texts, 1):
         if stopping.wait(_DEMO_SECONDS):
@@ -191,7 +188,7 @@ def _play_story(stack: Stack, stopping: threading.Event) -> None:
         # All by as much, so that order and distances stay as they are.
         line = Line(number, _shift(text, now_ms - newest_ms))
         with contextlib.suppress(BotoCoreError):  # the emulator has ended, and so will this
-            list(send_to_queue(stack.client, stack.outputs, [line]))
+            list(send_to_queue(stack, [line]))
 
 
 def _shift(text: str, milliseconds: int) -> str:

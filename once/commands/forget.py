@@ -102,7 +102,7 @@ def _open(claim: Claim, now_ms: int, expires: dict[str, str]) -> dict[str, Any]:
         "Key": row_key(claim.key),
         "UpdateExpression": (
             "SET #status = :failed, occurrence = :occurrence, tries = :zero, failed_at = :zero, "
-            "expires_at = :expires REMOVE due_at"
+            "deaths = :zero, expires_at = :expires REMOVE due_at"
         ),
         "ConditionExpression": "#owner = :owner AND #status = :seen",
         "ExpressionAttributeNames": {"#status": "status", "#owner": "owner"},

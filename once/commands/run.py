@@ -23,13 +23,14 @@ from once.local.options import SCRIPT, SET
 from once.local.pipe import Delivery as PipeDelivery
 from once.local.pipe import Ending
 from once.local.stack import local_stack
-from once.model import words
+from once.model import keys, words
+from once.model.families import windowed
 from once.model.outcomes import MEANING, Outcome
 from once.model.reasons import describe
 from once.model.report import ActionReport, Key, LineReport, Report
 from once.project import EXAMPLE, say_how_to_type_once
 from once.stack.delivery import Delivery, Standing
-from once.stack.sending import bus_entry, source_prefix
+from once.stack.facade import Stack
 
 # An event comes back after at most three minutes here, and half of it again.
 _PATIENCE_SECONDS = 300.0
@@ -62,12 +63,6 @@ _BURST = (
     "is settled.",
 )
 @click.option(
-    "--via",
-    type=click.Choice(["queue", "bus"]),
-    default="queue",
-    help="Send to the queue, as the rule does, or through a bus.",
-)
-@click.option(
     "--patience",
     metavar="SECONDS",
     type=click.FloatRange(min=1),
@@ -81,7 +76,6 @@ def command(
     events: Path | None,
     report: Path | None,
     burst: bool,
-    via: str,
     patience: float,
     script: Path | None,
     parameters: dict[str, str],
@@ -98,13 +92,6 @@ def command(
         script = beside
     if report is not None:
         _check_writable(report)
-    prefix = None
-    if via == "bus":
-        # The rule then takes most of these lines off the bus.
-        sources = [entry["Source"] for line in lines if (entry := bus_entry(line.text))]
-        prefix = source_prefix(sources) or "aws.partner"
-        parameters = {"SourcePrefix": prefix} | parameters
-        prefix = parameters["SourcePrefix"]
     failures = _Failures()
     with (
         _Progress(output, len(lines)) as progress,
@@ -116,7 +103,7 @@ def command(
             progress.show(standing)
             return standing.still_seconds > patience
 
-        delivery = Delivery(stack.client, stack.outputs, is_over, source_prefix=prefix)
+        delivery = Delivery(Stack.at(stack.describe()), is_over)
         progress.step("sending, and waiting until all is settled")
         started = time.monotonic()
         try:
@@ -235,20 +222,16 @@ def _make_report(
 
 
 def _report_line(line: Line, delivery: Delivery) -> LineReport:
-    record, via = delivery.end_of(line), delivery.via_of(line)
-    if record is not None:
-        reason = record.reason
-    elif via is None:
+    record = delivery.end_of(line)
+    reason = record.reason if record else "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME"
+    if not delivery.is_sent(line):
         reason = "NOT_SENT"
-    else:
-        reason = "NO_RULE_TOOK_IT" if via == "bus" else "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME"
     earlier = delivery.line_of(record.met) if record and record.met else None
     return LineReport(
         line=line.number,
         outcome=record.outcome if record else Outcome.RETRY,
         key=Key(pk=str(record.pk), sk=str(record.sk)) if record and record.key else None,
         reason=reason,
-        via=via or "queue",
         because_of_line=earlier if earlier != line.number else None,
     )
 
@@ -270,7 +253,12 @@ def _view(report: Report, destination: GenesysServer, is_burst: bool) -> Iterato
         yield _list_skipped(skipped)
     yield _count_requests(report, destination)
     reasons = {event.reason for event in report.events}
-    if reasons & {"NEWER_STATE", "UNCHANGED"}:
+    passed = {
+        keys.Key.of_row(event.key.pk, event.key.sk).family
+        for event in report.events
+        if event.key and event.reason in ("NEWER_STATE", "UNCHANGED")
+    }
+    if passed - windowed():
         yield 'To act on every change of a state: order = "every" on its route (docs/routes.md).'
     if is_burst and "NEWER_STATE" in reasons:
         yield _BURST

@@ -17,7 +17,6 @@ from once.model.outcomes import Outcome
 from once.model.reasons import describe
 from once.project import EXAMPLE, HOW_TO_GET_EVENTS
 from once.stack.delivery import Delivery, Standing
-from once.stack.facade import read_clock_ms
 
 _LISTED_LINES = 20
 
@@ -74,10 +73,8 @@ def command(
             return standing.seconds > timeout
 
         delivery = Delivery(
-            stack.client,
-            stack.outputs,
+            stack,
             is_over,
-            since_ms=read_clock_ms(),
             poll_seconds=0.1 if stack.is_local else 1.0,
             ends_when_quiet=False,
         )
@@ -85,7 +82,7 @@ def command(
             delivery.send_in_steps(lines)
         else:
             delivery.send(lines)
-    sent = Sent(sent=sum(delivery.via_of(line) is not None for line in lines), no_event=no_event)
+    sent = Sent(sent=sum(map(delivery.is_sent, lines)), no_event=no_event)
     if wait:
         ends = [delivery.end_of(line) for line in lines]
         settled = [end for end in ends if end is not None and end.is_settled]
@@ -108,7 +105,7 @@ def _name_state(line: Line, delivery: Delivery) -> str:
     end = delivery.end_of(line)
     if end is not None:
         return end.reason or Outcome.RETRY
-    return "NOT_SENT" if delivery.via_of(line) is None else "NOTHING_RECORDED"
+    return "NOTHING_RECORDED" if delivery.is_sent(line) else "NOT_SENT"
 
 
 def _view(sent: Sent, lines: list[Line], delivery: Delivery, timeout: float) -> Iterator[str]:

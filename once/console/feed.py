@@ -94,9 +94,8 @@ class Feed:
             self._stories.pop(home, None)
             changed.add(home)
         breaker = self.status.breaker if self.status else None
-        reason = breaker.text(now_ms) if breaker and not breaker.is_healthy else ""
         for home in changed & self._records.keys():
-            self._stories[home] = tell(self._records[home], [], now_ms, reason)
+            self._stories[home] = tell(self._records[home], [], now_ms, breaker)
         if changed:
             told = chain.from_iterable(self._stories.values())
             self._newest = sorted(told, key=_read_last_ms, reverse=True)

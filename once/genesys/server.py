@@ -12,7 +12,6 @@ import threading
 import time
 import uuid
 from base64 import b64decode
-from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -68,7 +67,6 @@ class GenesysServer:
         self,
         port: int = 0,
         script: Script | dict[str, Any] | list[Any] | Path | None = None,
-        on_received: Callable[[Received], None] | None = None,
     ) -> None:
         self.script_file = script if isinstance(script, Path) else None
         self.script = script if isinstance(script, Script) else Script.read(script)
@@ -82,7 +80,6 @@ class GenesysServer:
         self._always: Reply | None = None
         self.answering: Any = None
         """The reply that every event gets, as it was given; None while the script decides."""
-        self._on_received = on_received
         self._tokens: dict[str, float] = {}
         """The ends of the logins, epoch seconds."""
         self._lock = threading.Lock()
@@ -158,10 +155,6 @@ class GenesysServer:
         self._always = None if reply is None else read_reply(reply, "the reply")
         self.answering = reply
 
-    def answered(self, entry: Received) -> None:
-        if self._on_received:
-            self._on_received(entry)
-
     def _login(self, entry: Received) -> Reply:
         scheme, _, pair = entry.headers.get("authorization", "").partition(" ")
         given = b64decode(pair).decode(errors="replace") if scheme == "Basic" else ""
@@ -196,7 +189,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, port: int, owner: GenesysServer) -> None:
         super().__init__((LOOPBACK, port), _Handler, bind_and_activate=False)
         self.socket.close()
-        self.socket = listen(port, "python -m once.genesys")
+        self.socket = listen(port, "once up")
         self.server_address = self.socket.getsockname()
         self.owner = owner
         self.closing = threading.Event()
@@ -290,7 +283,6 @@ class _Handler(BaseHTTPRequestHandler):
             entry.status = reply.status
             self._send(reply)
         entry.duration_ms = (time.perf_counter() - started) * 1000
-        owner.answered(entry)
 
     def do_GET(self) -> None:
         """Returns the behaviour or the requests so far, for `once destination`."""

@@ -52,7 +52,6 @@ class Emulator:
         self.port = port
         self.key = key
         self.endpoint = f"http://{LOOPBACK}:{port}"
-        self.region, self.account = REGION, ACCOUNT
         self._process = process
         self._clients: dict[str, Any] = {}
         self._session = open_anonymous_session()

@@ -11,12 +11,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from once_enrichment import routes_file
-from once_enrichment.routes_file import InvalidRoutesError
-
 from once.errors import OnceError
 from once.local import builds, child
 from once.local.aws import Emulator, inherited_environment
+from once.project import ROUTES, read_routes
 
 STACK_NAME = "once"
 BUCKET = "once-artifacts"
@@ -53,9 +51,10 @@ def deploy(
     """Builds and deploys `template` with short durations, for this Python and processor, and
     returns its outputs. A stack that is there already is changed, as on AWS."""
     chosen = {**LOCAL_PARAMETERS, **parameters}
-    _check_routes(
-        template.parent / "functions" / "enrichment" / chosen.get("RoutesFile", "routes.toml")
-    )
+    routes = template.parent / "functions" / "enrichment" / chosen.get("RoutesFile", ROUTES.name)
+    if not routes.is_file():
+        raise OnceError(f"There is no file of routes {routes}.")
+    read_routes(routes)
     step("building (sam build)")
     sam = _Sam(aws, template.parent)
     fitted = json.dumps(fit_to_machine(template))
@@ -198,13 +197,6 @@ def _check_names(template: Path, parameters: Mapping[str, str]) -> None:
     for name in parameters:
         if name not in known:
             raise OnceError(f"{template.name} has no parameter {name}. It has {', '.join(known)}.")
-
-
-def _check_routes(path: Path) -> None:
-    try:
-        routes_file.read(path.name, path.read_text("utf-8"))
-    except (OSError, InvalidRoutesError) as error:
-        raise OnceError(f"The routes cannot be used: {error}.") from error
 
 
 def _useful_part(log: Path) -> str:

@@ -1,14 +1,13 @@
-"""Lets ministack count as CloudWatch does: the metrics of log lines in the embedded metric format,
-those of a queue, and Logs Insights' `stats`.
+"""Lets ministack count what `once status` reads: received messages, and Logs Insights' `stats`.
 
-docs.aws.amazon.com: CloudWatch, "Specification: Embedded metric format"; SQS, "Available CloudWatch
-metrics for Amazon SQS"; CloudWatch Logs, "CloudWatch Logs Insights language query syntax".
+docs.aws.amazon.com: SQS, "Available CloudWatch metrics for Amazon SQS"; CloudWatch Logs,
+"CloudWatch Logs Insights language query syntax".
 """
 
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
@@ -17,100 +16,36 @@ from typing import Any
 from ministack.services import (
     cloudwatch,
     cloudwatch_logs,
-    eventbridge,
     sqs,
 )
-
-_PERIOD_SECONDS = 60
-_COUNTED = {
-    "SendMessage": "NumberOfMessagesSent",
-    "SendMessageBatch": "NumberOfMessagesSent",
-    "ReceiveMessage": "NumberOfMessagesReceived",
-    "DeleteMessage": "NumberOfMessagesDeleted",
-    "DeleteMessageBatch": "NumberOfMessagesDeleted",
-}
 
 _Row = dict[str, Any]
 
 
-def count(
-    namespace: str, name: str, dimensions: Mapping[str, str], values: Iterable[float]
-) -> None:
-    """Adds to the statistics of this minute: a point for each value would grow without end."""
-    minute = time.time() // _PERIOD_SECONDS * _PERIOD_SECONDS
-    points = cloudwatch._metric_bucket((namespace, name, cloudwatch._dims_key(dict(dimensions))))
-    for value in values:
-        if not points or points[-1]["Timestamp"] != minute:
-            statistics = {"SampleCount": 0, "Sum": 0, "Minimum": value, "Maximum": value}
-            point = {"Timestamp": minute, "Dimensions": dimensions, "Unit": "None"}
-            points.append({**point, "_stat": statistics})
-        known = points[-1]["_stat"]
-        known["SampleCount"] += 1
-        known["Sum"] += value
-        known["Minimum"] = min(known["Minimum"], value)
-        known["Maximum"] = max(known["Maximum"], value)
+def count_receives() -> None:
+    """Counts received messages, from which `once status` tells if the pipe works."""
+    receive = sqs._HANDLERS["ReceiveMessage"]
+
+    async def receive_and_count(asked: _Row, url: str) -> _Row:
+        received: _Row = await receive(asked, url)
+        if number := len(received.get("Messages", ())):
+            _add_point((asked.get("QueueUrl") or url).rstrip("/").rpartition("/")[2], number)
+        return received
+
+    sqs._HANDLERS["ReceiveMessage"] = receive_and_count
 
 
-def count_log_lines() -> None:
-    put = cloudwatch_logs._put_log_events
-
-    def put_and_count(asked: _Row) -> Any:
-        answer = put(asked)
-        if answer[0] == HTTPStatus.OK:
-            for event in asked.get("logEvents", []):
-                _count_line(event.get("message", ""))
-        return answer
-
-    cloudwatch_logs._put_log_events = put_and_count
-
-
-def _count_line(message: str) -> None:
-    if '"_aws"' not in message:
-        return
-    line = json.loads(message)
-    for directive in line["_aws"]["CloudWatchMetrics"]:
-        for names in directive["Dimensions"]:
-            dimensions = {name: line[name] for name in names}
-            for metric in directive["Metrics"]:
-                value = line[metric["Name"]]
-                values = value if isinstance(value, list) else [value]
-                count(directive["Namespace"], metric["Name"], dimensions, values)
-
-
-def count_messages() -> None:
-    for action, metric in _COUNTED.items():
-        sqs._HANDLERS[action] = _counting(sqs._HANDLERS[action], metric)
-    deliver = eventbridge._dispatch_to_sqs
-
-    def deliver_and_count(target: Any, *more: Any) -> Any:
-        name = str(target).rpartition(":")[2]
-        count("AWS/SQS", "NumberOfMessagesSent", {"QueueName": name}, [1])
-        return deliver(target, *more)
-
-    eventbridge._dispatch_to_sqs = deliver_and_count
-
-
-def _counting(handle: Callable[..., Any], metric: str) -> Callable[..., Any]:
-    def note(url: str, answer: _Row) -> _Row:
-        name = url.rstrip("/").rpartition("/")[2]
-        lists = [answer[key] for key in ("Messages", "Successful") if key in answer]
-        number = sum(map(len, lists)) if lists or metric.endswith("Received") else 1
-        if number:
-            count("AWS/SQS", metric, {"QueueName": name}, [1] * number)
-        return answer
-
-    def handle_and_count(asked: _Row, url: str) -> Any:
-        answer = handle(asked, url)
-        where = asked.get("QueueUrl") or url
-        if isinstance(answer, dict):
-            return note(where, answer)
-
-        async def later() -> _Row:
-            return note(where, await answer)
-
-        return later()
-
-    return handle_and_count
+def _add_point(queue: str, number: int) -> None:
+    """Adds to the sum of this minute: a point for each message would grow without end."""
+    dimensions = {"QueueName": queue}
+    metric = ("AWS/SQS", "NumberOfMessagesReceived", cloudwatch._dims_key(dimensions))
+    points, minute = cloudwatch._metric_bucket(metric), time.time() // 60 * 60
+    if not points or points[-1]["Timestamp"] != minute:
+        statistics = {"SampleCount": 0, "Sum": 0, "Minimum": number, "Maximum": number}
+        point = {"Timestamp": minute, "Dimensions": dimensions, "Unit": "None"}
+        points.append({**point, "_stat": statistics})
+    points[-1]["_stat"]["SampleCount"] += 1
+    points[-1]["_stat"]["Sum"] += number
 
 
 def answer_stats() -> None:

@@ -1,8 +1,8 @@
 """Starts ministack with what AWS does otherwise put right: the name of a Lambda's error, its
 throttling, conditional writes, the description of a pipe, a definition in YAML, an archive in a
 template, and an alarm on several metrics. And it logs the states that an execution enters, counts
-metrics, answers statistics of logs, begins executions immediately, and parses each JSONata
-expression only once.
+received messages, answers statistics of logs, begins executions immediately, and keeps parsed
+JSONata.
 """
 
 import copy
@@ -56,8 +56,7 @@ def put_right() -> None:
     _create_archives_of_templates()
     _parse_each_expression_once()
     execution_log.write_what_is_entered()
-    metrics.count_log_lines()
-    metrics.count_messages()
+    metrics.count_receives()
     metrics.answer_stats()
 
 

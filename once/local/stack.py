@@ -2,6 +2,7 @@
 that its requests go to."""
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,9 +14,9 @@ from once_data_action import eventbridge
 
 from once.errors import OnceError
 from once.genesys.server import BUS, KEY_HEADER, GenesysServer
-from once.local.aws import ACCOUNT, Emulator
+from once.local.aws import ACCOUNT, REGION, Emulator
 from once.local.deploy import STACK_NAME, deploy
-from once.local.pipe import Observer, PipeRunner
+from once.local.pipe import Delivery, Observer, PipeRunner, log_failures
 from once.project import TEMPLATE
 from once.stack.running import Running
 
@@ -37,7 +38,16 @@ class LocalStack:
 
     def describe(self) -> Running:
         """Returns the note by which commands find the stack."""
-        return Running.here(self.aws, self.destination, STACK_NAME)
+        return Running(
+            pid=os.getpid(),
+            endpoint=self.aws.endpoint,
+            key=self.aws.key,
+            region=REGION,
+            account=ACCOUNT,
+            stack=STACK_NAME,
+            genesys=self.destination.url,
+            genesys_key=self.destination.key,
+        )
 
 
 @contextmanager
@@ -58,7 +68,13 @@ def local_stack(
             target = parameters.get("ActionTarget", "genesys")
             chosen = {**destination_parameters(aws, destination, target), **parameters}
             outputs = deploy(aws, template, chosen, step)
-            pipe = PipeRunner(aws.client, outputs["PipeName"], observer=observer).start()
+            note_failure = log_failures(aws.client, outputs["PipeLogGroupName"])
+
+            def observe(delivery: Delivery) -> None:
+                note_failure(delivery)
+                observer(delivery)
+
+            pipe = PipeRunner(aws.client, outputs["PipeName"], observer=observe).start()
             yield LocalStack(aws, pipe, destination, outputs, chosen)
         except BotoCoreError as error:
             raise OnceError(

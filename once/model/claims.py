@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
-from pydantic.alias_generators import to_camel
 
 from once.model.base import Model
 from once.model.keys import Key, Owner
@@ -36,12 +35,7 @@ class Status(StrEnum):
 
 
 class _Row(Model):
-    model_config = ConfigDict(
-        alias_generator=to_camel,
-        populate_by_name=True,
-        frozen=True,
-        use_attribute_docstrings=True,
-    )
+    model_config = ConfigDict(frozen=True)
 
 
 class Claim(_Row):

@@ -1,15 +1,11 @@
 """Every reason for which an event ends or waits as it does, with everything that is known about it.
 
 The definition and the functions produce the codes. Commands, console, runbook and the tests of the
-alarms read this table, so another reason is one more entry here. `python -m once.model.reasons`
-writes it into docs/runbook.md; with --check it fails if the page differs.
+alarms read this table, so another reason is one more entry here.
 """
 
-import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from once.model.outcomes import Outcome
 
@@ -238,42 +234,3 @@ def describe_end(code: str | None, cause: str | None, status: int | None = None)
         return cause
     detail = cause or (f"HTTP {status}" if status is not None else "")
     return ": ".join(part for part in (describe(code), detail) if part)
-
-
-_PAGE = Path(__file__).parents[2] / "docs" / "runbook.md"
-_BEGIN, _END = "<!-- reasons: python -m once.model.reasons -->\n", "<!-- end of reasons -->\n"
-
-
-def write_table() -> Iterator[str]:
-    """Yields the lines of the runbook's table."""
-    yield "| reason | outcome | meaning | acted on? | do |"
-    yield "|---|---|---|---|---|"
-    for reason in _ALL:
-        remedy = f"[{reason.remedy}](#{reason.page})" if reason.page and reason.remedy else ""
-        if reason.page and not reason.remedy:
-            remedy = f"[if it lasts](#{reason.page})"
-        cells = (
-            f"`{reason.code}`",
-            reason.outcome or "as before",
-            reason.sentence or "the destination acted",
-            reason.acted,
-            remedy or "-",
-        )
-        yield f"| {' | '.join(cells)} |"
-
-
-def main(*options: str) -> int:
-    """Writes the table into the runbook; with --check returns 1 if the page differs."""
-    page = _PAGE.read_text("utf-8")
-    head, _, rest = page.partition(_BEGIN)
-    tail = rest.partition(_END)[2]
-    table = "\n".join(write_table())
-    made = f"{head}{_BEGIN}{table}\n{_END}{tail}"
-    if "--check" in options:
-        return int(made != page)
-    _PAGE.write_text(made, "utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))

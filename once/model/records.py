@@ -5,7 +5,6 @@ import json
 from typing import Self
 
 from pydantic import ConfigDict, Field
-from pydantic.alias_generators import to_camel
 
 from once.model.base import Model
 from once.model.keys import Key, Owner
@@ -25,7 +24,7 @@ _NEVER_RAN = {
 class LoggedRecord(Model):
     """The outcome of one execution. An event that waits has a record for each reason at least."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+    model_config = ConfigDict(frozen=True)
 
     message_id: str = Field(description="The first message of the chain that carried the event.")
     run: str = Field("", description="The owner: execution, `#`, first message.")

@@ -1,30 +1,19 @@
 """Models the file of `once run --report`: an entry per line sent and per act at the destination."""
 
-from typing import Literal
+from pydantic import Field
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
-
+from once.model.base import Model
 from once.model.outcomes import SETTLED, Outcome
 
-Via = Literal["queue", "bus"]
-"""The way that a line goes into a stack."""
 
-
-class _Model(BaseModel):
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid"
-    )
-
-
-class Key(_Model):
+class Key(Model):
     """The identity of an event: the primary key of its claim."""
 
     pk: str = Field(examples=["3c6e7a80-0000-4000-8000-000000000001/conversation/9f0c…"])
     sk: str = Field(examples=["v2/conversation.customer.start/…/1794996000000"])
 
 
-class LineReport(_Model):
+class LineReport(Model):
     """The outcome of one line of the file."""
 
     line: int = Field(ge=1, description="Number of the line in the file, from 1.")
@@ -33,13 +22,12 @@ class LineReport(_Model):
     reason: str | None = Field(
         description="Why, as the outcome log has it.", examples=["ACTED", "SAME_KEY", "NOT_JSON"]
     )
-    via: Via = Field(description="How it travelled; some lines cannot go by the bus.")
     because_of_line: int | None = Field(
         default=None, description="For a skipped line, the line whose claim or turn it met."
     )
 
 
-class ActionReport(_Model):
+class ActionReport(Model):
     """The requests that the destination got under one Idempotency-Key."""
 
     idempotency_key: str = Field(description="As it was sent, the same on every attempt.")
@@ -48,10 +36,8 @@ class ActionReport(_Model):
     effects: int = Field(ge=0, description="Times it acted; a repeated key acts once.")
 
 
-class Report(_Model):
+class Report(Model):
     """The whole of a run."""
-
-    model_config = ConfigDict(title="once run report")
 
     received: int = Field(ge=0, description="Lines sent.")
     outcomes: dict[Outcome, int] = Field(

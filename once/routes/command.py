@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from once_enrichment import routes_file
-from once_enrichment.routes import IGNORE, Routes
-from once_enrichment.routes_file import InvalidRoutesError
+from once_enrichment.routes import IGNORE
 from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
@@ -14,11 +12,10 @@ from rich.table import Table
 from once.cli_options import ATTENTION, Output, standalone
 from once.errors import OnceError
 from once.lines import Captured, Source, find_sources, read_records
-from once.project import ROOT
+from once.project import ROUTES, decode, read_routes
 from once.routes.check import check
 from once.routes.trial import RoutesTrial, Trial
 
-SHIPPED = ROOT / "functions" / "enrichment" / "routes.toml"
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -26,10 +23,10 @@ command = click.Group("routes", help="Check which events are acted on, and how."
 
 
 @standalone("once routes check")
-@click.argument("file", type=_FILE, default=SHIPPED)
+@click.argument("file", type=_FILE, default=ROUTES)
 def check_routes(output: Output, file: Path) -> None:
     """Name each wrong or doubtful line; exit code 1 if one is wrong, 3 if one is doubtful."""
-    findings = check(_read_text(file))
+    findings = check(decode(file))
     output.say(
         escape(f"{file}:{f.line}: {'' if f.is_error else 'doubtful: '}{f.text}") for f in findings
     )
@@ -42,7 +39,7 @@ def check_routes(output: Output, file: Path) -> None:
 
 @standalone("once routes try events.jsonl", answers=RoutesTrial)
 @click.argument("capture", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--routes", "file", type=_FILE, default=SHIPPED, help="The file to try.")
+@click.option("--routes", "file", type=_FILE, default=ROUTES, help="The file to try.")
 @click.option("--against", type=_FILE, help="Another file: which events end otherwise?")
 def try_routes(output: Output, capture: tuple[Path, ...], file: Path, against: Path | None) -> None:
     """Show which events of a capture each route would take, and for which it acts.
@@ -61,23 +58,6 @@ def try_routes(output: Output, capture: tuple[Path, ...], file: Path, against: P
 
 command.add_command(check_routes, "check")
 command.add_command(try_routes, "try")
-
-
-def read_routes(file: Path) -> Routes:
-    """Reads a file of routes; once audit tries one, too."""
-    try:
-        return routes_file.read(str(file), _read_text(file))
-    except InvalidRoutesError as error:
-        raise OnceError(f"{error}.") from None
-
-
-def _read_text(file: Path) -> str:
-    content = file.read_bytes()
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise OnceError(f"{file}:{line}: not UTF-8. Save the file as UTF-8.") from None
 
 
 def _read_all(sources: list[Source]) -> Iterator[Captured]:

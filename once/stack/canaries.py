@@ -13,7 +13,7 @@ from once_enrichment.contract import CANARY
 from once_enrichment.normalise import normalise
 
 from once.model.records import Record
-from once.stack import dead_letters, log
+from once.stack import dead_letters
 from once.stack.facade import Stack, read_clock_ms
 from once.stack.stories import CANARY_FAMILY
 from once.stack.waiter import Waiter
@@ -64,8 +64,7 @@ class Trial:
     def __init__(self, stack: Stack, poll_seconds: float = 2.0) -> None:
         self._stack = stack
         self.sent: list[Canary] = []
-        outcomes = log.OutcomeLog(stack.client, stack.outputs, read_clock_ms() - 60_000)
-        self._waiter = Waiter(outcomes, poll_seconds)
+        self._waiter = Waiter(stack, poll_seconds)
 
     def send(self, *canaries: Canary) -> None:
         for canary in canaries:
@@ -90,7 +89,7 @@ class Trial:
         )
 
     def records_of(self, canary: Canary) -> list[Record]:
-        return self._waiter.records.get(canary.message_id, [])
+        return self._waiter.records[canary.message_id]
 
     def replay(self, canary: Canary) -> bool:
         """Replays a canary that was parked; returns false if it is not in the dead-letter queue."""

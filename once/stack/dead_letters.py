@@ -23,7 +23,7 @@ from once.model.base import Model
 from once.model.claims import row_key
 from once.model.keys import Key
 from once.model.reasons import describe_end
-from once.stack import log
+from once.stack import log, sending
 from once.stack.facade import Stack, read_clock_ms
 
 QUEUE = "DeadLetterQueueUrl"
@@ -31,7 +31,6 @@ _HIDE_SECONDS = 900  # beside the time that the work itself takes
 _LONGEST_HIDE_SECONDS = 43_200
 _PER_SECOND = 20
 _KEPT_MS = 14 * 86_400_000
-_BATCH_BYTES = 900_000
 _NAMED = 50  # ids that fit into one search
 _UNSURE_MS = 500  # see statemachine/: with order `changes`, two clocks may differ so much
 _CARRIED = ("firstMessageId", "firstSentAtMs", "after", "canary")
@@ -223,18 +222,8 @@ def delete(stack: Stack, letters: Sequence[DeadLetter]) -> dict[str, str]:
 
 
 def batches(letters: Sequence[DeadLetter]) -> Iterator[Sequence[DeadLetter]]:
-    """Cuts a list into what one request to SQS takes."""
-    batch: list[DeadLetter] = []
-    size = 0
-    for letter in letters:
-        length = 2 * len(letter.event.encode())  # as text in JSON it may grow
-        if batch and (len(batch) == 10 or size + length > _BATCH_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(letter)
-        size += length
-    if batch:
-        yield batch
+    """Yields what one request to SQS takes; as text in JSON an event may grow."""
+    return sending.batches(letters, lambda letter: 2 * len(letter.event.encode()))
 
 
 def _open(body: str) -> tuple[dict[str, Any], str]:

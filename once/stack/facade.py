@@ -58,7 +58,7 @@ class Stack:
             raise OnceError("The local stack is in no region and no profile: leave them out.")
         up = running.find() if name in (None, LOCAL) and not elsewhere else None
         if up is not None:
-            return cls(open_anonymous_session(), up.stack, up)
+            return cls.at(up)
         if name == LOCAL:
             raise OnceError("No local stack is up in this folder. Start one with: once up")
         configured = read_samconfig()
@@ -72,6 +72,11 @@ class Stack:
         region = region or os.environ.get("AWS_REGION") or configured.get("region")
         session = boto3.session.Session(profile_name=profile, region_name=region)
         return cls(session, name)
+
+    @classmethod
+    def at(cls, up: Running) -> "Stack":
+        """Returns the local stack that this note describes."""
+        return cls(open_anonymous_session(), up.stack, up)
 
     def client(self, service: str) -> Any:
         if service not in self._clients:

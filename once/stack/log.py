@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -95,34 +95,25 @@ def read_path(stack: Stack, record: Record) -> list[tuple[str, int]]:
 
 
 class OutcomeLog:
-    """Each call of `read_new` yields the records that no call before it did."""
+    """Each call of `read_new` returns the records that no call before it did."""
 
     def __init__(
-        self,
-        client: Callable[[str], Any],
-        outputs: Mapping[str, str],
-        since_ms: int = 0,
-        pattern: str = "",
+        self, client: Callable[[str], Any], outputs: Mapping[str, str], since_ms: int = 0
     ) -> None:
-        """A filter `pattern` spares reading what the caller does not need."""
-        self._logs = client("logs")
-        self._asked = {"logGroupName": outputs["OutcomeLogGroupName"]}
-        self._asked |= {"filterPattern": pattern} if pattern else {}
+        self._logs, self._group = client("logs"), outputs["OutcomeLogGroupName"]
         self._newest_ms = since_ms
         self._seen: dict[str, int] = {}
 
-    def read_new(self) -> Iterator[Record]:
-        start = max(0, self._newest_ms - _OVERLAP_MS)
-        self._seen = {event: ms for event, ms in self._seen.items() if ms >= start}
+    def read_new(self) -> list[Record]:
+        start_ms = max(0, self._newest_ms - _OVERLAP_MS)
         pages = self._logs.get_paginator("filter_log_events").paginate(
-            **self._asked, startTime=start
+            logGroupName=self._group, startTime=start_ms
         )
-        for page in pages:
-            for event in page["events"]:
-                if event["eventId"] in self._seen:
-                    continue
-                self._seen[event["eventId"]] = event["timestamp"]
-                self._newest_ms = max(self._newest_ms, event["timestamp"])
-                record = Record.parse(event["message"], event["timestamp"])
-                if record is not None:
-                    yield record
+        # After an error on a later page the next call returns all of them.
+        events = {event["eventId"]: event for page in pages for event in page["events"]}
+        new = [event for event_id, event in events.items() if event_id not in self._seen]
+        known = self._seen | {event_id: event["timestamp"] for event_id, event in events.items()}
+        self._seen = {event_id: ms for event_id, ms in known.items() if ms >= start_ms}
+        self._newest_ms = max([self._newest_ms, *self._seen.values()])
+        records = (Record.parse(event["message"], event["timestamp"]) for event in new)
+        return [record for record in records if record is not None]

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any
 
 from pydantic import BaseModel, Field
 
@@ -33,20 +33,6 @@ class Running(BaseModel):
     genesys_key: str = Field(repr=False)
     console: str | None = Field(default=None, repr=False)
     """The address that `once dev` serves, with its token."""
-
-    @classmethod
-    def here(cls, aws: Any, destination: Any, stack: str) -> Self:
-        """Describes the stack that this process keeps."""
-        return cls(
-            pid=os.getpid(),
-            endpoint=aws.endpoint,
-            key=aws.key,
-            region=aws.region,
-            account=aws.account,
-            stack=stack,
-            genesys=destination.url,
-            genesys_key=destination.key,
-        )
 
 
 def private_folder(folder: Path = FOLDER) -> Path:

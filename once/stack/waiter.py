@@ -1,10 +1,14 @@
 """Waits for the outcomes of messages, by the outcome log: the only place that has them."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable
 
 from once.model.records import Record
+from once.stack.facade import Stack, read_clock_ms
 from once.stack.log import OutcomeLog
+
+_CLOCKS_APART_MS = 60_000  # of this machine and of AWS
 
 
 class Waiter:
@@ -12,22 +16,24 @@ class Waiter:
 
     def __init__(
         self,
-        log: OutcomeLog,
-        poll_seconds: float = 1.0,
-        clock: Callable[[], float] | None = None,
-        sleep: Callable[[float], None] | None = None,
+        stack: Stack,
+        poll_seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.records: dict[str, list[Record]] = {}
-        """By the id of the first message, and by that of the envelope that went through a bus."""
-        self._log = log
+        self.records: dict[str, list[Record]] = defaultdict(list)
+        """By the id of the first message."""
+        since_ms = read_clock_ms() - _CLOCKS_APART_MS
+        self._log = OutcomeLog(stack.client, stack.outputs, since_ms)
         self._poll_seconds = poll_seconds
-        self._clock, self._sleep = clock or time.monotonic, sleep or time.sleep
+        self._clock, self._sleep = clock, sleep
 
     def wait(self, is_enough: Callable[[], bool], seconds: float) -> bool:
         """Returns true if it was enough before the time was over."""
         until = self._clock() + seconds
         while True:
-            self.read()
+            for record in self._log.read_new():
+                self.records[record.message_id].append(record)
             if is_enough():
                 return True
             left = until - self._clock()
@@ -35,15 +41,8 @@ class Waiter:
                 return False
             self._sleep(min(self._poll_seconds, left))
 
-    def read(self) -> None:
-        for record in self._log.read_new():
-            for name in {record.message_id, record.envelope_id} - {None}:
-                self.records.setdefault(str(name), []).append(record)
-
-    def find_end(self, sent_id: str) -> Record | None:
+    def find_end(self, message_id: str) -> Record | None:
         """Returns the record that settled a message."""
-        return next((r for r in self.records.get(sent_id, ()) if r.is_settled), None)
-
-    def find_last(self, sent_id: str) -> Record | None:
-        """Returns the latest record of a message, settled or not."""
-        return self.records.get(sent_id, [None])[-1]
+        ends = (record for record in self.records[message_id] if record.is_settled)
+        # SETTLED_BEFORE repeats an outcome without its reason.
+        return min(ends, key=lambda end: end.reason == "SETTLED_BEFORE", default=None)

@@ -418,3 +418,16 @@ def test_file_that_is_no_capture_is_refused_with_its_name(tmp_path: Path, conten
     answer = once("audit", str(tmp_path / "file"))
     assert (answer.code, "docs/audit.md" in answer.err) == (1, True)
     assert once("audit").code == 1
+
+
+def test_copy_of_a_state_by_another_clock_has_copies_of_its_own(tmp_path: Path) -> None:
+    """Two integrations publish a burst by two clocks, and the second of them twice."""
+    held, talking = {"held": True}, dict[str, Any]()
+    burst = ((held, 0), (talking, 300), (held, 200), (held, 200))
+    sent = [
+        (START_MS + number, published_at(snapshot(agent(**call)), ms))
+        for number, (call, ms) in enumerate(burst)
+    ]
+    report = arriving(tmp_path / "capture", sent)
+    assert report.outcomes == {"PROCESSED": 2, "DUPLICATE": 2}
+    assert report.copies == 2

@@ -24,7 +24,8 @@ def root(tmp_path: Path) -> Path:
     for folder in ("schemas", "events"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     (tmp_path / "docs").mkdir()
-    shutil.copy(ROOT / "docs" / "families.md", tmp_path / "docs")
+    for page in ("families.md", "runbook.md"):
+        shutil.copy(ROOT / "docs" / page, tmp_path / "docs")
     return tmp_path
 
 

@@ -38,10 +38,6 @@ def test_a_reason_leads_to_a_heading_of_the_runbook(reason: reasons.Reason) -> N
     assert bool(reason.page) or not reason.remedy
 
 
-def test_the_runbook_has_the_table_as_it_is_written() -> None:
-    assert reasons.main("--check") == 0
-
-
 def test_a_reason_for_a_person_says_what_to_do_and_has_an_alarm() -> None:
     parked = [reason for reason in REASONS.values() if reason.outcome is Outcome.PARKED]
     assert all(reason.remedy and "events-parked" in reason.alarms for reason in parked)

@@ -6,17 +6,20 @@ from typing import Any
 from once.lines import Line
 from once.model.outcomes import Outcome
 from once.stack.delivery import Delivery, Standing
+from once.stack.facade import Stack, read_clock_ms
 from proof.events import customer_start
 
-OUTPUTS = {"EventQueueUrl": "queue", "OutcomeLogGroupName": "log"}
 
-
-class FakeStack:
+class FakeStack(Stack):
     """A queue and a log; `record` writes what became of a message."""
 
+    outputs = {"EventQueueUrl": "queue", "OutcomeLogGroupName": "log"}  # noqa: RUF012
+
     def __init__(self) -> None:
+        super().__init__(None, "once")
         self.sent: list[str] = []
         self.now = 0.0
+        self.began_ms = read_clock_ms()
         self.queued = 1
         self._events: list[dict[str, Any]] = []
 
@@ -43,7 +46,11 @@ class FakeStack:
         line = {"messageId": message_id, "outcome": outcome, "reason": reason, **facts}
         number = len(self._events)
         self._events.append(
-            {"eventId": str(number), "timestamp": number, "message": json.dumps(line)}
+            {
+                "eventId": str(number),
+                "timestamp": self.began_ms + number,
+                "message": json.dumps(line),
+            }
         )
 
     def get_paginator(self, _: str) -> "FakeStack":
@@ -66,7 +73,7 @@ def follow(stack: FakeStack, seconds: float = 60) -> tuple[Delivery, list[Standi
         seen.append(standing)
         return standing.seconds > seconds
 
-    delivery = Delivery(stack.client, OUTPUTS, is_over, clock=lambda: stack.now, sleep=stack.sleep)
+    delivery = Delivery(stack, is_over, clock=lambda: stack.now, sleep=stack.sleep)
     return delivery, seen
 
 
@@ -133,7 +140,7 @@ def test_empty_queue_ends_the_wait_for_a_line_without_an_outcome() -> None:
     stack.queued = 0
     assert delivery.wait_for(lines)
     assert delivery.end_of(line) is None
-    assert delivery.via_of(line) == "queue"
+    assert delivery.is_sent(line)
     assert 10 <= stack.now < 20
 
 
@@ -143,4 +150,4 @@ def test_wait_ends_when_it_is_over_and_lines_after_it_are_not_sent() -> None:
     lines = make_lines("a1", "a2")
     assert not delivery.send_in_steps(lines)
     assert stack.sent == ["a1"]
-    assert [delivery.via_of(line) for line in lines] == ["queue", None]
+    assert [delivery.is_sent(line) for line in lines] == [True, False]

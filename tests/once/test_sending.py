@@ -1,20 +1,14 @@
-"""Sending lines into the queue, and what of them a bus can carry."""
+"""Sending lines into the queue."""
 
-import json
-from datetime import UTC, datetime
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from once.errors import OnceError
 from once.lines import Line
-from once.stack.sending import Sent, bus_entry, send_to_queue, source_prefix
-
-EVENT: dict[str, Any] = {
-    "source": "contact-centre.chat",
-    "detail-type": "Conversation Status Change",
-    "detail": {"status": "on_hold"},
-}
+from once.stack.facade import Stack
+from once.stack.sending import Sent, send_to_queue
 
 
 class Queue:
@@ -30,52 +24,9 @@ class Queue:
 
 
 def test_a_line_that_is_refused_is_named_and_those_that_were_taken_are_known() -> None:
-    outputs = {"EventQueueUrl": "queue"}
+    fake = SimpleNamespace(client=lambda _: Queue(), outputs={"EventQueueUrl": "queue"})
     lines = [Line(1, "{}"), Line(2, "\a"), Line(4, "{}")]
     sent: list[Sent] = []
     with pytest.raises(OnceError, match="refused line 2: InvalidMessageContents"):
-        sent.extend(send_to_queue(lambda _: Queue(), outputs, lines))
+        sent.extend(send_to_queue(cast(Stack, fake), lines))
     assert [one.line.number for one in sent] == [1, 4]
-
-
-def test_a_bus_carries_source_type_detail_and_time() -> None:
-    entry = bus_entry(json.dumps({**EVENT, "id": "mine", "time": "2025-03-12T09:00:00Z"}))
-    assert entry == {
-        "Source": "contact-centre.chat",
-        "DetailType": "Conversation Status Change",
-        "Detail": '{"status": "on_hold"}',
-        "Time": datetime(2025, 3, 12, 9, tzinfo=UTC),
-    }
-
-
-def test_a_time_that_is_none_is_left_to_the_bus() -> None:
-    assert "Time" not in (bus_entry(json.dumps({**EVENT, "time": "yesterday"})) or {})
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "not json",
-        "[1]",
-        json.dumps({**EVENT, "source": "aws.partner/genesys.com/cloud/org/suffix"}),
-        json.dumps({**EVENT, "source": ""}),
-        json.dumps({**EVENT, "detail": "text"}),
-        json.dumps({k: v for k, v in EVENT.items() if k != "detail-type"}),
-    ],
-    ids=["no json", "array", "aws source", "no source", "no detail object", "no detail-type"],
-)
-def test_a_bus_does_not_carry(line: str) -> None:
-    assert bus_entry(line) is None
-
-
-@pytest.mark.parametrize(
-    ("sources", "prefix"),
-    [
-        ([], ""),
-        (["chat"], "chat"),
-        (["simulate.a/x", "simulate.a/y", "simulate.b"], "simulate."),
-        (["chat", "genesys.cloud", "genesys"], "genesys"),
-    ],
-)
-def test_one_prefix_takes_as_many_sources_as_it_can(sources: list[str], prefix: str) -> None:
-    assert source_prefix(sources) == prefix

@@ -145,45 +145,6 @@ def test_deployed_pipe_is_described_whole(local: SharedStack) -> None:
     assert int(pipe["SourceParameters"]["SqsQueueParameters"]["BatchSize"]) == 1
 
 
-def test_log_line_with_metrics_is_counted(local: SharedStack) -> None:
-    namespace = f"Test-{new_id()}"
-    line = {
-        "_aws": {
-            "Timestamp": time.time_ns() // 1_000_000,
-            "CloudWatchMetrics": [
-                {"Namespace": namespace, "Dimensions": [["Stack"]], "Metrics": [{"Name": "ACTS"}]}
-            ],
-        },
-        "Stack": "one",
-        "ACTS": 1,
-    }
-    group = local.outputs["OutcomeLogGroupName"]
-    stream = local.client("logs").describe_log_streams(logGroupName=group)["logStreams"][0]
-    put = {
-        "Resource": "arn:aws:states:::aws-sdk:cloudwatchlogs:putLogEvents",
-        "Arguments": {
-            "LogGroupName": group,
-            "LogStreamName": stream["logStreamName"],
-            "LogEvents": [
-                {"Timestamp": "{% $millis() %}", "Message": "{% $string($states.input) %}"}
-            ],
-        },
-    }
-    for _ in range(2):
-        assert "error" not in run_state(local, put, line)
-    now = time.time()
-    (point,) = local.client("cloudwatch").get_metric_statistics(
-        Namespace=namespace,
-        MetricName="ACTS",
-        Dimensions=[{"Name": "Stack", "Value": "one"}],
-        StartTime=now - 600,
-        EndTime=now + 600,
-        Period=3600,
-        Statistics=["Sum"],
-    )["Datapoints"]
-    assert point["Sum"] == 2
-
-
 def test_states_of_an_execution_are_logged(local: SharedStack) -> None:
     (record,) = local.settle(f"no event {new_id()}")
     path = [state for state, _ in read_path(local.stack, record)]
