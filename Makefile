@@ -66,7 +66,7 @@ test-stack: $(READY) ## Run the tests that share one local stack
 	$(BIN)/pytest -n 2 -m local
 
 sim: $(TOOLS) ## Walk the deployed machine and functions through 2,000 worlds with every fault (hours)
-	$(BIN)/python -m proof.sim --record
+	$(BIN)/python -m bench.simulator
 
 first-hour: $(TOOLS) ## Type each command that README and program print, in a new clone (ten minutes)
 	$(BIN)/python -m tests.first_hour

@@ -1,4 +1,6 @@
-"""Simulates the breaker at small and large sites: `python -m bench.breaker`, in a minute.
+"""Simulates the breaker at small and large sites.
+
+Run: python -m bench.breaker. Writes bench/results/breaker.json, in a minute.
 
 Events arrive at random and requests fail at random, alone of each other. The verdict and the
 delays are those of the function; the row is a model of the table's. An environment knows the row
@@ -8,9 +10,11 @@ as it was up to a second ago.
 import heapq
 import itertools
 import random
+import sys
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from statistics import median
 
 from once_data_action.action import FRESH_MS, SLOW_MS
 from once_data_action.breaker import Flow, Open, Probe, Row, judge
@@ -18,9 +22,12 @@ from once_data_action.breaker_row import MOST_FAILED
 from once_data_action.returns import retry_in_seconds
 from once_data_action.times import Times
 
+from bench import sources
+
 HOUR_MS = 3_600_000
 TIMES = Times.of()
 SITES = {"20 per hour": (20, 240), "1 per second": (3_600, 3), "50 per second": (180_000, 1 / 3)}
+SHARES = (0.1, 0.2, 0.5)  # of requests that fail
 KINDS = {"503 in 0.2 s": 200, "no response in 8 s": 8_000}
 
 
@@ -121,29 +128,25 @@ def simulate(per_hour: int, hours: float, share: float, failure_ms: int, seed: i
     return site
 
 
-def main() -> None:
-    print("| events | failure | errors | opens after | failed events | opened per hour | open |")
-    print("|---|---|--:|--:|--:|--:|--:|")
+def main() -> int:
+    rows = []
     for (name, (per_hour, hours)), (kind, failure_ms) in itertools.product(
         SITES.items(), KINDS.items()
     ):
-        for share in (0.1, 0.2, 0.5, 1.0):
-            seeds = range(20 if share == 1 else 1)
-            sites = [simulate(per_hour, hours, share, failure_ms, seed) for seed in seeds]
-            first = sorted(site.first_open_ms or 0 for site in sites)[len(sites) // 2] / 1000
-            failed = sorted(site.failed_until_open for site in sites)[len(sites) // 2]
-            site = sites[0]
-            is_down = share == 1
-            opens = (
-                f"{first:,.0f} s | {failed} | - | -"
-                if is_down
-                else (
-                    f"{f'{first:,.0f} s' if first else 'never'} | {failed if first else '-'} | "
-                    f"{site.opened / hours:.1f} | {site.paused_ms / hours / HOUR_MS:.1%}"
-                )
-            )
-            print(f"| {name} | {kind} | {share:.0%} | {opens} |", flush=True)
+        some = [simulate(per_hour, hours, share, failure_ms, seed=0) for share in SHARES]
+        down = [simulate(per_hour, hours, 1.0, failure_ms, seed) for seed in range(20)]
+        row = {
+            "events": name,
+            "failure": kind,
+            "openedPerHour": [round(site.opened / hours, 1) for site in some],
+            "opensAfterSeconds": round(median(site.first_open_ms or 0 for site in down) / 1_000),
+            "failedEvents": round(median(site.failed_until_open for site in down)),
+        }
+        print(row, flush=True)
+        rows.append(row)
+    sources.write("breaker", {"shares": SHARES, "rows": rows})
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

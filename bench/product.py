@@ -30,13 +30,18 @@ class _Witness:
 
     def __init__(self) -> None:
         self.done: list[Act] = []
-        self.records: dict[str, dict[str, Any]] = {}  # by execution
+        # By execution: its event, and its record if it wrote one.
+        self.events: dict[str, str] = {}
+        self.records: dict[str, dict[str, Any]] = {}
         self.invocations: list[tuple[Invocation, int]] = []  # with their ends
         self.world: World | None = None
 
     def acts(self, invocation: Invocation, **_: Any) -> None:
         key = invocation.payload["idempotencyKey"]
         self.done.append(Act(invocation.event, key, self._now_ms()))
+
+    def begun(self, run: Run, _: object) -> None:
+        self.events[run.name] = run.event
 
     def recorded(self, _: World, run: Run, record: dict[str, Any]) -> None:
         self.records[run.name] = record

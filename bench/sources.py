@@ -20,10 +20,11 @@ RESULTS = ROOT / "bench" / "results"
 # The definition and the functions are in each hash, and these modules of the bench.
 MODULES = {
     "audit": ("bench/audit.py", "bench/events.py", "once/audit"),
+    "breaker": ("bench/breaker.py",),
     "compare": ("bench/compare", "bench/product.py", "bench/events.py"),
     "cost": ("bench/cost.py", "bench/costs", "bench/product.py", "bench/events.py"),
     "jsonata": ("bench/jsonata.py", "proof/asl"),
-    "sim": ("proof/sim",),
+    "simulator": ("bench/simulator.py", "proof/sim"),
     "speed": ("bench/speed.py", "bench/events.py"),
 }
 _PRODUCT = ("statemachine/once.asl.yaml", "functions")

@@ -31,7 +31,7 @@ from click.testing import CliRunner
 from once.cli import app
 from once.genesys.server import KEY_HEADER, RECEIVED, RULES
 from once.lines import Line
-from once.local.pipe import PipeRunner
+from once.local.pipe import PipeRunner, log_failures
 from once.model.records import Record
 from once.session import open_anonymous_session
 from once.stack import running
@@ -130,7 +130,7 @@ class Tried:
 
     def records(self) -> list[Record]:
         """Returns every record of the outcome log, oldest first."""
-        log = OutcomeLog(self.client("logs"), self.outputs["OutcomeLogGroupName"])
+        log = OutcomeLog(self.client, self.outputs)
         return log.read_new()
 
     def depth(self, attribute: str, queue: str = "EventQueueUrl") -> int:
@@ -290,6 +290,7 @@ class Variant(Tried):
                 Attributes={"VisibilityTimeout": str(visibility_seconds)},
             )["QueueUrl"]
         new["ClaimTableName"] = new["OutcomeLogGroupName"] = self.name
+        new["PipeLogGroupName"] = f"{self.name}-pipe"
         table = self.client("dynamodb").describe_table(TableName=old["ClaimTableName"])["Table"]
         self.client("dynamodb").create_table(
             TableName=self.name,
@@ -297,20 +298,24 @@ class Variant(Tried):
             AttributeDefinitions=table["AttributeDefinitions"],
             BillingMode="PAY_PER_REQUEST",
         )
-        logs.create_log_group(logGroupName=self.name)
+        for output in ("OutcomeLogGroupName", "PipeLogGroupName"):
+            logs.create_log_group(logGroupName=new[output])
         new["EnrichmentFunctionName"] = self._copy("EnrichmentFunction", enrichment, files)
         new["DataActionFunctionName"] = self._copy(
             "DataActionFunction", {"CLAIM_TABLE": self.name, **action}, {}, **configuration
         )
         new["StateMachineArn"] = self._copy_machine(old, new)
         self.stack.__dict__["outputs"] = new
-        self.pipe = PipeRunner(self._client_of_pipe, self.name)
+        note_failure = log_failures(self.client, new["PipeLogGroupName"])
+        self.pipe = PipeRunner(self._client_of_pipe, self.name, observer=note_failure)
 
     def remove(self) -> None:
         for function in ("EnrichmentFunctionName", "DataActionFunctionName"):
             self.client("lambda").delete_function(FunctionName=self.outputs[function])
         for queue in ("EventQueueUrl", "DeadLetterQueueUrl"):
             self.client("sqs").delete_queue(QueueUrl=self.outputs[queue])
+        self.client("dynamodb").delete_table(TableName=self.name)
+        self.client("logs").delete_log_group(logGroupName=self.name)
 
     def _copy(
         self,

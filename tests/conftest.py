@@ -3,7 +3,7 @@
 import gc
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 import botocore.loaders
 import pytest
@@ -60,25 +60,41 @@ def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None]:
 def _shared() -> SharedStack | Exception:
     try:
         return shared_stack.find_or_start()
-    except (DiedError, SeenDeadError) as error:
+    except DiedError as error:
+        pytest.fail(str(error), pytrace=False)
+    except SeenDeadError as error:
         return error
 
 
 @pytest.fixture
 def local(_shared: SharedStack | Exception) -> SharedStack:
-    """The project's own template, deployed once for the whole run. If it dies, one test fails with
-    its last error, and the others are skipped."""
-    if isinstance(_shared, SharedStack):
-        if shared_stack.is_alive(_shared):
-            return _shared
-        try:
-            return shared_stack.find_or_start()
-        except (DiedError, SeenDeadError) as error:
-            _shared = error
-    if isinstance(_shared, DiedError) and not hasattr(_shared, "is_told"):
-        _shared.is_told = True  # type: ignore[attr-defined]
-        pytest.fail(str(_shared), pytrace=False)
-    pytest.skip("the shared stack is dead; another test says why")
+    """The project's own template, deployed once for the whole run."""
+    if not isinstance(_shared, SharedStack) or not shared_stack.is_alive(_shared):
+        _report_dead_stack()
+    return _shared
+
+
+def _report_dead_stack() -> NoReturn:
+    """Fails the first test that finds the stack dead, with its last error, and skips the others."""
+    try:
+        shared_stack.find_or_start()
+    except DiedError as error:
+        pytest.fail(str(error), pytrace=False)
+    except SeenDeadError:
+        pytest.skip("the shared stack is dead; another test says why")
+    raise AssertionError("the shared stack is alive")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Blames the stack if a test fails because the stack has died under it."""
+    try:
+        yield
+    except Exception:
+        shared = getattr(item, "funcargs", {}).get("local")
+        if not isinstance(shared, SharedStack) or shared_stack.is_alive(shared):
+            raise
+        _report_dead_stack()
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,8 @@
 """Brings a stream to the deployed machine and functions in the simulator's world."""
 
+from collections.abc import Mapping
 from random import Random
+from typing import Any
 
 from bench import product
 from bench.compare import streams
@@ -18,6 +20,7 @@ class Chooser:
 
     def __call__(self, world: World, due: Due) -> Option:
         options = world.options(due)
+        things: dict[str, Mapping[str, Any]]
         things = {"message": world.queue, "run": world.runs, "function": world.invocations}
         if due.kind not in things:
             return options[0]

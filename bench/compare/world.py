@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from bench.compare import streams
 from bench.compare.rivals import Act, ActError, Delete, Environment, Get, Put, Rival, Row, Steps
 from bench.compare.streams import Happening, Message, Stream
+from bench.events import START_MS
 
 STORE_MS = 5
 ACT_MS = (20, 50, 50, 400)
@@ -24,7 +25,7 @@ SPREAD_MS = (40, 400)
 REPEAT_MS = 1_000  # after which a client of a store repeats a request without a response
 VISIBILITY_MS = 120_000
 MAX_RECEIVES = 5
-CLOCK_MS = streams.START_MS + 3_600_000  # all events are past by then
+CLOCK_MS = START_MS + 3_600_000  # all events are past by then
 
 
 class Acted(NamedTuple):
@@ -130,7 +131,8 @@ class World:
         delivery.receives += 1
         if delivery.receives > MAX_RECEIVES:
             self.result.kept.add(happening.name)
-            return self._next_of_group(delivery)
+            self._next_of_group(delivery)
+            return
         environment = (
             self._idle.pop(self._draw.randrange(len(self._idle)))
             if self._idle
@@ -156,8 +158,9 @@ class World:
         if self._is_queue and self._faults.strikes(streams.AGAIN_LATER, happening):
             is_done = False
         if is_done:
-            return self._next_of_group(run.delivery)
-        self._after(VISIBILITY_MS, partial(self._receive, run.delivery))
+            self._next_of_group(run.delivery)
+        else:
+            self._after(VISIBILITY_MS, partial(self._receive, run.delivery))
 
     def _next_of_group(self, delivery: _Delivery) -> None:
         if delivery.group:
@@ -176,14 +179,17 @@ class World:
             else:
                 step = run.steps.send(answer)
         except StopIteration:
-            return self._end(run, is_done=True)
+            self._end(run, is_done=True)
+            return
         except ActError:
-            return self._end(run, is_done=False)
+            self._end(run, is_done=False)
+            return
         if not isinstance(step, Act):
-            return self._after(STORE_MS, lambda: self._store(run, step))
-        if self._faults.strikes(streams.DIES_BEFORE_ACT, run.delivery.message.happening):
-            return self._end(run, is_done=False, is_alive=False)
-        return self._after(self._draw.choice(ACT_MS), lambda: self._act(run, step))
+            self._after(STORE_MS, lambda: self._store(run, step))
+        elif self._faults.strikes(streams.DIES_BEFORE_ACT, run.delivery.message.happening):
+            self._end(run, is_done=False, is_alive=False)
+        else:
+            self._after(self._draw.choice(ACT_MS), lambda: self._act(run, step))
 
     def _store(self, run: _Run, step: Get | Put | Delete) -> None:
         row, until_ms = self._rows.get(step.key, (None, 0))
@@ -197,8 +203,9 @@ class World:
             self._rows.pop(step.key, None)
         happening = run.delivery.message.happening
         if not isinstance(step, Get) and self._faults.strikes(streams.RESPONSE_LOST, happening):
-            return self._after(REPEAT_MS, lambda: self._store(run, step))
-        self._go(run, answer)
+            self._after(REPEAT_MS, lambda: self._store(run, step))
+        else:
+            self._go(run, answer)
 
     def _act(self, run: _Run, step: Act) -> None:
         happening = run.delivery.message.happening
@@ -206,6 +213,6 @@ class World:
         if reply in ("act", "lose"):
             self.result.acts.append(Acted(happening, step.idempotency_key, self.now_ms))
         if self._faults.strikes(streams.DIES_AFTER_ACT, happening):
-            return self._end(run, is_done=False, is_alive=False)
-        self._go(run, None if reply == "act" else ActError(reply))
-
+            self._end(run, is_done=False, is_alive=False)
+        else:
+            self._go(run, None if reply == "act" else ActError(reply))

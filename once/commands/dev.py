@@ -151,7 +151,7 @@ def _print_outcomes(
     local: LocalStack, forward: str | None, stopping: threading.Event, server: Any
 ) -> None:
     """Prints a line for each record of the outcome log. Ends the console with the emulator."""
-    outcomes = OutcomeLog(local.client("logs"), local.outputs["OutcomeLogGroupName"])
+    outcomes = OutcomeLog(local.client, local.outputs)
     while not stopping.wait(_POLL_SECONDS):
         try:
             records = outcomes.read_new()

@@ -23,7 +23,8 @@ from once.local.options import SCRIPT, SET
 from once.local.pipe import Delivery as PipeDelivery
 from once.local.pipe import Ending
 from once.local.stack import local_stack
-from once.model import words
+from once.model import keys, words
+from once.model.families import windowed
 from once.model.outcomes import MEANING, Outcome
 from once.model.reasons import describe
 from once.model.report import ActionReport, Key, LineReport, Report
@@ -252,7 +253,12 @@ def _view(report: Report, destination: GenesysServer, is_burst: bool) -> Iterato
         yield _list_skipped(skipped)
     yield _count_requests(report, destination)
     reasons = {event.reason for event in report.events}
-    if reasons & {"NEWER_STATE", "UNCHANGED"}:
+    passed = {
+        keys.Key.of_row(event.key.pk, event.key.sk).family
+        for event in report.events
+        if event.key and event.reason in ("NEWER_STATE", "UNCHANGED")
+    }
+    if passed - windowed():
         yield 'To act on every change of a state: order = "every" on its route (docs/routes.md).'
     if is_burst and "NEWER_STATE" in reasons:
         yield _BURST

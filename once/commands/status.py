@@ -3,6 +3,7 @@
 `read_status` reads the facts; `find` is the one generator of what needs attention.
 """
 
+import json
 import math
 import shlex
 from collections import Counter, defaultdict
@@ -12,6 +13,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 import click
+from botocore.exceptions import ClientError
 from pydantic import Field
 from rich.markup import escape
 
@@ -19,7 +21,7 @@ from once.cli_options import ATTENTION, Operation, on_stack
 from once.model import words
 from once.model.base import Model
 from once.model.outcomes import Outcome
-from once.model.pace import Breaker, State
+from once.model.pace import FOR_THE_BREAKER, Breaker, State
 from once.model.reasons import REASONS
 from once.screen import Row, Whole
 from once.stack import log
@@ -27,7 +29,6 @@ from once.stack.dead_letters import QUEUE
 from once.stack.facade import Depth, Stack, read_clock_ms
 from once.stack.stories import CANARY_FAMILY
 from once.stack.waiting import (
-    FOR_THE_BREAKER,
     OF_DESTINATION,
     Waits,
     group_by_reason,
@@ -37,8 +38,9 @@ from once.stack.waiting import (
 
 _MINUTE_MS = 60_000
 _HOUR_MS = 60 * _MINUTE_MS
-_SHORT_MS = 5 * _MINUTE_MS  # a 429 that ends by then is the limit at work
+_SHORT_MS = 2 * _MINUTE_MS  # a 429 that ends by then is the limit at work
 _TAKEN_MS = 10 * _MINUTE_MS
+_LONGEST_ERROR = 300
 _FEW_FAMILIES = 2  # if more fail at the same time, they are counted and not named
 
 
@@ -61,6 +63,15 @@ KINDS = {
     "PIPE_STOPPED": Kind(_PAGE, "start it; if it stops again, read its log", "events-waiting"),
     "MACHINE_INACTIVE": Kind(_PAGE, "deploy again", "outcomes-unrecorded"),
     "NOTHING_RECORDED": Kind(_PAGE, "find out what fails, immediately", "outcomes-unrecorded"),
+    "ENRICHMENT_FAILS": Kind(
+        _TICKET, "repair it and deploy; messages stay in the queue", "the-enrichment-fails"
+    ),
+    "EXECUTIONS_FAIL": Kind(
+        _TICKET, "repair what the error names; messages come back", "the-table-or-a-queue-fails"
+    ),
+    "TABLE_UNREADABLE": Kind(
+        _PAGE, "repair the table: its permissions or its KMS key", "the-table-or-a-queue-fails"
+    ),
     "DESTINATION_DOWN": Kind(
         _TICKET, "repair it; events wait and come back by themselves", "destination-down"
     ),
@@ -106,12 +117,22 @@ class Alarm(Model):
     description: str
 
 
+class PipeFailure(Model):
+    """Executions of the pipe that failed, as its log says. Their messages come back."""
+
+    is_enrichment: bool = Field(description="False if the state machine failed.")
+    executions: int
+    last_ms: int
+    error: str = Field(description="Of the last one.")
+
+
 class Status(Model):
     """The breaker, what waits, what is stuck and what helps."""
 
     queue: Depth
     parked: int
     breaker: Breaker
+    table_error: str = Field(description="Why the breaker's row cannot be read; or empty.")
     limit: int = Field(description="Requests per minute; 0 is no limit.")
     waiting: list[Waits]
     last_failure: str = Field(description="What the newest failed request of these met; or empty.")
@@ -121,9 +142,11 @@ class Status(Model):
     is_recorded: bool = Field(description="True if an outcome was recorded in this time.")
     pipe: str
     pipe_reason: str
+    pipe_failures: list[PipeFailure] = Field(description="Of the last ten minutes, by stage.")
     machine: str
     only_observes: bool
     alarms: list[Alarm]
+    function: str = Field(description="The function that sends the requests.")
     logs: dict[str, str] = Field(description="Log groups by the output that names them.")
     findings: list[Finding] = Field(default=[])
 
@@ -151,15 +174,20 @@ def read_status(stack: Stack, now_ms: int) -> Status:
     machine = stack.client("stepfunctions").describe_state_machine(
         stateMachineArn=outputs["StateMachineArn"]
     )
-    breaker = stack.read_breaker(now_ms)
+    breaker, table_error = Breaker(), ""
+    try:
+        breaker = stack.read_breaker(now_ms)
+    except ClientError as error:
+        table_error = str(error)
     queue = stack.read_depth("EventQueueUrl")
     waiting = read_waiting(stack, breaker, queue.delayed or min(queue.total, 1), now_ms)
     recent = log.search(stack, '"messageId"', since_ms=now_ms - _TAKEN_MS, most=1)
-    names = ("EnrichmentLogGroupName", "DataActionLogGroupName", "PipeLogGroupName")
+    names = [name for name in outputs if name.endswith("LogGroupName")]
     status = Status(
         queue=queue,
         parked=stack.read_depth(QUEUE).total,
         breaker=breaker,
+        table_error=table_error,
         limit=int(outputs.get("MaxActionsPerMinute") or 0),
         waiting=group_by_reason(waiting, breaker, now_ms),
         last_failure=waiting.failure.why if waiting.failure else "",
@@ -169,10 +197,12 @@ def read_status(stack: Stack, now_ms: int) -> Status:
         is_recorded=bool(recent.records),
         pipe=pipe,
         pipe_reason=pipe_reason,
+        pipe_failures=_read_pipe_failures(stack, now_ms),
         machine=machine["status"],
         only_observes=stack.only_observes,
         alarms=_read_alarms(stack),
-        logs={name: outputs[name] for name in names if name in outputs},
+        function=outputs.get("DataActionFunctionName", ""),
+        logs={name: outputs[name] for name in names},
     )
     status.findings = list(find(status, now_ms))
     return status
@@ -207,6 +237,28 @@ def _read_taken(stack: Stack, now_ms: int) -> int:
     return round(sum(float(point["Sum"]) for point in points))
 
 
+def _read_pipe_failures(stack: Stack, now_ms: int) -> list[PipeFailure]:
+    """Reads the pipe's log, whose level is ERROR: a failed execution has a line for each step."""
+    failures: dict[bool, PipeFailure] = {}
+    executions: dict[bool, set[str]] = defaultdict(set)
+    lines = log.search_lines(stack, "PipeLogGroupName", since_ms=now_ms - _TAKEN_MS)
+    for logged_ms, text in lines:
+        line = json.loads(text)
+        step, error = line.get("messageType", ""), line.get("error") or {}
+        if not step.startswith(("Enrichment", "Target")):
+            continue  # of the execution as a whole
+        is_enrichment = step.startswith("Enrichment")
+        executions[is_enrichment].add(line.get("executionId", ""))
+        parts = filter(None, (error.get("message"), error.get("details")))
+        failures[is_enrichment] = PipeFailure(
+            is_enrichment=is_enrichment,
+            executions=len(executions[is_enrichment]),
+            last_ms=logged_ms,
+            error=": ".join(map(str, parts)) or step,
+        )
+    return [*failures.values()]
+
+
 def _read_alarms(stack: Stack) -> list[Alarm]:
     prefix = f"{stack.name}-"
     found = stack.client("cloudwatch").describe_alarms(AlarmNamePrefix=prefix, StateValue="ALARM")
@@ -235,21 +287,57 @@ def find(status: Status, now_ms: int) -> Iterator[Finding]:
 
 
 def _find_stops(status: Status, now_ms: int) -> Iterator[Finding]:
+    if status.table_error:
+        yield _make("TABLE_UNREADABLE", f"The claim table cannot be read: {status.table_error}")
     if pause := status.breaker.pause:
         text = words.capitalise(status.breaker.text(now_ms))
         yield _make("PAUSED", text, "once resume", since_ms=pause.since_ms)
     if status.pipe != "RUNNING":
-        text = f"The pipe is {status.pipe}: {status.pipe_reason or 'AWS gives no reason'}"
+        reason = status.pipe_reason or "AWS gives no reason, so an operator may have stopped it"
+        text = f"The pipe is {status.pipe}: {reason}"
+        if status.queue.total:
+            text += f"; {words.count(status.queue.total, 'message')} in the queue"
         yield _make("PIPE_STOPPED", text, "once resume", *_tail(status, "PipeLogGroupName"))
     if status.machine != "ACTIVE":
         yield _make("MACHINE_INACTIVE", f"The state machine is {status.machine}")
+    yield from _find_failed_executions(status)
     # While the breaker is open, events that come back write no record.
     is_closed = status.breaker.state is State.CLOSED
+    if status.pipe_failures:
+        return  # they say why
     if status.taken and not status.is_recorded and is_closed:
         taken = f"Messages were taken from the queue {words.count_times(status.taken)}"
         text = f"{taken} in ten minutes, and no outcome was recorded"
         logs = _tail(status, "EnrichmentLogGroupName")
         yield _make("NOTHING_RECORDED", text, "once check", *logs, count=status.taken)
+
+
+def _find_failed_executions(status: Status) -> Iterator[Finding]:
+    if not status.queue.in_flight + status.queue.visible:
+        return  # every message that failed has come back and is done
+    for failure in status.pipe_failures:
+        clock = words.format_clock(failure.last_ms)
+        number = words.count_times(failure.executions)
+        error = _shorten(failure.error)
+        what = f"failed {number} in ten minutes, last at {clock} UTC: {error}"
+        if failure.is_enrichment:
+            code, text, logs = "ENRICHMENT_FAILS", "The enrichment", "EnrichmentLogGroupName"
+        else:
+            code, text, logs = "EXECUTIONS_FAIL", "The state machine", "ExecutionLogGroupName"
+        finding = _make(
+            code,
+            f"{text} {what}",
+            *(["once check"] if failure.is_enrichment else []),
+            *_tail(status, logs),
+            count=failure.executions,
+        )
+        if not status.is_recorded:
+            finding.severity = _PAGE
+        yield finding
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]} …"
 
 
 def _find_waits(status: Status, now_ms: int) -> Iterator[Finding]:
@@ -260,7 +348,7 @@ def _find_waits(status: Status, now_ms: int) -> Iterator[Finding]:
             continue
         reason = REASONS.get(waits.reason)
         remedy, page = (reason.remedy, reason.page) if reason else ("see its cause", "waiting-long")
-        yield _make(
+        finding = _make(
             waits.reason,
             f"{_count(status, waits.events)} put back, last at "
             f"{words.format_clock(waits.newest_ms)} UTC: {waits.sentence}",
@@ -269,6 +357,15 @@ def _find_waits(status: Status, now_ms: int) -> Iterator[Finding]:
             count=waits.events,
             kind=Kind(_TICKET, remedy, page),
         )
+        if waits.reason == "THROTTLED" and status.function:
+            name = shlex.quote(status.function)
+            finding.commands.append(f"aws lambda get-function-concurrency --function-name {name}")
+        if waits.reason == "SETUP_FAULT" and status.breaker.since_ms:
+            finding.since_ms = status.breaker.since_ms
+            since = words.format_second(finding.since_ms)
+            finding.sentence += f"; no request has succeeded since {since} UTC"
+            _page_after_an_hour(finding, now_ms)
+        yield finding
     if status.queue.delayed and not status.waiting and status.breaker.state is State.CLOSED:
         text = f"{words.count(status.queue.delayed, 'event')} wait, and no record says why"
         yield _make("WAIT_UNKNOWN", text, "once check", count=status.queue.delayed)
@@ -288,16 +385,16 @@ def _find_failures(status: Status, now_ms: int) -> Iterator[Finding]:
         is_limited = breaker.why == "429" or (newest and newest.reason == "RATE_LIMITED")
         if is_limited and since_ms and now_ms - since_ms < _SHORT_MS:
             return
+        if failing and all(waits.reason == "SETUP_FAULT" for waits in failing):
+            return  # the destination is not the cause, and its finding is that of the wait
         code = "RATE_LIMITED" if is_limited else "DESTINATION_DOWN"
-        text = words.capitalise(breaker.text(now_ms))
-        text += f"; the last request: {status.last_failure}" if status.last_failure else ""
+        text = _describe_outage(status)
         example = newest or next(iter(status.waiting), None)
         events = sum(w.events for w in status.waiting if w in failing or w.reason == "BREAKER_OPEN")
         commands = [_explain(example)] if example else []
-        finding = _make(code, text, *commands, count=events or None, since_ms=since_ms)
-        if since_ms and now_ms - since_ms > _HOUR_MS:
-            finding.severity = _PAGE
-        yield finding
+        yield _page_after_an_hour(
+            _make(code, text, *commands, count=events or None, since_ms=since_ms), now_ms
+        )
         return
     for waits in failing:
         if waits.reason != "CALL_FAILED":
@@ -314,6 +411,26 @@ def _find_failures(status: Status, now_ms: int) -> Iterator[Finding]:
             count=waits.events,
             since_ms=waits.since_ms,
         )
+
+
+def _describe_outage(status: Status) -> str:
+    breaker, since_ms = status.breaker, status.breaker.since_ms
+    text = "No request succeeds"
+    if since_ms:
+        text = f"No request has succeeded since {words.format_second(since_ms)} UTC"
+    if status.last_failure:
+        text += f": {status.last_failure}"
+    if breaker.until_ms:
+        text += f"; the next request is at {words.format_clock(breaker.until_ms)} UTC"
+    elif breaker.state is not State.CLOSED:
+        text += "; the next event probes"
+    return text
+
+
+def _page_after_an_hour(finding: Finding, now_ms: int) -> Finding:
+    if finding.since_ms and now_ms - finding.since_ms > _HOUR_MS:
+        finding.severity = _PAGE
+    return finding
 
 
 def _make(
@@ -353,7 +470,10 @@ def _count(status: Status, events: int) -> str:
 
 def _view(status: Status, now_ms: int, verbose: bool) -> Iterator[Any]:
     flow = escape(words.capitalise(status.breaker.text(now_ms)))
-    yield flow if status.breaker.is_healthy else f"[yellow]{flow}[/]"
+    if status.table_error:
+        flow = "Breaker unknown: the claim table cannot be read"
+    is_flowing = status.breaker.is_healthy and not status.table_error
+    yield flow if is_flowing else f"[yellow]{flow}[/]"
     if status.limit:
         minutes = math.ceil(status.queue.total / status.limit)
         rest = f"{status.queue.total:,} wait, about {words.count(minutes, 'minute')}"
@@ -383,8 +503,9 @@ def _view(status: Status, now_ms: int, verbose: bool) -> Iterator[Any]:
             yield escape(f"    {arrived.family}: {age} ago")
     yield f"pipe {status.pipe}, state machine {status.machine}"
     if not status.findings:
-        waits_on = ", what waits comes back by itself" if status.waiting else ""
-        yield f"[green]Nothing is stuck{waits_on}.[/]"
+        is_waiting = status.waiting or status.queue.delayed
+        text = "What waits comes back by itself" if is_waiting else "Nothing is stuck"
+        yield f"[green]{text}.[/]"
     for finding in status.findings:
         text = escape(words.shorten_ids(finding.sentence))
         yield Row.of("[red]![/] ", f"{text} → {escape(finding.remedy)}")

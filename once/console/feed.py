@@ -78,8 +78,7 @@ class Feed:
         now_ms = read_clock_ms()
         oldest_ms = now_ms - BACK_MS[self.stack.is_local]
         if self._log is None:
-            group = self.stack.outputs["OutcomeLogGroupName"]
-            self._log = OutcomeLog(self.stack.client("logs"), group, oldest_ms)
+            self._log = OutcomeLog(self.stack.client, self.stack.outputs, oldest_ms)
         changed = set()
         for record in self._log.read_new():
             self._records[record.pk or record.message_id].append(record)
@@ -95,9 +94,8 @@ class Feed:
             self._stories.pop(home, None)
             changed.add(home)
         breaker = self.status.breaker if self.status else None
-        reason = breaker.text(now_ms) if breaker and not breaker.is_healthy else ""
         for home in changed & self._records.keys():
-            self._stories[home] = tell(self._records[home], [], now_ms, reason)
+            self._stories[home] = tell(self._records[home], [], now_ms, breaker)
         if changed:
             told = chain.from_iterable(self._stories.values())
             self._newest = sorted(told, key=_read_last_ms, reverse=True)

@@ -9,8 +9,10 @@ import json
 import logging
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -61,6 +63,38 @@ class Delivery:
 
 Observer = Callable[[Delivery], None]
 """Hears of each delivery that ended, from several threads."""
+
+
+def log_failures(client: Callable[[str], Any], group: str) -> Observer:
+    """Returns what logs each failed execution, as a pipe does at level ERROR.
+
+    docs.aws.amazon.com: EventBridge, "EventBridge Pipes log schema reference".
+    """
+    logs = client("logs")
+    stream = str(uuid.uuid4())
+    logs.create_log_stream(logGroupName=group, logStreamName=stream)
+
+    def observe(delivery: Delivery) -> None:
+        if delivery.deletes:
+            return
+        is_enrichment = delivery.ending is Ending.ENRICHMENT_FAILED
+        now_ms = time.time_ns() // 1_000_000
+        line = {
+            "executionId": str(uuid.uuid4()),
+            "timestamp": now_ms,
+            "messageType": "EnrichmentStageFailed" if is_enrichment else "TargetStageFailed",
+            "logLevel": "ERROR",
+            "error": {
+                "message": delivery.ending.value,
+                "details": delivery.detail,
+                "awsService": "lambda" if is_enrichment else "states",
+            },
+        }
+        event = {"timestamp": now_ms, "message": json.dumps(line)}
+        with suppress(ClientError, BotoCoreError):  # the emulator has ended
+            logs.put_log_events(logGroupName=group, logStreamName=stream, logEvents=[event])
+
+    return observe
 
 
 class PipeRunner:

@@ -16,7 +16,7 @@ from once.errors import OnceError
 from once.genesys.server import BUS, KEY_HEADER, GenesysServer
 from once.local.aws import ACCOUNT, REGION, Emulator
 from once.local.deploy import STACK_NAME, deploy
-from once.local.pipe import Observer, PipeRunner
+from once.local.pipe import Delivery, Observer, PipeRunner, log_failures
 from once.project import TEMPLATE
 from once.stack.running import Running
 
@@ -68,7 +68,13 @@ def local_stack(
             target = parameters.get("ActionTarget", "genesys")
             chosen = {**destination_parameters(aws, destination, target), **parameters}
             outputs = deploy(aws, template, chosen, step)
-            pipe = PipeRunner(aws.client, outputs["PipeName"], observer=observer).start()
+            note_failure = log_failures(aws.client, outputs["PipeLogGroupName"])
+
+            def observe(delivery: Delivery) -> None:
+                note_failure(delivery)
+                observer(delivery)
+
+            pipe = PipeRunner(aws.client, outputs["PipeName"], observer=observe).start()
             yield LocalStack(aws, pipe, destination, outputs, chosen)
         except BotoCoreError as error:
             raise OnceError(

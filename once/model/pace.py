@@ -10,6 +10,9 @@ from pydantic import Field
 from once.model import words
 from once.model.base import Model
 
+FOR_THE_BREAKER = ("BREAKER_OPEN", "PAUSED")
+"""The reasons of events that wait because nothing may be sent, whatever is in them."""
+
 
 class State(StrEnum):
     """CLOSED: requests are sent. OPEN: none is. HALF_OPEN: the next event probes."""
@@ -104,6 +107,15 @@ class Breaker(Model):
             ahead = f"the next request is at {clock} UTC, in {_left(self.until_ms - now_ms)}"
         cause = why.get(self.why, f"no request succeeded since {since}")
         return f"breaker {self.state}: {cause}; {ahead}"
+
+    def explain_wait(self, reason: str, now_ms: int) -> str:
+        """Says why an event still waits that was put back because nothing could be sent: its record
+        knows only the breaker of then."""
+        if self.state is not State.CLOSED:
+            return self.text(now_ms)
+        if reason == "PAUSED":
+            return "requests were paused; the pause is over"
+        return "the breaker was open; it is closed again"
 
 
 def _left(ms: int) -> str:

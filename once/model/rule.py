@@ -117,8 +117,7 @@ class Rows:
         if not ignored and event.expires_ms is not None and event.expires_ms < now_ms:
             ignored = "EXPIRED"
         if event.latest and (event.order == "every" or (ignored and event.order == "changes")):
-            row = self.latest.setdefault(event.latest, Latest(expires_s))
-            row.unwanted_ms = max(row.unwanted_ms, event.occurred_ms)
+            self._note_break(event, expires_s)
         if ignored:
             return Verdict(Outcome.IGNORED, ignored)
 
@@ -140,6 +139,12 @@ class Rows:
             event.message_id, event.occurred_ms, event.event_id, expires_s, verdict.outcome
         )
         return verdict
+
+    def _note_break(self, event: Event, expires_s: int) -> None:
+        row = self.latest.setdefault(event.latest, Latest(expires_s))
+        # A copy of the newest wanted state that came too late is no state in between.
+        if (row.occurred_ms, row.facts) != (event.occurred_ms, event.facts):
+            row.unwanted_ms = max(row.unwanted_ms, event.occurred_ms)
 
     def _take_turn(self, event: Event, held: Claim | None, now_s: int, expires_s: int) -> Verdict:
         """Compares an event that has its claim with the newest state of its subject."""

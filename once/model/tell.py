@@ -12,6 +12,7 @@ from once.model import words
 from once.model.claims import Claim
 from once.model.keys import IdempotencyKey
 from once.model.outcomes import Outcome
+from once.model.pace import Breaker
 from once.model.records import Record
 from once.model.story import Chain, Chains, Story
 from once.model.verdict import explain_requests, judge
@@ -29,10 +30,13 @@ CAUSES = {
 
 
 def tell(
-    records: Iterable[Record], claims: Iterable[Claim], now_ms: int, breaker: str = ""
+    records: Iterable[Record],
+    claims: Iterable[Claim],
+    now_ms: int,
+    breaker: Breaker | None = None,
 ) -> list[Story]:
-    """Tells every event, in the order in which they occurred; `breaker` says why events wait for
-    it now, which their records cannot know."""
+    """Tells every event, in the order in which they occurred; `breaker` is that of now, which the
+    records of events that wait for it cannot know."""
     chains: dict[str, Chain] = {}
     for record in sorted(records, key=lambda record: record.recorded_at_ms):
         chain = chains.setdefault(record.message_id, Chain(record.message_id))

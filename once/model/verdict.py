@@ -2,7 +2,9 @@
 
 from once.model import words
 from once.model.claims import Status
+from once.model.families import windowed
 from once.model.outcomes import Outcome
+from once.model.pace import FOR_THE_BREAKER, Breaker, State
 from once.model.records import LONGEST_DELAY_MS, Record
 from once.model.story import Chains, Story
 
@@ -10,11 +12,13 @@ _LATE_MS = 86_400_000  # an older event is a replay, or of a file of examples
 _GRACE_MS = 300_000  # a running pipe takes a message within minutes after its return
 
 
-def judge(story: Story, chains: Chains, now_ms: int, breaker: str) -> str:
-    """Says what became of an event; `breaker` says why events wait for it now."""
+def judge(story: Story, chains: Chains, now_ms: int, breaker: Breaker | None) -> str:
+    """Says what became of an event; `breaker` is that of now."""
     claim, lead = story.claim, story.lead
     acted_unconfirmed = lead is not None and lead.unconfirmed and story.acts
-    if claim and claim.status is Status.IN_PROGRESS and not acted_unconfirmed:
+    # A function that failed without an answer keeps its claim while its event waits.
+    is_put_back = lead is not None and claim is not None and lead.run == claim.owner
+    if claim and claim.status is Status.IN_PROGRESS and not (acted_unconfirmed or is_put_back):
         if not claim.is_held(now_ms):
             return "its owner died; the next delivery takes it over"
         return f"in progress; if the owner died, it is free in {claim.free_in_seconds(now_ms)} s"
@@ -83,15 +87,16 @@ def _describe_parked(story: Story) -> str:
     return f"dropped by an operator on {when} UTC (once parked drop); was {text}"
 
 
-def _describe_waiting(story: Story, now_ms: int, breaker: str) -> str:
+def _describe_waiting(story: Story, now_ms: int, breaker: Breaker | None) -> str:
     """Says why an event waits, when it comes back, and how often it was tried."""
     lead, claim = story.lead, story.claim
     due_ms = max(lead.due_at_ms if lead else 0, (claim.due_at or 0) if claim else 0)
     why = lead.why if lead else (claim.cause if claim else "") or "nothing is recorded yet"
-    # While nothing may be sent, a short look writes no record: the event comes back all the same.
-    if lead and lead.reason in ("BREAKER_OPEN", "PAUSED") and breaker:
-        why = breaker
-        due_ms = due_ms if due_ms > now_ms else now_ms + LONGEST_DELAY_MS
+    if lead and lead.reason in FOR_THE_BREAKER and breaker:
+        why = breaker.explain_wait(lead.reason, now_ms)
+        # While nothing may be sent, a short look writes no record: it comes back all the same.
+        if breaker.state is not State.CLOSED and due_ms <= now_ms:
+            due_ms = now_ms + LONGEST_DELAY_MS
     text = f"waits: {why}"
     if story.deliveries:
         text += f"; tried {words.count_times(story.deliveries)}"
@@ -121,21 +126,23 @@ def _find_met(story: Story, chains: Chains) -> Record | None:
 def _describe_skipped(story: Story, met: Record | None) -> str:
     """Names the event that a skipped one met, and the setting that would have acted."""
     lead = story.lead
-    every = 'order = "every" on its route would have acted'
+    every = '; order = "every" on its route would have acted'
+    if story.key and story.key.family in windowed():
+        every = ""  # `once routes check` refuses it
     if story.outcome is Outcome.STALE:
         if met is None or met.key is None:
             known = f", message {lead.met}" if lead and lead.met else ""
-            return f"skipped: older than the newest state{known}; {every}"
+            return f"skipped: older than the newest state{known}{every}"
         when = words.format_time(met.occurred_at_ms)[11:] if met.occurred_at_ms else "a later time"
         newer = words.describe_event(met.key.family, met.state)
         newer += f" of {when} (message {met.message_id})"
-        return f"skipped: older than {newer}; {every}"
+        return f"skipped: older than {newer}{every}"
     if lead is None or lead.reason != "UNCHANGED":
         return "skipped as a copy; what was acted on instead is no longer in the log"
     if met is None or met.occurred_at_ms is None:
-        return f"skipped: {lead.why}; {every}"
+        return f"skipped: {lead.why}{every}"
     since = words.format_second(met.occurred_at_ms)
-    return f"skipped: unchanged since {since} UTC, as message {met.message_id} says; {every}"
+    return f"skipped: unchanged since {since} UTC, as message {met.message_id} says{every}"
 
 
 def explain_requests(story: Story) -> str:

@@ -14,7 +14,6 @@ from functools import cache
 from typing import Any
 
 from once_enrichment import routes_file
-from once_enrichment.families import FAMILIES
 from once_enrichment.family import Family
 from once_enrichment.identity import is_id_name
 from once_enrichment.patterns import Field
@@ -22,6 +21,7 @@ from once_enrichment.routes import IGNORE, Route
 from once_enrichment.routes_file import Path
 from once_enrichment.topics import family_name, slot_names
 
+from once.model.families import declared, windowed
 from once.routes import fields
 from once.routes.fields import Node
 
@@ -102,8 +102,7 @@ def _find_errors(routes: Sequence[Route]) -> Said:
         else:
             if route.name in [earlier.name for earlier in routes[:number]]:
                 yield path, f'another route is named "{route.name}": give this one its own name'
-        windowed = [name for name, family in _declared() if _is_windowed(family)]
-        if route.order and route.family in windowed:
+        if route.order and route.family in windowed():
             yield (
                 (*path, "order"),
                 f"{route.family} is windowed: the times of its copies differ, so each copy would "
@@ -127,12 +126,8 @@ def _takes_all(earlier: Route, route: Route) -> bool:
     )
 
 
-def _is_windowed(family: Family) -> bool:
-    return not family.time and family.order != "changes"
-
-
 def _doubt(routes: Sequence[Route]) -> Said:
-    families = sorted({*(name for name, _ in _declared()), *fields.shapes()})
+    families = sorted({*(name for name, _ in declared()), *fields.shapes()})
     ids = [f"ids.{name}" for name in _known_ids()]
     for number, route in enumerate(routes):
         path = ("routes", number)
@@ -157,15 +152,14 @@ def _doubt(routes: Sequence[Route]) -> Said:
 
 def _doubt_facts(route: Route, path: Path) -> Said:
     """Doubts facts and order of families that have no use for them, and paths without a field."""
-    orders = {name: family for name, family in _declared() if route.is_for(name)}
+    orders = {name: family for name, family in declared() if route.is_for(name)}
     has_order = not orders or any(family.order != "none" for family in orders.values())
     for name, is_given in (("facts", route.facts), ("order", route.order)):
         if is_given and not has_order:
             what = "each event of it is acted on anyway"
             yield (*path, name), f"{name} changes nothing: {route.family} has no order, {what}"
-    windowed = [name for name, family in orders.items() if _is_windowed(family)]
-    if route.order and windowed:
-        which = ", ".join(windowed[:3])
+    if route.order and (differing := [name for name in orders if name in windowed()]):
+        which = ", ".join(differing[:3])
         yield (*path, "order"), f"each copy of {which} is acted on: their copies differ in time"
     shapes = [shape for family, shape in fields.shapes().items() if route.is_for(family)]
     for number, fact in enumerate(route.facts):
@@ -205,7 +199,7 @@ def _doubt_field(route: Route, field: Field, ids: Sequence[str]) -> Iterator[str
 
 def _doubt_identity(route: Route, field: Field) -> Iterator[str]:
     """Doubts what the family alone decides: its name, its subject and its state."""
-    nodes = [_find_identity(name, of, field.path) for name, of in _declared() if route.is_for(name)]
+    nodes = [_find_identity(name, of, field.path) for name, of in declared() if route.is_for(name)]
     if all(isinstance(node, list) for node in nodes):
         values = sorted({value for node in nodes for value in node})
         yield from _doubt_values(".".join(field.path), field, [values] if values else [])
@@ -248,14 +242,9 @@ def _doubt_inputs(inputs: Mapping[str, str], path: Path, ids: Sequence[str]) -> 
 
 
 @cache
-def _declared() -> list[tuple[str, Family]]:
-    return [(family_name(topic), family) for family in FAMILIES for topic in family.topics]
-
-
-@cache
 def _known_ids() -> list[str]:
     known: set[str] = set()
-    for name, family in _declared():
+    for name, family in declared():
         known |= {field for field in fields.shapes().get(name, {}) if is_id_name(field)}
         subject = family.subject.split()[:1]
         known |= {*family.slots, *(f"{kind}Id" for kind in subject)}

@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -96,8 +97,10 @@ def read_path(stack: Stack, record: Record) -> list[tuple[str, int]]:
 class OutcomeLog:
     """Each call of `read_new` returns the records that no call before it did."""
 
-    def __init__(self, logs: Any, group: str, since_ms: int = 0) -> None:
-        self._logs, self._group = logs, group
+    def __init__(
+        self, client: Callable[[str], Any], outputs: Mapping[str, str], since_ms: int = 0
+    ) -> None:
+        self._logs, self._group = client("logs"), outputs["OutcomeLogGroupName"]
         self._newest_ms = since_ms
         self._seen: dict[str, int] = {}
 

@@ -8,14 +8,13 @@ from once_enrichment.keys import opaque
 from once.errors import OnceError
 from once.model.keys import Key, Subject
 from once.model.outcomes import Outcome
-from once.model.pace import State
+from once.model.pace import FOR_THE_BREAKER
 from once.model.reasons import REASONS, Acted
 from once.model.records import Record
 from once.model.story import Story
 from once.model.tell import tell
 from once.stack import log
 from once.stack.facade import Stack, read_clock_ms
-from once.stack.waiting import FOR_THE_BREAKER
 
 CANARY_FAMILY = "once.check"
 _KINDS = ("conversation", "user", "queue")
@@ -96,11 +95,8 @@ def _tell(stack: Stack, pk: str, records: list[Record]) -> list[Story]:
     now_ms = read_clock_ms()
     own = [record for record in records if record.pk == pk]
     claims, _ = stack.read_claims(Subject.parse(pk))
-    text = ""
-    if any(record.reason in FOR_THE_BREAKER for record in own):
-        breaker = stack.read_breaker(now_ms)
-        text = "" if breaker.state is State.CLOSED else breaker.text(now_ms)
-    return tell(own, claims, now_ms, text)
+    waits = any(record.reason in FOR_THE_BREAKER for record in own)
+    return tell(own, claims, now_ms, stack.read_breaker(now_ms) if waits else None)
 
 
 def _read_names(record: Record) -> set[str]:

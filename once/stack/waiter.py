@@ -23,8 +23,8 @@ class Waiter:
     ) -> None:
         self.records: dict[str, list[Record]] = defaultdict(list)
         """By the id of the first message."""
-        group, since_ms = stack.outputs["OutcomeLogGroupName"], read_clock_ms() - _CLOCKS_APART_MS
-        self._log = OutcomeLog(stack.client("logs"), group, since_ms)
+        since_ms = read_clock_ms() - _CLOCKS_APART_MS
+        self._log = OutcomeLog(stack.client, stack.outputs, since_ms)
         self._poll_seconds = poll_seconds
         self._clock, self._sleep = clock, sleep
 

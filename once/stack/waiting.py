@@ -12,7 +12,7 @@ from pydantic import Field
 
 from once.model.base import Model
 from once.model.outcomes import SETTLED, Outcome
-from once.model.pace import Breaker, State
+from once.model.pace import FOR_THE_BREAKER, Breaker, State
 from once.model.reasons import REASONS
 from once.model.records import LONGEST_DELAY_MS, Record
 from once.stack import log
@@ -23,7 +23,6 @@ _LOOKS_BACK_MS = (_HOUR_MS, 24 * _HOUR_MS, 11 * 24 * _HOUR_MS)
 _GRACE_MS = 300_000  # a running pipe takes a message within minutes after its return
 _NAMED = 50  # ids that fit into one search
 _SETTLED = f'"outcome": ?"({"|".join(sorted(SETTLED))})"'
-FOR_THE_BREAKER = ("BREAKER_OPEN", "PAUSED")
 OF_DESTINATION = ("CALL_FAILED", "SETUP_FAULT", "RATE_LIMITED")
 
 
@@ -83,7 +82,12 @@ def _read_since(stack: Stack, breaker: Breaker, since_ms: int, now_ms: int) -> W
         for record in newest.values()
         if is_open or record.due_at_ms + LONGEST_DELAY_MS + _GRACE_MS > now_ms
     ]
-    failures = [one for one in put_back.records if one.reason in OF_DESTINATION]
+    since_ms = breaker.since_ms or now_ms  # failures of an earlier outage are another story
+    failures = [
+        one
+        for one in put_back.records
+        if one.reason in OF_DESTINATION and one.recorded_at_ms >= since_ms
+    ]
     is_complete = put_back.is_complete and ends.is_complete
     return Waiting(waits, is_complete, failures[-1] if failures else None)
 
@@ -97,15 +101,14 @@ def group_by_reason(waiting: Waiting, breaker: Breaker, now_ms: int) -> list[Wai
     for code, records in groups.items():
         newest = max(records, key=lambda record: record.recorded_at_ms)
         oldest = min(records, key=_read_since_ms)
-        # A record of then does not say why an event still waits; the breaker's row of now does.
-        is_paced = code in FOR_THE_BREAKER and breaker.state is not State.CLOSED
+        is_paced = code in FOR_THE_BREAKER
         last_due_ms = max(record.due_at_ms for record in records)
         if last_due_ms < now_ms:  # it came back since, and wrote no record
             last_due_ms = now_ms + LONGEST_DELAY_MS
         made.append(
             Waits(
                 reason=code,
-                sentence=breaker.text(now_ms) if is_paced else newest.why,
+                sentence=breaker.explain_wait(code, now_ms) if is_paced else newest.why,
                 families=sorted({record.family for record in records if record.family}),
                 events=len(records),
                 most_tries=max(record.tries or 0 for record in records),

@@ -9,7 +9,7 @@ import yaml
 
 from proof.asl.errors import StateFailedError
 from proof.asl.expressions import Expressions
-from proof.asl.jsonata import Clock
+from proof.asl.jsonata import Clock, Engine
 from proof.asl.machine import Machine
 from proof.definition.asl import ROOT
 from proof.sim.fast_jsonata import Fast
@@ -41,6 +41,14 @@ class _Expressions(Expressions):
         super().__init__(Fast())
         self.failures: list[str] = []
 
+    @property
+    def engine(self) -> Engine:
+        return self._engine
+
+    @engine.setter
+    def engine(self, engine: Engine) -> None:
+        self._engine = engine
+
     def _value(self, *given: Any) -> Any:
         try:
             return super()._value(*given)
@@ -49,7 +57,7 @@ class _Expressions(Expressions):
             raise
 
     def _evaluated(
-        self, text: str, names: frozenset[str], bindings: Mapping[str, Any], clock: Clock
+        self, text: str, _: frozenset[str], bindings: Mapping[str, Any], clock: Clock
     ) -> Any:
         return self._asked(text, bindings, clock)
 

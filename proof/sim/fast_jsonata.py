@@ -160,9 +160,9 @@ def _path(node: Any) -> _Run:
                     return _NONE
                 continue
             values = [value for item in items if (value := step(item, names)) is not _NONE]
-            if place == len(steps) - 1 and len(values) == 1 and isinstance(values[0], list):
-                if type(values[0]) is not _Sequence:
-                    return values[0]
+            is_alone = place == len(steps) - 1 and len(values) == 1
+            if is_alone and isinstance(values[0], list) and type(values[0]) is not _Sequence:
+                return values[0]
             items = _Sequence()
             for value in values:
                 if isinstance(value, list) and not isinstance(value, _Constructed):
@@ -215,11 +215,10 @@ def _filtered(run: _Run, predicate: Any) -> _Run:
         kept = _Sequence()
         for place, item in enumerate(items):
             result = test(item, names)
-            if isinstance(result, list):
+            if isinstance(result, list | float):
                 raise _UnknownError
-            if isinstance(result, int | float) and not isinstance(result, bool):
-                chosen = math.floor(result)
-                if (chosen + len(items) if chosen < 0 else chosen) == place:
+            if isinstance(result, int) and not isinstance(result, bool):
+                if (result + len(items) if result < 0 else result) == place:
                     kept.append(item)
             elif _true(result):
                 kept.append(item)
@@ -287,7 +286,7 @@ def _binary(node: Any) -> _Run:
 def _equal(a: Any, b: Any) -> bool:
     if a is _NONE or b is _NONE:
         return False
-    return type(a) is type(b) and a == b or (_is_number(a) and _is_number(b) and a == b)
+    return (type(a) is type(b) and a == b) or (_is_number(a) and _is_number(b) and a == b)
 
 
 def _unequal(a: Any, b: Any) -> bool:
@@ -318,6 +317,8 @@ def _arithmetic(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
         if a is _NONE or b is _NONE:
             return _NONE
         value = compute(a, b)
+        if abs(value) > 2**53:  # JavaScript has no such whole numbers
+            raise _UnknownError
         return int(value) if isinstance(value, float) and value.is_integer() else value
 
     return result
@@ -419,7 +420,17 @@ def _text(value: Any) -> Any:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
+    _check_numbers(value)
     return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def _check_numbers(value: Any) -> None:
+    """Leaves numbers to the library that Python writes in another way than JavaScript."""
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            _check_numbers(inner)
+    elif _is_number(value) and ("e" in repr(value) or len(repr(value)) > 15):
+        raise _UnknownError
 
 
 def _number(value: Any) -> Any:

@@ -33,7 +33,7 @@ class Step(NamedTuple):
     """A request to the table, or a sleep."""
 
     verb: str  # read, update, put, delete, sleep
-    request: Mapping[str, Any] = {}  # noqa: RUF012 - never changed
+    request: Mapping[str, Any] = {}
     sleep_ms: int = 0
 
 

@@ -86,7 +86,7 @@ def run(load: Load, machine: Machine, function: Function) -> Report:
         world.go(due, world.options(due)[0])
         if len(world.promises.acts_in_order) > acts:
             acts, last_act_ms = len(world.promises.acts_in_order), world.now_ms
-    world.promises.quiet(world)
+    world.promises.quiet()
     known = world.promises.known.values()
     lost = sum(not (k.acts or k.stale or k.unchanged or k.parked) for k in known)
     outcomes = Counter(f"{outcome} {reason}" for _, outcome, reason in world.promises.outcomes)

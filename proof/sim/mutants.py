@@ -108,9 +108,8 @@ def changed_module(mutant: Mutant) -> Iterator[None]:
                 back.append((module, name, value))
                 setattr(module, name, changed)
             elif getattr(original, name, None) is value and hasattr(changed, name):
-                if callable(value) or isinstance(value, int | float | str):
-                    back.append((module, name, value))
-                    setattr(module, name, getattr(changed, name))
+                back.append((module, name, value))
+                setattr(module, name, getattr(changed, name))
     try:
         yield
     finally:

@@ -21,6 +21,7 @@ WAIT_DAYS = 10
 _CLOCKS_MS = 700
 # A row that was read stays good for some seconds, and a token is waited for.
 _PAUSE_BEGINS_MS = 8_500
+_SLOWEST_MS = 4_000
 _MOST_STATES = 16
 _PUT_BACK = {"firstMessageId", "firstSentAtMs", "waitsSinceMs", "reason"}
 _PARKED = {"firstMessageId", "firstSentAtMs", "reason", "key", "parkedAtMs"}
@@ -201,7 +202,7 @@ class Promises:
         """All of the day came again, also what was purged."""
         self._note(name, is_purged=self._of(name)[1].is_dropped)
 
-    def deleted(self, world: "World", run: "Run", message: Message) -> None:
+    def deleted(self, run: "Run", message: Message) -> None:
         event, known = self._of(message.event)
         self._note(message.event, messages=known.messages - 1)
         life = self.lives.get(run.name, Life())
@@ -211,7 +212,7 @@ class Promises:
         self.lives.pop(run.name, None)
 
     def check_lost(self, name: str) -> None:
-        event, known = self._of(name)
+        known = self._of(name)[1]
         if known.acts or known.stale or known.unchanged or known.ignored or known.is_purged:
             return
         if not known.messages and not known.dead_letters:
@@ -270,7 +271,7 @@ class Promises:
 
     # Executions.
 
-    def begun(self, world: "World", run: "Run", given: Mapping[str, Any]) -> None:
+    def begun(self, _: "World", run: "Run", given: Mapping[str, Any]) -> None:
         known = self._of(run.event)[1]
         self._note(run.event, looks=known.looks + 1)
         self.lives[run.name] = Life(
@@ -288,7 +289,7 @@ class Promises:
             for line in call.arguments["LogEvents"]:
                 self._decided(world, run, json.loads(line["Message"]))
 
-    def ended(self, world: "World", run: "Run", end: Ended) -> None:
+    def ended(self, run: "Run", end: Ended) -> None:
         failure = end.failure
         if failure and (failure.error in (QUERY, NO_CHOICE, RUNTIME) or not run.faulted):
             cause = failure.cause[:400]
@@ -298,7 +299,7 @@ class Promises:
             sentence = f"{run.name} ends, and no row says that {run.event} acted"
             raise BrokenError("acts once", sentence)
 
-    def over(self, world: "World", run: "Run") -> None:
+    def over(self, run: "Run") -> None:
         """An execution is over: what it has in hand is explained by its fault."""
         known = self._of(run.event)[1]
         if run.name in known.in_hand:
@@ -330,9 +331,9 @@ class Promises:
                 self._see(event, Seen(event.at_ms, False, event.state, "", event.name))
         if reason == "UNCHANGED":
             self._judge_unchanged(event, f"{run.name}#{life.first_id}")
-        if (outcome, reason) == ("RETRY", "HELD") and not run.faulted:
-            if str(record.get("because", "")).startswith(f"{run.name}#"):
-                raise BrokenError("executions end", f"{run.name} is held by itself")
+        is_own = str(record.get("because", "")).startswith(f"{run.name}#")
+        if reason == "HELD" and is_own and not run.faulted:
+            raise BrokenError("executions end", f"{run.name} is held by itself")
 
     # The table.
 
@@ -342,7 +343,7 @@ class Promises:
         if "expires_at" not in new:
             raise BrokenError("rows expire", f"{run} writes a row that stays for ever")
         if key[1].startswith("latest/"):
-            return self._wrote_latest(world, run, event, key, old or {}, new)
+            return self._wrote_latest(world, run, event, old or {}, new)
         if key[0] == "pace":
             return None
         self._wrote_claim(world, run, event, old, new, late)
@@ -364,6 +365,10 @@ class Promises:
             self._claimed(run, event, old, new)
         elif old_status == "DONE" or (old_status == "FAILED" and status == "IN_PROGRESS"):
             raise BrokenError("owners", f"{run} changes its claim, which it has closed")
+        elif status == "IN_PROGRESS":
+            for name_of in ("tries", "deaths", "occurrence", "event_time"):
+                if _n(old, name_of) != _n(new, name_of):
+                    raise BrokenError("owners", f"{run} changes {name_of} by a put of before")
         life = self.lives.get(run, Life())
         if status == "FAILED" and not life.put_back and not late:
             raise BrokenError("nothing is lost", f"{run} releases {name} before it is put back")
@@ -409,9 +414,7 @@ class Promises:
                 if _n(new, counter) < _n(old, counter):
                     raise BrokenError("tries", f"{run} forgets {counter} of {event.name}")
 
-    def _wrote_latest(
-        self, world: "World", run: str, name: str, key: Key, old: Row, new: Row
-    ) -> None:
+    def _wrote_latest(self, world: "World", run: str, name: str, old: Row, new: Row) -> None:
         event = self.events[name]
         world.say(run, "writes latest", name, new)
         for time in ("event_time", "unwanted_time"):
@@ -435,11 +438,6 @@ class Promises:
         self._note(name, took_turn=True)
         if not any(seen.owner == owner for seen in self.seen.get(event.row, ())):
             self._see(event, Seen(event.at_ms, True, event.state, owner, name))
-
-    def refused(
-        self, world: "World", run: str, verb: str, request: Any, row: Row | None, late: bool
-    ) -> None:
-        world.say(run, "is refused", row or {})
 
     def _see(self, event: Event, seen: Seen) -> None:
         self.seen[event.row] = (*self.seen.get(event.row, ()), seen)
@@ -491,10 +489,10 @@ class Promises:
         for other in self.under_way.values():
             if self.events[other].identity == event.identity:
                 raise BrokenError("one request at a time", f"{name}, by {invocation.owner}")
-            if event.is_ordered and self.events[other].is_ordered:
-                if self.events[other].row == event.row:
-                    sentence = f"{name} begins while {other} of its subject is under way"
-                    raise BrokenError("one request at a time", sentence)
+            is_lane = event.is_ordered and self.events[other].is_ordered
+            if is_lane and self.events[other].row == event.row:
+                sentence = f"{name} begins while {other} of its subject is under way"
+                raise BrokenError("one request at a time", sentence)
         if known.completed_by:
             sentence = f"{name} is asked again by {by}, though {known.completed_by} completed it"
             raise BrokenError("acts once", sentence)
@@ -522,9 +520,10 @@ class Promises:
     def _check_pace(self, world: "World", name: str) -> None:
         now_ms = world.now_ms
         for begins_ms, ends_ms in self.pauses:
-            if begins_ms + _PAUSE_BEGINS_MS < now_ms < ends_ms - _CLOCKS_MS:
-                if now_ms - self.unread_ms > 3_000:
-                    raise BrokenError("a pause holds", f"{name} is asked in a pause")
+            is_paused = begins_ms + _PAUSE_BEGINS_MS < now_ms < ends_ms - _CLOCKS_MS
+            # A row that cannot be read stops no event; the next step may take some seconds.
+            if is_paused and now_ms - self.unread_ms > 2 * _SLOWEST_MS:
+                raise BrokenError("a pause holds", f"{name} is asked in a pause")
         if self.per_minute:
             within = [ms for ms in self.requests_ms if ms > now_ms - MINUTE_MS]
             self.requests_ms = (*within, now_ms)
@@ -558,7 +557,7 @@ class Promises:
 
     # The end.
 
-    def quiet(self, world: "World") -> None:
+    def quiet(self) -> None:
         """Nothing is left to do, and no fault is left to excuse it."""
         for event in self.events.values():
             known = self.known.get(event.identity, Known())

@@ -34,13 +34,14 @@ class Script:
             self.events,
             Promises(self.events, per_minute),
             Settings(receives=receives),
-            latency_ms=lambda kind: {"late": 30_000, "request": 50}.get(kind, _LATENCY_MS),
+            latency_ms=lambda kind: {"late": 2_000, "request": 50}.get(kind, _LATENCY_MS),
             weather=self._weather_at,
             denied=lambda now_ms, queue: self._within("denied", now_ms, queue),
             now_ms=START_MS,
             told=[],
         )
-        self.world.deeds = self._deeds = {}
+        self._deeds: dict[str, Callable[[World], None]] = {}
+        self.world.deeds = self._deeds
         self._spans: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
         self._faults: list[tuple[str, str, str, int]] = []
 
@@ -109,7 +110,7 @@ class Script:
             if not self._moves_left:
                 raise BrokenError("executions end", "there is no end")
         if due is None:
-            self.world.promises.quiet(self.world)
+            self.world.promises.quiet()
         return self
 
     @property

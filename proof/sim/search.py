@@ -94,7 +94,7 @@ def search(case: Case, machine: Machine, function: Function, most: int = 8_000) 
             left.append((len(parents) - 1, other))
         if is_last and not world.runs and not world.queue:
             try:
-                world.promises.quiet(world)
+                world.promises.quiet()
             except BrokenError as broken:
                 return result(False, str(broken), number)
         if len(seen) > most:
@@ -154,7 +154,7 @@ def go_well(world: World, healthy: set[int]) -> None:
         way.append(mark)
         due = min(world.dues(), default=None)
         if due is None:
-            world.promises.quiet(world)
+            world.promises.quiet()
             break
         world.go(due, world.options(due)[0])
     else:

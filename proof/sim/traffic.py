@@ -123,7 +123,7 @@ def _mixed(rng: random.Random) -> Iterator[tuple[int, int, Event]]:
         yield n * rng.choice([0, gap_ms, gap_ms]), rng.choice([1, 1, 2]), event
 
 
-def _broken(rng: random.Random) -> Iterator[tuple[int, int, Event]]:
+def _broken(_: random.Random) -> Iterator[tuple[int, int, Event]]:
     yield 0, 1, Event("broken0", temper="broken", subject="11")
 
 

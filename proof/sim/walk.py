@@ -129,6 +129,8 @@ class Walk:
             return rng.choice((1_500, 6_000, 20_000, 60_000))
         if kind == "cold":
             return 2 if rng.random() < 0.97 else rng.choice((1_500, 5_000))
+        if kind == "function" and rng.random() < 0.01:
+            return rng.randint(900, 4_000)
         if kind == "again":
             return rng.choice((0, 5, 200, 5_000, 200_000))
         return rng.choice({"queue": (0, 0, 30), "request": (20, 60, 60, 400)}.get(kind, (2, 5, 9)))
@@ -154,9 +156,9 @@ class Walk:
     def _option(self, due: Due) -> Option:
         self.world.now_ms = max(self.world.now_ms, due.at_ms)
         options = self.world.options(due)
-        if self.weather.nothing_deleted and options[0].outcome == "deleted":
-            if self.world.now_ms < START_MS + HOUR_MS:
-                return options[1]
+        is_first_hour = self.world.now_ms < START_MS + HOUR_MS
+        if self.weather.nothing_deleted and is_first_hour and options[0].outcome == "deleted":
+            return options[1]
         if self.budget <= 0 or not self.is_faulty:
             return options[0]
         for option in options[1:]:
@@ -174,7 +176,7 @@ class Walk:
                 break
             if self.moves > most:
                 raise BrokenError("executions end", f"after {most} moves something is left to do")
-        self.world.promises.quiet(self.world)
+        self.world.promises.quiet()
 
 
 def _within(now_ms: int, span_ms: tuple[int, int]) -> bool:

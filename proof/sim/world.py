@@ -1,4 +1,4 @@
-"""The world around one state machine: queue, pipe, table, functions, destination and clock, as data.
+"""The world around one state machine: queue, pipe, table, functions, destination, clock, as data.
 
 Nothing here runs by itself. `dues` says who may go on, `options` how that may end, `go` lets it
 happen. A walk draws both from a seed, a search takes all of them. All values in a World are
@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from once_data_action.action import Memory
+
 from proof.asl.errors import Failure
 from proof.asl.machine import Call, Machine
 from proof.asl.position import Ended, Execution, Position, encoded
 from proof.asl.services import REFUSED, function_error, function_result, result
+from proof.sim.deployed import EXPRESSIONS
 from proof.sim.events import DAY_MS, Event, Message, element, unwrapped
-from once_data_action.action import Memory
-
 from proof.sim.function import (
     FUNCTION_MS,
     REQUEST_MS,
@@ -29,7 +30,6 @@ from proof.sim.function import (
     Sending,
     Step,
 )
-from proof.sim.deployed import EXPRESSIONS
 from proof.sim.promises import BrokenError, Promises
 from proof.sim.table import Key, RefusedError, Row, key_of, written
 
@@ -140,6 +140,7 @@ class World:
     born: int = 0
     faults: int = 0
     happened: Counter[str] | None = None  # faults by kind and outcome
+    counts: Counter[str] | None = None  # calls of services, by operation
     told: list[str] | None = None  # the story, where somebody wants to read it
     tapes: dict[str, Tape] | None = None  # what each execution asked and heard
     environments: tuple[Memory, ...] = ()  # what idle environments of the function remember
@@ -187,6 +188,10 @@ class World:
         if self.told is not None:
             shown = (_short(word) if isinstance(word, dict) else str(word) for word in words)
             self.told.append(f"{self.now_ms % DAY_MS / 1000:10.3f} {' '.join(shown)}")
+
+    def _count(self, operation: str) -> None:
+        if self.counts is not None:
+            self.counts[operation] += 1
 
     # Who may go on, and how.
 
@@ -344,7 +349,8 @@ class World:
         self.queue[name] = message
         self.schedule("message", name, message.visible_ms)
         if outcome == "enrichment dies":
-            return self.say(name, message.event, "the enrichment dies")
+            self.say(name, message.event, "the enrichment dies")
+            return
         if outcome == "twice":
             self.schedule("again", name, self.now_ms + self.latency_ms("again"))
         self._begin(message)
@@ -364,6 +370,7 @@ class World:
         clock_ms = self.now_ms + skew_ms
         self.say(name, "begins with", message.id, message.event, f"receive {message.receives}")
         run = Run(name, message.id, message.event, given[0].get("after", ""), skew_ms)
+        self._count("execution")
         self.promises.begun(self, run, given[0])
         if self.tapes is not None:
             self.tapes[name] = Tape(clock_ms, given, [])
@@ -374,11 +381,11 @@ class World:
         """The pipe lets go of an execution; its message is deleted, or visible later."""
         del self.runs[run.name]
         self.due.pop(("run", run.name), None)
-        self.promises.over(self, run)
+        self.promises.over(run)
         if deletes and run.message in self.queue:
             message = self.queue.pop(run.message)
             self.due.pop(("message", run.message), None)
-            self.promises.deleted(self, run, message)
+            self.promises.deleted(run, message)
         self._poll()
 
     # The machine.
@@ -395,11 +402,12 @@ class World:
         if EXPRESSIONS.failures:
             raise BrokenError("executions end", f"{run.name}: {EXPRESSIONS.failures.pop()}")
         if isinstance(at, Ended):
-            self.promises.ended(self, run, at)
+            self.promises.ended(run, at)
             if at.failure:
                 self.say(run.name, "FAILS", at.failure.error, at.failure.cause[:300])
                 self.runs[run.name] = run
-                return self._over(run, deletes=False)
+                self._over(run, deletes=False)
+                return
             run = run._replace(position=None, call=None, invocation="")
             at_ms = self.now_ms + self.latency_ms("delete")
         elif at.top.wakes_ms is not None:
@@ -438,6 +446,7 @@ class World:
             return self._answer(run, BUSY if outcome == "throttled" else BROKEN_CODE)
         self.say(run.name, call.state, run.event, "" if outcome == "ok" else outcome.upper())
         operation = call.resource.rpartition(":::")[2]
+        self._count(operation)
         if outcome == "denied":
             run = self.runs[run.name] = run._replace(faulted=True)
             return self._answer(run, DENIED)
@@ -505,7 +514,7 @@ class World:
         try:
             new = written(verb, request, old)
         except RefusedError:
-            self.promises.refused(self, run, verb, request, old, late)
+            self.say(run, "is refused", old or {})
             return REFUSED
         assert new is not None
         self.promises.wrote(self, run, event, key, old, new, late)
@@ -517,6 +526,7 @@ class World:
 
     def _invoke(self, run: Run, call: Call, *, unseen: bool) -> None:
         self.born += 1
+        self._count("function")
         name = f"f{self.born}"
         skew_ms, begun_ms = self.skew_ms(), self.now_ms + self.latency_ms("cold")
         invocation = Invocation(
@@ -536,7 +546,8 @@ class World:
         self.schedule("function", name, begun_ms)
         if unseen:
             self.say(run.name, call.state, run.event, "the function goes on unseen as", name)
-            return self._answer(run, RESET)
+            self._answer(run, RESET)
+            return
         self.runs[run.name] = run._replace(invocation=name)
         self.schedule("run", run.name, self.now_ms + 1000 * call.timeout_seconds)
 
@@ -589,6 +600,7 @@ class World:
         return None
 
     def _table_step(self, invocation: Invocation, step: Step, outcome: str) -> None:
+        self._count(f"function {step.verb}")
         if step.verb == "sleep":
             return self._hear(invocation, None, after_ms=step.sleep_ms)
         if outcome == "unanswered":

@@ -9,10 +9,13 @@ import pytest
 from cfnlint import lint_file
 from cfnlint.decode import cfn_yaml
 from moto import mock_aws
+from once_data_action.eventbridge import SOURCE
+from once_data_action.request import ActionRequest, webhook_text
+
+from tests.action.support import payload
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLE = DOCS / "examples" / "bus-rules.yaml"
-BUS_EVENT = Path(__file__).parents[2] / "schemas" / "examples" / "bus-event.json"
 RESOURCES = cfn_yaml.load(str(EXAMPLE))["Resources"]
 
 
@@ -23,9 +26,9 @@ def test_the_example_passes_the_linter_and_is_named_in_the_docs() -> None:
 
 def delivered(rule: str, **changes: Any) -> list[dict[str, Any]]:
     """Returns what the rule delivers to a queue for an event on its bus."""
-    event = json.loads(BUS_EVENT.read_text())
-    detail = event["detail"] | {"body": changes.pop("body", {})}
-    event |= changes | {"detail": detail}
+    detail = json.loads(webhook_text(ActionRequest.read(payload())))
+    detail |= {"body": changes.pop("body", {})}
+    event = {"source": SOURCE, "detail-type": detail["family"]} | changes
     with mock_aws():
         events = boto3.client("events", region_name="eu-central-1")
         sqs = boto3.client("sqs", region_name="eu-central-1")
@@ -72,6 +75,5 @@ def test_a_rule_delivers_its_events_and_no_canary(
 def test_an_api_gets_the_key_in_a_header() -> None:
     (target,) = RESOURCES["EndedRule"]["Properties"]["Targets"]
     place = target["HttpParameters"]["HeaderParameters"]["Idempotency-Key"]
-    event = json.loads(BUS_EVENT.read_text())
     assert place == "$.detail.idempotencyKey"
-    assert event["detail"]["idempotencyKey"]
+    assert json.loads(webhook_text(ActionRequest.read(payload())))["idempotencyKey"]

@@ -70,7 +70,8 @@ def test_refused_token_is_renewed_once_within_the_request(genesys_action: Sender
 
 
 def test_new_token_that_is_refused_is_a_configuration_error(genesys_action: Sender) -> None:
-    genesys_action.server.script.token.calls = 0
+    refused = {"match": {"endpoint": "execute"}, "replies": [{"status": 401}] * 9}
+    genesys_action.server.script.add(refused)
     for number in range(5):
         name, facts = genesys_action.fails(number)
         assert (name, facts["status"]) == ("NotAuthorised", 401)
@@ -208,12 +209,3 @@ def test_missing_data_action_is_named_with_its_route(genesys_action: Sender) -> 
     _, facts = replies(genesys_action, 404)
     assert "custom_-_1" in facts["cause"]
     assert "route '*'" in facts["cause"]
-
-
-def test_limits_of_genesys_are_waited_for(genesys_action: Sender) -> None:
-    genesys_action.server.script.limits.per_minute = 2
-    genesys_action.act(1)
-    genesys_action.act(2)
-    name, facts = genesys_action.fails(3)
-    assert (name, facts["status"]) == ("RateLimited", 429)
-    assert facts["retryInSeconds"] >= 50

@@ -159,3 +159,10 @@ def test_invocation_without_a_response_is_a_failure(
 ) -> None:
     service.error = kind(endpoint_url="https://lambda")
     assert bench.fails()[1]["reason"] == "CALL_FAILED"
+
+
+def test_function_that_may_still_run_is_not_invoked_again_immediately(
+    bench: Site, service: FakeLambda
+) -> None:
+    service.error = ReadTimeoutError(endpoint_url="https://lambda")
+    assert bench.fails()[0] == "Failed"

@@ -33,7 +33,9 @@ OUTPUTS = {
     "DeadLetterQueueUrl": "https://sqs/1/dead-letters",
     "EventBusName": "default",
     "EventRuleName": "rule",
+    "ExecutionLogGroupName": "/states",
     "EnrichmentFunctionName": "enrichment",
+    "DataActionFunctionName": "data-action",
     "MaxActionsPerMinute": "0",
 }
 
@@ -54,6 +56,7 @@ class Logs:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self.lines: list[tuple[int, dict[str, Any]]] = []
+        self.of_pipe: list[tuple[int, dict[str, Any]]] = []
         self.searches: list[str] = []
         self._results: dict[str, list[dict[str, str]]] = {}
 
@@ -65,14 +68,19 @@ class Logs:
         known = {name: value for name, value in record.items() if value is not None}
         self.lines.append((self._clock.ms - ago_ms, known))
 
+    def add_failed_step(self, step: str, ago_ms: int = 60_000, **error: str) -> None:
+        """Adds a line of the pipe's log, as a pipe writes it at level ERROR."""
+        line = {"executionId": f"{step}-{ago_ms}", "messageType": step, "logLevel": "ERROR"}
+        self.of_pipe.append((self._clock.ms - ago_ms, {**line, "error": error}))
+
     def start_query(
         self, *, logGroupName: str, startTime: int, endTime: int, queryString: str
     ) -> dict[str, str]:
-        assert logGroupName == "outcomes"
+        kept = {"outcomes": self.lines, "/pipe": self.of_pipe}[logGroupName]
         patterns = re.findall(r"filter @message like /((?:\[/\]|[^/])*)/", queryString)
         lines = [
             (ms, json.dumps(record))
-            for ms, record in sorted(self.lines, key=lambda line: line[0], reverse=True)
+            for ms, record in sorted(kept, key=lambda line: line[0], reverse=True)
             if startTime * 1000 <= ms <= endTime * 1000
         ]
         rows = [

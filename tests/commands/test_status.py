@@ -24,25 +24,27 @@ def test_status_of_a_healthy_stack_is_0(stack: FakeStack) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "cause"),
+    ("reason", "cause", "code", "page"),
     [
-        ("CALL_FAILED", "connection refused"),
-        ("SETUP_FAULT", "HTTP 401"),
-        ("CALL_FAILED", "no answer in 8 s"),
+        ("CALL_FAILED", "connection refused", "DESTINATION_DOWN", "destination-down"),
+        ("SETUP_FAULT", "HTTP 401", "SETUP_FAULT", "setup-fault"),
+        ("CALL_FAILED", "no answer in 8 s", "DESTINATION_DOWN", "destination-down"),
     ],
 )
 def test_status_names_the_cause_of_a_dead_destination_at_its_first_failure(
-    stack: FakeStack, reason: str, cause: str
+    stack: FakeStack, reason: str, cause: str, code: str, page: str
 ) -> None:
     """One event of three an hour has failed: that is far from an open breaker."""
     stack.fail(DIGEST[:16], since=NOW_MS - 20_000)
     stack.logs.add("RETRY", reason, ago_ms=20_000, cause=cause, requests=1, retryInSeconds=60)
     stack.sqs.delayed = 1
     answer = once("status", "--json")
-    finding = read_findings(answer)["DESTINATION_DOWN"]
+    findings = read_findings(answer)
+    assert [*findings] == [code], "one cause is one finding"
+    finding = findings[code]
     assert answer.code == 3
     assert cause in finding["sentence"]
-    assert finding["page"].endswith("#destination-down")
+    assert finding["page"].endswith(f"#{page}")
     assert finding["commands"] == [f"once explain {USER}"]
     assert finding["severity"] == "ticket"
 
@@ -144,6 +146,84 @@ def test_status_knows_that_looks_in_an_outage_write_no_record(stack: FakeStack) 
     stack.metrics.taken = 40
     stack.fail("a", since=NOW_MS - HOUR_MS, open_until=NOW_MS + 60_000)
     assert "NOTHING_RECORDED" not in read_findings(once("status", "--json"))
+
+
+@pytest.mark.parametrize(
+    ("step", "code", "command"),
+    [
+        ("EnrichmentStageFailed", "ENRICHMENT_FAILS", "once check"),
+        ("TargetStageFailed", "EXECUTIONS_FAIL", "aws logs tail /states --since 1h"),
+    ],
+)
+def test_status_finds_failed_executions_while_others_are_recorded(
+    stack: FakeStack, step: str, code: str, command: str
+) -> None:
+    stack.logs.add("PROCESSED", "ACTED", requests=1)
+    stack.logs.add_failed_step("ExecutionFailed", message="failed")
+    stack.logs.add_failed_step(step, message="it failed", details="InvalidRoutesError")
+    stack.sqs.put("events", "{}")
+    answer = once("status", "--json")
+    finding = read_findings(answer)[code]
+    assert answer.code == 3
+    assert "InvalidRoutesError" in finding["sentence"]
+    assert finding["count"] == 1
+    assert command in finding["commands"]
+    assert finding["severity"] == "ticket"
+
+
+def test_status_pages_if_executions_fail_and_nothing_is_recorded(stack: FakeStack) -> None:
+    stack.metrics.taken = 40
+    stack.logs.add_failed_step("EnrichmentStageFailed", message="it failed")
+    stack.sqs.put("events", "{}")
+    findings = read_findings(once("status", "--json"))
+    assert [*findings] == ["ENRICHMENT_FAILS"]
+    assert findings["ENRICHMENT_FAILS"]["severity"] == "page"
+
+
+def test_status_forgets_failed_executions_whose_messages_are_done(stack: FakeStack) -> None:
+    stack.logs.add("PROCESSED", "ACTED", requests=1)
+    stack.logs.add_failed_step("TargetStageFailed", message="it failed")
+    assert once("status", "--json").code == 0
+
+
+def test_status_without_the_table_still_says_what_it_knows(stack: FakeStack) -> None:
+    stack.logs.add("RETRY", "TABLE_UNANSWERED", retryInSeconds=600)
+    stack.sqs.delayed = 1
+    stack.dynamodb.delete_table(TableName="claims")
+    findings = read_findings(once("status", "--json"))
+    assert findings["TABLE_UNREADABLE"]["severity"] == "page"
+    assert "ResourceNotFoundException" in findings["TABLE_UNREADABLE"]["sentence"]
+    assert "TABLE_UNANSWERED" in findings
+    assert "requests are sent" not in once("status").out
+
+
+def test_status_gives_the_command_for_a_throttled_function(stack: FakeStack) -> None:
+    stack.logs.add("RETRY", "THROTTLED", retryInSeconds=20)
+    stack.sqs.delayed = 1
+    finding = read_findings(once("status", "--json"))["THROTTLED"]
+    command = "aws lambda get-function-concurrency --function-name data-action"
+    assert command in finding["commands"]
+
+
+def test_status_names_no_failure_of_an_earlier_outage(stack: FakeStack) -> None:
+    stack.logs.add("RETRY", "CALL_FAILED", ago_ms=20 * MINUTE_MS, cause="HTTP 503", requests=1)
+    stack.fail(DIGEST[:16], since=NOW_MS - 20_000)
+    stack.logs.add("RETRY", "HELD", messageId=SECOND, ago_ms=10_000, retryInSeconds=600)
+    stack.sqs.delayed = 1
+    finding = read_findings(once("status", "--json"))["DESTINATION_DOWN"]
+    assert "HTTP 503" not in finding["sentence"]
+
+
+def test_status_after_a_pause_says_that_it_is_over(stack: FakeStack) -> None:
+    cause = "paused by ada: repair"
+    stack.logs.add("RETRY", "PAUSED", ago_ms=10_000, cause=cause, retryInSeconds=600)
+    stack.sqs.delayed = 1
+    answer = once("status", "--json")
+    (group,) = answer.json["waiting"]
+    assert answer.code == 0
+    assert "over" in group["sentence"]
+    assert "ada" not in group["sentence"]
+    assert "Nothing is stuck" not in once("status").out
 
 
 def test_status_finds_waiting_events_without_a_record(stack: FakeStack) -> None:

@@ -191,7 +191,7 @@ def test_feed_forgets_the_subjects_that_were_quiet_for_longest(
 
 def test_axis_has_a_lane_for_each_message_and_a_mark_for_each_moment() -> None:
     stack = story_stack()
-    told = tell(OutcomeLog(stack.logs, "outcomes").read_new(), [], stack.clock.ms)
+    told = tell(OutcomeLog(stack.client, stack.outputs).read_new(), [], stack.clock.ms)
     story = next(story for story in told if story.outcome is Outcome.RETRY)
     lanes, ticks = draw(story, [], [("RunAction", story.occurred_ms + 500)], story.chains[0])
     [lane] = lanes

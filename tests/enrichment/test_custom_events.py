@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from once_enrichment.keys import opaque
 
-from tests.enrichment.examples import conversation, event
+from tests.enrichment.examples import event
 from tests.enrichment.sending import SENT_MS, element, key
 
 STATUS_CHANGE = {

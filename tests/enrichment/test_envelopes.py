@@ -47,6 +47,12 @@ def test_one_event_in_many_wrappings(wrapped: Any) -> None:
     assert body(element(wrapped)) == EVENT["detail"]["eventBody"]
 
 
+@pytest.mark.parametrize("words", ['"Hi" she said', "{name}, your callback", '"{"'])
+def test_words_that_begin_like_json_are_no_event(words: str) -> None:
+    text_message = {"type": "sms", "conversationId": "c-1", "status": "sent", "body": words}
+    assert element(text_message)["state"] == "sent"
+
+
 @pytest.mark.parametrize(
     "bare",
     [

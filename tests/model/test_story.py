@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from once.model.outcomes import Outcome
+from once.model.pace import Breaker, State
 from once.model.records import Record
 from once.model.story import Story
 from once.model.tell import summarise, tell
@@ -120,9 +121,34 @@ def test_an_event_that_is_overdue_is_told_from_one_that_is_due() -> None:
 
 def test_the_breaker_of_now_explains_what_waits_for_it() -> None:
     old = record("a", "RETRY", "BREAKER_OPEN", 7_200_000)
-    (story,) = tell([old], [], NOW_MS, "breaker OPEN: no request succeeded")
+    breaker = Breaker(state=State.OPEN, since_ms=NOW_MS - 7_200_000, until_ms=NOW_MS + 60_000)
+    (story,) = tell([old], [], NOW_MS, breaker)
     assert "no request succeeded" in story.verdict
     assert "comes back" in story.verdict
+
+
+def test_a_pause_that_is_over_is_told_as_over() -> None:
+    put_back = record("a", "RETRY", "PAUSED", 10_000, cause="paused by ada: repair")
+    (story,) = tell([put_back], [], NOW_MS, Breaker())
+    assert "over" in story.verdict
+    assert "ada" not in story.verdict
+    assert "comes back" in story.verdict
+
+
+def test_a_claim_that_its_failed_function_keeps_hides_no_cause() -> None:
+    failed = record("a", "RETRY", "FUNCTION_FAILED", 1_000, error_class="MemoryError")
+    story = tell_one(failed, owner="a", status="IN_PROGRESS", lease_until=NOW_MS + 9_000)
+    assert "MemoryError" in story.verdict
+    assert "comes back" in story.verdict
+
+
+@pytest.mark.parametrize(
+    ("family", "proposed"), [("user.presence", True), ("analytics.queue.observations", False)]
+)
+def test_every_is_proposed_unless_the_family_is_windowed(family: str, proposed: bool) -> None:
+    """`once routes check` refuses it for a windowed family."""
+    (story,) = tell([record("a", "STALE", "NEWER_STATE", sk=f"v2/{family}/p1")], [], NOW_MS)
+    assert ('order = "every"' in story.verdict) is proposed
 
 
 @pytest.mark.parametrize(

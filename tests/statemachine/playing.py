@@ -99,6 +99,7 @@ def claim(**fields: str | int) -> Json:
         "deaths": 0,
         "claimed_at": NOW_MS - 200_000,
         "lease_until": NOW_MS - 60_000,
+        "expires_at": NOW_MS // 1000 + 86_400,
     }
     return row(**{**usual, **fields})
 

@@ -226,6 +226,7 @@ def test_a_state_that_only_may_be_older_is_acted_on(own_ms: int | None) -> None:
 
 def before(**fields: Any) -> dict[str, Any]:
     usual = {"owner": OTHER, "claim": "v2/x", "event_time": SENT_MS - 9, "state": "facts-on"}
+    usual |= {"expires_at": NOW_MS // 1000 + 86_400}
     return {"Attributes": attributes(**{**usual, **fields})}
 
 
@@ -240,6 +241,7 @@ def test_settled_facts_that_come_again_are_unchanged() -> None:
     [
         (before(state="facts-off"), claim()),
         (before(unwanted_time=SENT_MS - 9), claim()),
+        (before(expires_at=NOW_MS // 1000 - 1), claim()),
         (before(), claim(outcome="PARKED")),
         (before(), claim(status="IN_PROGRESS")),
         (before(), claim(owner="a#successor")),

@@ -78,7 +78,9 @@ class EventBridge:
         except ClientError as error:
             raise _error_of(error.response["Error"]["Code"]) from None
         except ReadTimeoutError:
-            raise Failed("EventBridge did not answer: the event may be on the bus") from None
+            raise Failed(
+                "EventBridge did not answer: the event may be on the bus", repeatable=False
+            ) from None
         except BotoCoreError:
             raise Failed("EventBridge was not reached") from None
         (entry,) = answer["Entries"]

@@ -82,7 +82,10 @@ class Outbound:
         except _NoConnection as problem:
             raise Failed(f"no connection to the destination: {problem}") from None
         except TimeoutError:
-            raise Failed(f"the destination did not answer within {seconds:.1f} s") from None
+            # It may still be acting: another request now would overlap with this one.
+            raise Failed(
+                f"the destination did not answer within {seconds:.1f} s", repeatable=False
+            ) from None
         except (OSError, http.client.HTTPException, ValueError):
             raise Failed("the connection to the destination broke before its answer") from None
         duration_ms = round((time.perf_counter() - started) * 1000)

@@ -67,7 +67,10 @@ class UserFunction:
         except ClientError as error:
             raise _refusal(error) from None
         except ReadTimeoutError:
-            raise Failed("the function did not return in time; it may still run") from None
+            # Another invocation now would run beside it.
+            raise Failed(
+                "the function did not return in time; it may still run", repeatable=False
+            ) from None
         except ConnectTimeoutError:
             raise Failed("Lambda was not reached") from None
         except BotoCoreError:

@@ -122,9 +122,24 @@ def _wrapper(value: Json) -> str | None:
         inner = value.get(name)
         if isinstance(inner, dict) and inner.keys() & {"detail", "detail-type", "eventBody"}:
             return name
-        if isinstance(inner, str) and inner.lstrip()[:1] in ("{", '"'):
+        if isinstance(inner, str) and _holds_object(inner):
             return name
     return None
+
+
+def _holds_object(text: str) -> bool:
+    """Returns true for the JSON of an object. The words of a message may begin like JSON, too."""
+    for _ in range(2):
+        if text.lstrip()[:1] not in ("{", '"'):
+            return False
+        try:
+            inner = json.loads(text)
+        except (ValueError, RecursionError):
+            return False
+        if isinstance(inner, dict):
+            return True
+        text = inner
+    return False
 
 
 def _genesys(value: Json, path: Sequence[str]) -> Opened | None:
