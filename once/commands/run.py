@@ -197,10 +197,10 @@ def _make_report(
     events = [_report_line(line, delivery) for line in lines]
     requests = defaultdict(list)
     for entry in destination.log:
-        requests[entry.facts.get("idempotencyKey", "")].append(entry)
+        if entry.facts:
+            requests[entry.facts.get("idempotencyKey", "")].append(entry)
     actions = []
-    for key, known in destination.keys.items():
-        entries = requests[key]
+    for key, entries in requests.items():
         acts = [entry for entry in entries if entry.acted]
         # The owner ends with the message that holds the claim.
         owner = (acts or entries[-1:])[0].headers.get("x-once-execution", "")
@@ -208,8 +208,8 @@ def _make_report(
             ActionReport(
                 idempotency_key=key,
                 line=delivery.line_of(owner.rpartition("#")[2]),
-                calls=known.calls,
-                effects=known.effects,
+                calls=len(entries),
+                effects=int(bool(acts)),
             )
         )
     return Report(

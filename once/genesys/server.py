@@ -47,17 +47,7 @@ class Received:
     status: int | None = None  # None: no answer was given
     acted: bool = False
     repeated: bool = False
-    duration_ms: float = 0.0
-    answer: str = "send"  # as the script names it: send, none, reset
-
-
-@dataclass
-class KeyRecord:
-    """The requests and acts under one Idempotency-Key: many requests, one effect."""
-
-    calls: int = 0
-    acts: int = 0
-    effects: int = 0
+    """It had acted under this Idempotency-Key before."""
 
 
 class GenesysServer:
@@ -75,13 +65,13 @@ class GenesysServer:
         self.signing_secret = SIGNING_SECRET
         self.key = new_key()
         self.log: list[Received] = []
-        self.keys: dict[str, KeyRecord] = {}
         self.tokens_issued = 0
         self._always: Reply | None = None
         self.answering: Any = None
         """The reply that every event gets, as it was given; None while the script decides."""
         self._tokens: dict[str, float] = {}
         """The ends of the logins, epoch seconds."""
+        self._acted: set[str] = set()
         self._lock = threading.Lock()
         self._server = _Server(port, self)
         self._thread = threading.Thread(
@@ -119,7 +109,7 @@ class GenesysServer:
             self._tokens.clear()
 
     def answer(self, entry: Received) -> Reply:
-        """Chooses the reply, and enters the request in the log and in the key's record."""
+        """Chooses the reply, and enters the request in the log."""
         with self._lock:
             self.log.append(entry)
         if entry.endpoint == "token":
@@ -128,19 +118,15 @@ class GenesysServer:
             return self._login(entry) if reply.plain else reply
         if entry.endpoint == "unknown":
             return Reply(status=404)
-        key = entry.facts.get("idempotencyKey", "")
-        with self._lock:
-            record = self.keys.setdefault(key, KeyRecord())
-            record.calls += 1
         if not self._is_allowed(entry):
             return Reply(status=401)
         reply = self._scripted(entry)
         self._server.closing.wait(reply.delay_ms / 1_000)
         if reply.act:
+            key = entry.facts.get("idempotencyKey", "")
             with self._lock:
-                record.acts += 1
-                entry.acted, entry.repeated = True, record.effects > 0
-                record.effects = 1
+                entry.acted, entry.repeated = True, key in self._acted
+                self._acted.add(key)
         if reply.plain:
             reply = reply.model_copy(update={"body": {"acted": True, "repeated": entry.repeated}})
         return reply
@@ -257,7 +243,6 @@ class _Handler(BaseHTTPRequestHandler):
         return False
 
     def do_POST(self) -> None:
-        started = time.perf_counter()
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
         path = urlsplit(self.path).path
@@ -270,7 +255,6 @@ class _Handler(BaseHTTPRequestHandler):
         entry = Received(time.time_ns() // 1_000_000, endpoint, facts, headers, body, raw)
         owner = self.server.owner
         reply = owner.answer(entry)
-        entry.answer = reply.answer
         if reply.answer == "none":
             self.server.closing.wait(_HOLD_SECONDS)
         if reply.answer in ("none", "reset"):
@@ -282,7 +266,6 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             entry.status = reply.status
             self._send(reply)
-        entry.duration_ms = (time.perf_counter() - started) * 1000
 
     def do_GET(self) -> None:
         """Returns the behaviour or the requests so far, for `once destination`."""
@@ -299,7 +282,6 @@ class _Handler(BaseHTTPRequestHandler):
                     "endpoint": entry.endpoint,
                     "facts": entry.facts,
                     "status": entry.status,
-                    "durationMs": round(entry.duration_ms),
                     "acted": entry.acted,
                     "repeated": entry.repeated,
                     "body": entry.body,
