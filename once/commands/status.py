@@ -322,7 +322,9 @@ def _find_stops(status: Status, now_ms: int) -> Iterator[Finding]:
     is_closed = status.breaker.state is State.CLOSED
     if status.pipe_failures:
         return  # they say why
-    if status.taken and status.recorded_ms is None and is_closed:
+    # Messages in flight are about to be recorded.
+    has_taken = status.taken > status.queue.in_flight
+    if has_taken and status.recorded_ms is None and is_closed:
         taken = f"Messages were taken from the queue {words.count_times(status.taken)}"
         text = f"{taken} in ten minutes, and no outcome was recorded"
         logs = _tail(status, "EnrichmentLogGroupName")
