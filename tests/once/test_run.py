@@ -12,7 +12,7 @@ import pytest
 from once.commands import run
 from once.model.outcomes import Outcome
 from tests.commands.conftest import once
-from tests.once.test_delivery import OUTPUTS, FakeStack, make_lines
+from tests.once.test_delivery import FakeStack, make_lines
 
 
 class Answering(FakeStack):
@@ -31,7 +31,7 @@ def events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def fake(*_: Any, **__: Any) -> Iterator[Any]:
         stack = Answering()
         destination = SimpleNamespace(log=[], keys={})
-        yield SimpleNamespace(client=stack.client, outputs=OUTPUTS, destination=destination)
+        yield SimpleNamespace(client=stack.client, outputs=stack.outputs, destination=destination)
 
     monkeypatch.setattr(run, "local_stack", fake)
     path = tmp_path / "events.jsonl"
