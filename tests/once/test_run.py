@@ -29,16 +29,10 @@ class Answering(FakeStack):
 def events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     @contextmanager
     def fake(*_: Any, **__: Any) -> Iterator[Any]:
-<<<<<<< HEAD
         yield SimpleNamespace(describe=Answering, destination=SimpleNamespace(log=[]))
-=======
-        stack = Answering()
-        destination = SimpleNamespace(log=[], keys={})
-        yield SimpleNamespace(client=stack.client, outputs=stack.outputs, destination=destination)
->>>>>>> integ
 
-    monkeypatch.setattr(run, "local_stack", fake)
     monkeypatch.setattr(run.Stack, "at", lambda stack: stack)
+    monkeypatch.setattr(run, "local_stack", fake)
     path = tmp_path / "events.jsonl"
     path.write_text("\n".join(line.text for line in make_lines("a1", "a2")))
     return path
