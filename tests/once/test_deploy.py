@@ -14,7 +14,7 @@ from once.project import TEMPLATE
     ("text", "says"),
     [
         ('[[routes]]\nfamily = "*"\n', r"routes\.1\.action"),
-        (None, r"No such file .*mine\.toml"),
+        (None, r"no file of routes .*mine\.toml"),
     ],
 )
 def test_faulty_routes_are_refused_before_a_build(

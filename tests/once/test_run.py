@@ -12,7 +12,7 @@ import pytest
 from once.commands import run
 from once.model.outcomes import Outcome
 from tests.commands.conftest import once
-from tests.once.test_delivery import OUTPUTS, FakeStack, make_lines
+from tests.once.test_delivery import FakeStack, make_lines
 
 
 class Answering(FakeStack):
@@ -29,11 +29,10 @@ class Answering(FakeStack):
 def events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     @contextmanager
     def fake(*_: Any, **__: Any) -> Iterator[Any]:
-        stack = Answering()
-        destination = SimpleNamespace(log=[], keys={})
-        yield SimpleNamespace(client=stack.client, outputs=OUTPUTS, destination=destination)
+        yield SimpleNamespace(describe=Answering, destination=SimpleNamespace(log=[]))
 
     monkeypatch.setattr(run, "local_stack", fake)
+    monkeypatch.setattr(run.Stack, "at", lambda stack: stack)
     path = tmp_path / "events.jsonl"
     path.write_text("\n".join(line.text for line in make_lines("a1", "a2")))
     return path
