@@ -8,6 +8,7 @@ import math
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -40,6 +41,7 @@ _MINUTE_MS = 60_000
 _HOUR_MS = 60 * _MINUTE_MS
 _SHORT_MS = 2 * _MINUTE_MS  # a 429 that ends by then is the limit at work
 _TAKEN_MS = 10 * _MINUTE_MS
+_AGAIN_MS = 5 * _MINUTE_MS  # a message that still fails has come back within four
 _LONGEST_ERROR = 300
 _FEW_FAMILIES = 2  # if more fail at the same time, they are counted and not named
 
@@ -139,13 +141,14 @@ class Status(Model):
     is_complete: bool = Field(description="False if the log holds more than one search returns.")
     arrived: list[Arrived]
     taken: int = Field(description="Messages that were taken in the last ten minutes.")
-    is_recorded: bool = Field(description="True if an outcome was recorded in this time.")
+    recorded_ms: int | None = Field(description="The newest record of this time; null if none.")
     pipe: str
     pipe_reason: str
-    pipe_failures: list[PipeFailure] = Field(description="Of the last ten minutes, by stage.")
+    pipe_failures: list[PipeFailure] = Field(description="Of the last five minutes, by stage.")
     machine: str
     only_observes: bool
     alarms: list[Alarm]
+    table: str = Field(description="The claim table.")
     function: str = Field(description="The function that sends the requests.")
     logs: dict[str, str] = Field(description="Log groups by the output that names them.")
     findings: list[Finding] = Field(default=[])
@@ -194,14 +197,15 @@ def read_status(stack: Stack, now_ms: int) -> Status:
         is_complete=waiting.is_complete,
         arrived=_read_arrived(stack, now_ms),
         taken=_read_taken(stack, now_ms),
-        is_recorded=bool(recent.records),
+        recorded_ms=recent.records[-1].recorded_at_ms if recent.records else None,
         pipe=pipe,
         pipe_reason=pipe_reason,
         pipe_failures=_read_pipe_failures(stack, now_ms),
         machine=machine["status"],
         only_observes=stack.only_observes,
         alarms=_read_alarms(stack),
-        function=outputs.get("DataActionFunctionName", ""),
+        table=outputs["ClaimTableName"],
+        function=outputs["DataActionFunctionName"],
         logs={name: outputs[name] for name in names},
     )
     status.findings = list(find(status, now_ms))
@@ -241,7 +245,7 @@ def _read_pipe_failures(stack: Stack, now_ms: int) -> list[PipeFailure]:
     """Reads the pipe's log, whose level is ERROR: a failed execution has a line for each step."""
     failures: dict[bool, PipeFailure] = {}
     executions: dict[bool, set[str]] = defaultdict(set)
-    lines = log.search_lines(stack, "PipeLogGroupName", since_ms=now_ms - _TAKEN_MS)
+    lines = log.search_lines(stack, "PipeLogGroupName", since_ms=now_ms - _AGAIN_MS)
     for logged_ms, text in lines:
         line = json.loads(text)
         step, error = line.get("messageType", ""), line.get("error") or {}
@@ -249,14 +253,23 @@ def _read_pipe_failures(stack: Stack, now_ms: int) -> list[PipeFailure]:
             continue  # of the execution as a whole
         is_enrichment = step.startswith("Enrichment")
         executions[is_enrichment].add(line.get("executionId", ""))
-        parts = filter(None, (error.get("message"), error.get("details")))
+        parts = filter(None, map(_read_error, (error.get("message"), error.get("details"))))
         failures[is_enrichment] = PipeFailure(
             is_enrichment=is_enrichment,
             executions=len(executions[is_enrichment]),
             last_ms=logged_ms,
-            error=": ".join(map(str, parts)) or step,
+            error=": ".join(parts) or step,
         )
     return [*failures.values()]
+
+
+def _read_error(text: object) -> str:
+    """Returns a text; of an error as Lambda writes it, class and message."""
+    with suppress(ValueError):
+        error = json.loads(str(text))
+        if isinstance(error, dict) and "errorMessage" in error:
+            return f"{error.get('errorType', 'an error')}: {error['errorMessage']}"
+    return str(text or "")
 
 
 def _read_alarms(stack: Stack) -> list[Alarm]:
@@ -288,7 +301,9 @@ def find(status: Status, now_ms: int) -> Iterator[Finding]:
 
 def _find_stops(status: Status, now_ms: int) -> Iterator[Finding]:
     if status.table_error:
-        yield _make("TABLE_UNREADABLE", f"The claim table cannot be read: {status.table_error}")
+        describe = f"aws dynamodb describe-table --table-name {shlex.quote(status.table)}"
+        text = f"The claim table cannot be read: {status.table_error}"
+        yield _make("TABLE_UNREADABLE", text, describe)
     if pause := status.breaker.pause:
         text = words.capitalise(status.breaker.text(now_ms))
         yield _make("PAUSED", text, "once resume", since_ms=pause.since_ms)
@@ -299,13 +314,17 @@ def _find_stops(status: Status, now_ms: int) -> Iterator[Finding]:
             text += f"; {words.count(status.queue.total, 'message')} in the queue"
         yield _make("PIPE_STOPPED", text, "once resume", *_tail(status, "PipeLogGroupName"))
     if status.machine != "ACTIVE":
-        yield _make("MACHINE_INACTIVE", f"The state machine is {status.machine}")
+        yield _make(
+            "MACHINE_INACTIVE", f"The state machine is {status.machine}", "once check --look"
+        )
     yield from _find_failed_executions(status)
     # While the breaker is open, events that come back write no record.
     is_closed = status.breaker.state is State.CLOSED
     if status.pipe_failures:
         return  # they say why
-    if status.taken and not status.is_recorded and is_closed:
+    # Messages in flight are about to be recorded.
+    has_taken = status.taken > status.queue.in_flight
+    if has_taken and status.recorded_ms is None and is_closed:
         taken = f"Messages were taken from the queue {words.count_times(status.taken)}"
         text = f"{taken} in ten minutes, and no outcome was recorded"
         logs = _tail(status, "EnrichmentLogGroupName")
@@ -319,7 +338,9 @@ def _find_failed_executions(status: Status) -> Iterator[Finding]:
         clock = words.format_clock(failure.last_ms)
         number = words.count_times(failure.executions)
         error = _shorten(failure.error)
-        what = f"failed {number} in ten minutes, last at {clock} UTC: {error}"
+        what = f"failed {number} in five minutes, last at {clock} UTC: {error}"
+        if status.recorded_ms and status.recorded_ms > failure.last_ms:
+            what += "; other events were recorded since"
         if failure.is_enrichment:
             code, text, logs = "ENRICHMENT_FAILS", "The enrichment", "EnrichmentLogGroupName"
         else:
@@ -331,7 +352,7 @@ def _find_failed_executions(status: Status) -> Iterator[Finding]:
             *_tail(status, logs),
             count=failure.executions,
         )
-        if not status.is_recorded:
+        if status.recorded_ms is None:
             finding.severity = _PAGE
         yield finding
 
@@ -357,7 +378,7 @@ def _find_waits(status: Status, now_ms: int) -> Iterator[Finding]:
             count=waits.events,
             kind=Kind(_TICKET, remedy, page),
         )
-        if waits.reason == "THROTTLED" and status.function:
+        if waits.reason == "THROTTLED":
             name = shlex.quote(status.function)
             finding.commands.append(f"aws lambda get-function-concurrency --function-name {name}")
         if waits.reason == "SETUP_FAULT" and status.breaker.since_ms:
@@ -391,7 +412,7 @@ def _find_failures(status: Status, now_ms: int) -> Iterator[Finding]:
         text = _describe_outage(status)
         example = newest or next(iter(status.waiting), None)
         events = sum(w.events for w in status.waiting if w in failing or w.reason == "BREAKER_OPEN")
-        commands = [_explain(example)] if example else []
+        commands = [_explain(example)] if example else _tail(status, "DataActionLogGroupName")
         yield _page_after_an_hour(
             _make(code, text, *commands, count=events or None, since_ms=since_ms), now_ms
         )

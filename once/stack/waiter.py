@@ -18,15 +18,15 @@ class Waiter:
         self,
         stack: Stack,
         poll_seconds: float,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] | None = None,
+        sleep: Callable[[float], None] | None = None,
     ) -> None:
         self.records: dict[str, list[Record]] = defaultdict(list)
         """By the id of the first message."""
         since_ms = read_clock_ms() - _CLOCKS_APART_MS
         self._log = OutcomeLog(stack.client, stack.outputs, since_ms)
         self._poll_seconds = poll_seconds
-        self._clock, self._sleep = clock, sleep
+        self._clock, self._sleep = clock or time.monotonic, sleep or time.sleep
 
     def wait(self, is_enough: Callable[[], bool], seconds: float) -> bool:
         """Returns true if it was enough before the time was over."""

@@ -90,6 +90,7 @@ def _read_since(stack: Stack, breaker: Breaker, since_ms: int, now_ms: int) -> W
         for record in put_back.records
         if record.reason in OF_DESTINATION and record.recorded_at_ms >= since_ms
     ]
+    failures = [one for one in failures if one.requests] or failures
     is_complete = put_back.is_complete and ends.is_complete
     return Waiting(waits, is_complete, failures[-1] if failures else None)
 
@@ -102,6 +103,8 @@ def group_by_reason(waiting: Waiting, breaker: Breaker, now_ms: int) -> list[Wai
     made = []
     for code, records in groups.items():
         newest = max(records, key=lambda record: record.recorded_at_ms)
+        # An event that waits with the others knows less than the one that met the cause.
+        witness = max(records, key=lambda one: (bool(one.requests), one.recorded_at_ms))
         oldest = min(records, key=_read_since_ms)
         is_paced = code in FOR_THE_BREAKER
         last_due_ms = max(record.due_at_ms for record in records)
@@ -110,7 +113,7 @@ def group_by_reason(waiting: Waiting, breaker: Breaker, now_ms: int) -> list[Wai
         made.append(
             Waits(
                 reason=code,
-                sentence=breaker.explain_wait(code, now_ms) if is_paced else newest.why,
+                sentence=breaker.explain_wait(code, now_ms) if is_paced else witness.why,
                 families=sorted({record.family for record in records if record.family}),
                 events=len(records),
                 most_tries=max(record.tries or 0 for record in records),

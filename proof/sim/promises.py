@@ -328,7 +328,7 @@ class Promises:
             if event.wanted and not has_expired:
                 raise BrokenError("wanted events", f"{event.name} is wanted and ignored")
             if event.order == "changes":
-                self._see(event, Seen(event.at_ms, False, event.state, "", event.name))
+                self._see_break(event)
         if reason == "UNCHANGED":
             self._judge_unchanged(event, f"{run.name}#{life.first_id}")
         is_own = str(record.get("because", "")).startswith(f"{run.name}#")
@@ -430,7 +430,7 @@ class Promises:
                 return
             if event.wanted and event.order != "every" and not has_expired:
                 raise BrokenError("unwanted events pass nobody", f"{name} is wanted and a break")
-            self._see(event, Seen(event.at_ms, False, event.state, "", name))
+            self._see_break(event)
             return
         if not event.wanted or event.order == "every":
             raise BrokenError("unwanted events pass nobody", f"{name} takes a turn: {taken}")
@@ -438,6 +438,15 @@ class Promises:
         self._note(name, took_turn=True)
         if not any(seen.owner == owner for seen in self.seen.get(event.row, ())):
             self._see(event, Seen(event.at_ms, True, event.state, owner, name))
+
+    def _see_break(self, event: Event) -> None:
+        """Notes an unwanted state, unless it is a copy of a wanted one that came too late."""
+        is_copy = any(
+            seen.is_wanted and (seen.at_ms, seen.facts) == (event.at_ms, event.state)
+            for seen in self.seen.get(event.row, ())
+        )
+        if not is_copy:
+            self._see(event, Seen(event.at_ms, False, event.state, "", event.name))
 
     def _see(self, event: Event, seen: Seen) -> None:
         self.seen[event.row] = (*self.seen.get(event.row, ()), seen)

@@ -12,6 +12,7 @@ from typing import Any
 from proof.sim.events import DAY_MS, MINUTE_MS, START_MS, Event
 from proof.sim.promises import Known
 from proof.sim.script import Script
+from proof.sim.table import Key
 from proof.sim.world import World
 
 New = Callable[..., Script]  # a script on the machine that is to be judged
@@ -132,10 +133,13 @@ def a_claim_whose_days_are_over_is_claimed_again(new: New) -> None:
 
 
 def _days_are_over(world: World) -> None:
-    """DynamoDB removes a row days after it expired."""
-    row = world.rows[A.key]
-    world.rows[A.key] = {**row, "expires_at": {"N": str(START_MS // 1_000)}}
+    _expire(world, A.key)
     world.promises.known["a"] = Known(first_ids=world.promises.known["a"].first_ids, acts=1)
+
+
+def _expire(world: World, key: Key) -> None:
+    """DynamoDB removes a row days after it expired."""
+    world.rows[key] = {**world.rows[key], "expires_at": {"N": str(START_MS // 1_000)}}
 
 
 # Deaths and lost responses.
@@ -634,6 +638,30 @@ def an_expired_state_is_ignored(new: New) -> None:
     script = new().arrives(on).arrives(old, 5).arrives(again, 10).plays()
     assert script.acts == ["on", "again"]
     assert script.outcomes["old"] == ["IGNORED EXPIRED"]
+
+
+@situation
+def a_late_copy_of_the_newest_state_is_no_state_between(new: New) -> None:
+    on, again = _state("on", 10, "on"), _state("again", 120, "on")
+    late = replace(on, name="late", name_of_copy="on", expires_ms=START_MS + 30_000)
+    script = new().arrives(on).arrives(late, 60).arrives(again, 120).plays()
+    assert script.acts == ["on"]
+    assert script.outcomes["late"] == ["IGNORED EXPIRED"]
+
+
+@situation
+def the_same_facts_act_when_the_days_of_their_row_are_over(new: New) -> None:
+    on, again = _state("on", 0, "on"), _state("again", 120, "on")
+    script = new().arrives(on).does(60, lambda world: _expire(world, on.row))
+    assert script.arrives(again, 120).plays().acts == ["on", "again"]
+
+
+@situation
+def the_same_state_acts_when_the_days_of_its_claim_are_over(new: New) -> None:
+    on = Event("on", state="on", order="changes")
+    again = replace(on, name="again", at_ms=START_MS + 120_000)
+    script = new().arrives(on).does(60, lambda world: _expire(world, on.key))
+    assert script.arrives(again, 120).plays().acts == ["on", "again"]
 
 
 @situation

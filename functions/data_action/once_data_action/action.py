@@ -323,5 +323,5 @@ def _sentence(reason: str, row: Row | None) -> str:
     if reason == "PAUSED" and row:
         return f"paused by {row.held_by}: {row.held}"
     if reason == "RATE_LIMITED":
-        return "the destination asked for a pause, which is not over"
+        return "the destination asked to wait, and this time is not over"
     return "the breaker is open, since requests to the destination fail"
