@@ -101,11 +101,6 @@ class Story:
         return min((record.recorded_at_ms for record in self.records), default=0)
 
     @property
-    def last_recorded_ms(self) -> int:
-        known = max((record.recorded_at_ms for record in self.records), default=0)
-        return known or (self.claim.done_at or 0 if self.claim else 0)
-
-    @property
     def occurred_ms(self) -> int:
         """When it occurred, else when it was first recorded."""
         known = (record.occurred_at_ms for record in (*self.ends, *self.records))
