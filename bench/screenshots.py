@@ -7,7 +7,9 @@ request was rejected, and three events wait for the destination. It needs Chromi
 import sys
 from typing import Any
 
-from once.lines import Captured, find_sources, read_element, read_records
+from once_enrichment.normalise import normalise
+
+from once.lines import Captured, find_sources, read_records
 from once.model.rule import Event, Rows
 from once.project import EXAMPLE, ROOT
 from once.stack.facade import read_clock_ms
@@ -30,7 +32,7 @@ _ENDS: dict[int, tuple[str, dict[str, Any]]] = {
 def _make_stack(story: list[Captured]) -> PagesStack:
     stack, rows = PagesStack(), Rows()
     stack.is_local = True
-    elements = [read_element(captured.record) for captured in story]
+    elements = [normalise(captured.record) for captured in story]
     names: dict[str, str] = {}
     for number, element in enumerate(elements, 1):
         ago_ms = (len(elements) - number) * _APART_MS

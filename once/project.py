@@ -80,9 +80,9 @@ def say_how_to_install(extra: str) -> str:
 
 def say_how_to_type_once() -> str | None:
     """Names the command after which a shell finds `once`; None if it does so already."""
-    found = shutil.which("once")
-    is_passing = found is not None and not IN_CLONE and "UV" in os.environ  # as uvx sets it
-    if found and not is_passing:
+    program = shutil.which("once")
+    is_passing = program is not None and not IN_CLONE and "UV" in os.environ  # as uvx sets it
+    if program and not is_passing:
         return None
     activate = Path(sys.executable).with_name("activate")
     return f"source {shlex.quote(str(activate))}" if IN_CLONE else say_how_to_install("local")

@@ -35,22 +35,22 @@ def explain_refusal(error: aws.BotoCoreError | aws.ClientError, is_local: bool) 
 
 def _say_refused(error: aws.ClientError) -> str:
     refused = error.response.get("Error", {})
-    code, said = str(refused.get("Code", "")), refused.get("Message", str(error))
+    code, message = str(refused.get("Code", "")), refused.get("Message", str(error))
     if code in UNKNOWN_CREDENTIALS:
         return f"AWS does not know these credentials ({code}).\n{_LOG_IN}"
     if code in OLD_CREDENTIALS:
         return f"These credentials have expired.\n{_LOG_IN}"
     if code in NOT_ALLOWED:
         return (
-            f"These credentials lack a permission: {said}\n"
+            f"These credentials lack a permission: {message}\n"
             "The policy that the commands need is docs/examples/operator-policy.json."
         )
-    if code == "ValidationError" and "does not exist" in said:
+    if code == "ValidationError" and "does not exist" in message:
         return (
-            f"{said}.\nName the stack with --stack, its region with --region, and whose account "
+            f"{message}.\nName the stack with --stack, its region with --region, and whose account "
             "with --profile."
         )
-    return f"AWS refused {error.operation_name}: {said} ({code})."
+    return f"AWS refused {error.operation_name}: {message} ({code})."
 
 
 def _say_unreached(error: aws.BotoCoreError) -> str:

@@ -96,7 +96,7 @@ def _wrapped(text: Text, width: int, begin: int) -> Iterator[Text]:
         expand_tabs=False,
         replace_whitespace=False,
     )
-    unbroken = _COMMAND.sub(lambda found: found[0].replace(" ", _KEPT), text.plain[at:])
+    unbroken = _COMMAND.sub(lambda match: match[0].replace(" ", _KEPT), text.plain[at:])
     for number, part in enumerate(wrapper.wrap(unbroken) or [" " * at]):
         part = part[len(indent) if number else len(head) :]
         begin = at + len(part) - len(part.lstrip(" "))

@@ -128,7 +128,7 @@ def _advise(report: AuditReport, tally: Tally) -> Iterator[str]:
             'order = "every" to the route.'
         )
     if only := report.only_copies:
-        names = ", ".join(sorted({one.source for one in only}))
+        names = ", ".join(sorted({topic.source for topic in only}))
         topics = "1 topic" if len(only) == 1 else f"{len(only)} topics"
         yield (
             f"Everything that {names} sent on {topics} was a copy: if you remove these topics "

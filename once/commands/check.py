@@ -195,7 +195,7 @@ def _refuse_if_paused(stack: Stack) -> None:
 def _judge(trial: Trial, name: str, canary: Canary, *expected: str) -> Check:
     """Compares the outcomes of a canary, in their order, with what is promised."""
     records = trial.records_of(canary)
-    text = "; ".join(f"{one.outcome} {one.reason}" for one in records)
+    text = "; ".join(f"{record.outcome} {record.reason}" for record in records)
     if not canary.message_id:
         return Check.of(name, None, _NOT_TRIED)
     if not records:

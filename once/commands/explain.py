@@ -7,8 +7,6 @@ from typing import Any
 
 import click
 from once_enrichment.normalise import normalise
-from once_enrichment.routes import Routes
-from once_enrichment.routes_file import InvalidRoutesError, read
 from pydantic import Field
 from rich.markup import escape
 
@@ -23,12 +21,11 @@ from once.model.outcomes import SIGN, Outcome
 from once.model.records import Record
 from once.model.story import Chain, Story
 from once.model.tell import summarise
-from once.project import ROOT
+from once.project import ROUTES, read_routes
 from once.screen import Row
 from once.stack.facade import Stack, read_clock_ms
 from once.stack.stories import MOST_SUBJECTS, Found, find, find_problems
 
-ROUTES = ROOT / "functions" / "enrichment" / "routes.toml"
 _SHOWN = 200
 _INDENT = " " * 6
 _COLOURS = {Outcome.PROCESSED: "green", Outcome.PARKED: "red", Outcome.RETRY: "yellow"}
@@ -174,12 +171,7 @@ def command(
 
 def identify(file: Path) -> Iterator[Identity]:
     """Yields what the enrichment makes of each event in a file, with the routes of this clone."""
-    routes: Routes | None = None
-    if ROUTES.is_file():
-        try:
-            routes = read(ROUTES.name, ROUTES.read_text("utf-8"))
-        except InvalidRoutesError as error:
-            raise OnceError(f"{error}.") from error
+    routes = read_routes() if ROUTES.is_file() else None
     for source in find_sources([file]):
         for event in read_records(source):
             element = normalise(event.record, routes)

@@ -116,11 +116,11 @@ command.add_command(drop, "drop")
 def _choose(
     every: Sequence[DeadLetter], which: Sequence[str], reason: str | None
 ) -> list[DeadLetter]:
-    letters = [one for one in every if reason is None or one.reason == reason.upper()]
+    letters = [letter for letter in every if reason is None or letter.reason == reason.upper()]
     for name in which:
         if not any(letter.is_called(name) for letter in letters):
             raise OnceError(f"Nothing parked fits {name}, so nothing was done.")
-    letters = [one for one in letters if not which or any(map(one.is_called, which))]
+    letters = [letter for letter in letters if not which or any(map(letter.is_called, which))]
     if not letters:
         there = ", ".join(sorted({letter.reason for letter in every}))
         raise OnceError(f"Nothing is parked that fits. There is: {there or 'nothing'}.")

@@ -84,28 +84,24 @@ def command(
             delivery.send(lines)
     sent = Sent(sent=sum(map(delivery.is_sent, lines)), no_event=no_event)
     if wait:
-        ends = [delivery.end_of(line) for line in lines]
-        settled = [end for end in ends if end is not None and end.is_settled]
-        sent.outcomes = dict(Counter(end.outcome for end in settled))
-        sent.unsettled = dict(
-            Counter(_name_state(line, delivery) for line in lines if not _has_end(line, delivery))
-        )
+        _add_ends(sent, lines, delivery)
     operation.answer(sent, _view(sent, lines, delivery, timeout))
     if sent.unsettled:
         operation.exit(ATTENTION)
 
 
-def _has_end(line: Line, delivery: Delivery) -> bool:
-    end = delivery.end_of(line)
-    return end is not None and end.is_settled
-
-
-def _name_state(line: Line, delivery: Delivery) -> str:
-    """Returns the last reason of an event that is not settled."""
-    end = delivery.end_of(line)
-    if end is not None:
-        return end.reason or Outcome.RETRY
-    return "NOTHING_RECORDED" if delivery.is_sent(line) else "NOT_SENT"
+def _add_ends(sent: Sent, lines: list[Line], delivery: Delivery) -> None:
+    """Counts what is settled by its outcome, and all else by its last reason."""
+    outcomes, unsettled = Counter[Outcome](), Counter[str]()
+    for line in lines:
+        end = delivery.end_of(line)
+        if end is not None and end.is_settled:
+            outcomes[end.outcome] += 1
+        elif end is not None:
+            unsettled[end.reason or Outcome.RETRY] += 1
+        else:
+            unsettled["NOTHING_RECORDED" if delivery.is_sent(line) else "NOT_SENT"] += 1
+    sent.outcomes, sent.unsettled = dict(outcomes), dict(unsettled)
 
 
 def _view(sent: Sent, lines: list[Line], delivery: Delivery, timeout: float) -> Iterator[str]:

@@ -78,12 +78,12 @@ def _start(parameters: dict[str, str], script: Path | None) -> str:
     try:
         with screen().status("") as status:
             for line in process.stdout or ():
-                told = json.loads(line)
-                if "failed" in told:
-                    raise OnceError(told["failed"])
-                if "up" in told:
-                    return str(told["up"])
-                status.update(f"{told['step']} …")
+                message = json.loads(line)
+                if "failed" in message:
+                    raise OnceError(message["failed"])
+                if "up" in message:
+                    return str(message["up"])
+                status.update(f"{message['step']} …")
         raise OnceError(f"The local stack did not come up. See {running.LOG}.")
     except BaseException:
         process.terminate()

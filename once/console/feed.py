@@ -97,8 +97,8 @@ class Feed:
         for home in changed & self._records.keys():
             self._stories[home] = tell(self._records[home], [], now_ms, breaker)
         if changed:
-            told = chain.from_iterable(self._stories.values())
-            self._newest = sorted(told, key=_read_last_ms, reverse=True)
+            every = chain.from_iterable(self._stories.values())
+            self._newest = sorted(every, key=_read_last_ms, reverse=True)
 
     def _read_status(self) -> None:
         now_ms = read_clock_ms()

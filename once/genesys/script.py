@@ -243,7 +243,7 @@ def signature_holds(secret: str, headers: dict[str, str], raw: bytes) -> bool:
     signed = f"{headers.get('webhook-id', '')}.{stamp}.".encode() + raw
     wanted = base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
     given = headers.get("webhook-signature", "").split(" ")
-    return any(hmac.compare_digest(f"v1,{wanted}", one) for one in given)
+    return any(hmac.compare_digest(f"v1,{wanted}", signature) for signature in given)
 
 
 def _fits(name: str, wanted: str, value: str) -> bool:
@@ -259,8 +259,8 @@ def _read(model: type[_M], document: Any, where: str) -> _M:
         return model.model_validate(document)
     except ValidationError as error:
         first = error.errors()[0]
-        said = _MISTAKES.get(first["type"]) or first["msg"].removeprefix("Value error, ")
-        raise OnceError(f"{', '.join([where, *_name_place(first['loc'])])}: {said}") from None
+        mistake = _MISTAKES.get(first["type"]) or first["msg"].removeprefix("Value error, ")
+        raise OnceError(f"{', '.join([where, *_name_place(first['loc'])])}: {mistake}") from None
 
 
 def _name_place(place: tuple[int | str, ...]) -> Iterator[str]:

@@ -311,8 +311,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Refuses other users of this machine, or returns true."""
         may = is_key(self.headers.get(KEY_HEADER, ""), self.server.owner.key)
         if not may:
-            said = f"{self.path} needs the key of this start in {KEY_HEADER}."
-            self._send(Reply(status=403, body={"message": said}))
+            message = f"{self.path} needs the key of this start in {KEY_HEADER}."
+            self._send(Reply(status=403, body={"message": message}))
         return may
 
     def _send(self, reply: Reply) -> None:
@@ -353,14 +353,14 @@ def _facts(body: Any, headers: dict[str, str], action: str) -> dict[str, str]:
     inputs = inputs.get("detail", inputs)
     subject = inputs.get("subject")
     ids = inputs.get("ids")
-    found = {
+    facts = {
         **{name: inputs.get(name) for name in ("family", "state", "subjectId", "conversationId")},
         **({"subjectId": subject.get("id")} if isinstance(subject, dict) else {}),
         **({"conversationId": ids.get("conversationId")} if isinstance(ids, dict) else {}),
         "idempotencyKey": headers.get("idempotency-key") or inputs.get("idempotencyKey"),
         "action": action or None,
     }
-    return {name: str(value) for name, value in found.items() if value is not None}
+    return {name: str(value) for name, value in facts.items() if value is not None}
 
 
 def _oauth_error(error: str, description: str) -> dict[str, str]:

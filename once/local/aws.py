@@ -76,14 +76,14 @@ class Emulator:
             try:
                 if aws._wait_until_ready():
                     return aws
-                said = aws.log_tail()
+                tail = aws.log_tail()
             except BaseException:
                 aws.stop()
                 raise
             aws.stop()
             # Between finding a free port and binding it somebody else may take it.
-            if "already in use" not in said:
-                raise OnceError(f"The AWS emulator did not start:\n{said}")
+            if "already in use" not in tail:
+                raise OnceError(f"The AWS emulator did not start:\n{tail}")
         raise OnceError(
             f"Port {port} on {LOOPBACK} was taken by another process before the AWS emulator could "
             f"bind it, and so were those it tried before. Start again."

@@ -203,5 +203,5 @@ def _useful_part(log: Path) -> str:
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
     lines = [line for line in lines if line.strip("-=")]
     first = next((at for at, line in enumerate(lines) if _FAILURE.search(line)), 0)
-    said = "\n".join(lines[first:][-_USEFUL_LINES:])
-    return f"{said}\n{_WITHOUT_INDEX}" if "Could not satisfy the requirement" in said else said
+    text = "\n".join(lines[first:][-_USEFUL_LINES:])
+    return f"{text}\n{_WITHOUT_INDEX}" if "Could not satisfy the requirement" in text else text

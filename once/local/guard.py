@@ -47,7 +47,8 @@ class Guard:
             return fault
         query = parse_qs(scope["query_string"].decode("latin-1"))
         given = [value for name, value in headers if name.lower() == _TOKEN]
-        given += [one for name, values in query.items() if name.lower() == _TOKEN for one in values]
+        for name, values in query.items():
+            given += values if name.lower() == _TOKEN else []
         if len(given) == 1 and self._is_known(given[0]):
             return None
         return "The local stack needs the key of this start as the session token."

@@ -57,12 +57,12 @@ def answer_stats() -> None:
         # ministack knows no stats, so it need not search the whole time.
         answer = start(asked | {"endTime": asked["startTime"]} if has_stats else asked)
         if answer[0] == HTTPStatus.OK and has_stats:
-            found = cloudwatch_logs._collect_query_records(
+            records = cloudwatch_logs._collect_query_records(
                 cloudwatch_logs._resolve_query_log_groups(asked),
                 asked["startTime"],
                 asked["endTime"],
             )
-            rows = [_fields(record) for record in found]
+            rows = [_fields(record) for record in records]
             query = cloudwatch_logs._queries[json.loads(answer[2])["queryId"]]
             query["results"] = [
                 [{"field": name, "value": str(value)} for name, value in row.items()]
@@ -82,8 +82,8 @@ def _fields(record: _Row) -> _Row:
 @lru_cache(maxsize=100_000)  # `once status` searches the same day twice
 def _read(message: str) -> _Row:
     with suppress(ValueError):
-        said = json.loads(message)
-        return said if isinstance(said, dict) else {}
+        fields = json.loads(message)
+        return fields if isinstance(fields, dict) else {}
     return {}
 
 
@@ -118,13 +118,11 @@ def _stats(text: str, rows: Iterable[_Row]) -> Iterator[_Row]:
         groups.setdefault(tuple(row.get(name) for name in names), []).append(row)
     for values, members in groups.items():
         # What is absent is no field of the row that comes back.
-        found = {
-            name: value for name, value in zip(names, values, strict=True) if value is not None
-        }
+        row = {name: value for name, value in zip(names, values, strict=True) if value is not None}
         for function in functions.split(","):
             called, _, alias = function.strip().partition(" as ")
-            found[alias] = _aggregate(called, members)
-        yield found
+            row[alias] = _aggregate(called, members)
+        yield row
 
 
 def _aggregate(called: str, members: list[_Row]) -> Any:

@@ -229,18 +229,18 @@ def _create_archives_of_templates() -> None:
 
     def create(logical_id: str, properties: _Answer, stack: str) -> tuple[str, Any]:
         name = f"{stack}-{logical_id}"
-        asked = {
+        request = {
             **properties,
             "ArchiveName": name,
             "EventSourceArn": properties["SourceArn"],
             "EventPattern": json.dumps(properties["EventPattern"]),
             "RetentionDays": int(properties["RetentionDays"]),
         }
-        status, _, body = eventbridge._create_archive(asked)
-        said = json.loads(body)
+        status, _, body = eventbridge._create_archive(request)
+        answer = json.loads(body)
         if status != HTTPStatus.OK:
-            raise ValueError(f"The archive {name}: {said}")
-        return name, {"Arn": said["ArchiveArn"]}
+            raise ValueError(f"The archive {name}: {answer}")
+        return name, {"Arn": answer["ArchiveArn"]}
 
     def delete(physical_id: str, _: _Answer) -> None:
         eventbridge._delete_archive({"ArchiveName": physical_id})

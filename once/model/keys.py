@@ -92,8 +92,8 @@ class IdempotencyKey:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        found = _IDEMPOTENCY_KEY.fullmatch(text)
-        return cls(found[1], int(found[2]) if found[2] else None) if found else None
+        match = _IDEMPOTENCY_KEY.fullmatch(text)
+        return cls(match[1], int(match[2]) if match[2] else None) if match else None
 
     def __str__(self) -> str:
         return self.digest if self.occurrence_ms is None else f"{self.digest}.{self.occurrence_ms}"

@@ -70,7 +70,8 @@ class Story:
         self.requests = sum(record.sent_requests for record in self.sent)
         # The response to the last request of a delivery is known, and it may say: not done.
         reasons = [REASONS[record.reason] for record in self.sent if record.reason in REASONS]
-        self.may_have_acted = self.requests - sum(one.acted is Acted.REJECTED for one in reasons)
+        rejected = [reason for reason in reasons if reason.acted is Acted.REJECTED]
+        self.may_have_acted = self.requests - len(rejected)
         self.requests_are_known = all(record.has_known_requests for record in self.sent)
 
     def _find_lead(self) -> Record | None:
@@ -98,11 +99,6 @@ class Story:
     @property
     def first_recorded_ms(self) -> int:
         return min((record.recorded_at_ms for record in self.records), default=0)
-
-    @property
-    def last_recorded_ms(self) -> int:
-        known = max((record.recorded_at_ms for record in self.records), default=0)
-        return known or (self.claim.done_at or 0 if self.claim else 0)
 
     @property
     def occurred_ms(self) -> int:

@@ -113,11 +113,11 @@ class Trial:
         table, dynamodb = self._stack.outputs["ClaimTableName"], self._stack.client("dynamodb")
         keys = (canary.element["key"] for canary in self.sent)
         for pk in {key["pk"] for key in keys if isinstance(key, dict)}:
-            found = dynamodb.query(
+            answer = dynamodb.query(
                 TableName=table,
                 KeyConditionExpression="pk = :pk",
                 ExpressionAttributeValues={":pk": {"S": pk}},
                 ProjectionExpression="pk, sk",
             )
-            for row in found["Items"]:
+            for row in answer["Items"]:
                 dynamodb.delete_item(TableName=table, Key=row)

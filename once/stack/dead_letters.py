@@ -67,7 +67,7 @@ class DeadLetter(Model):
         if key and key.subject.id in (name, opaque(name)):
             return True
         ids = (self.message_id, self.queue_id, key.subject.id if key else "")
-        is_beginning = len(name) >= 8 and any(one.startswith(name) for one in ids)
+        is_beginning = len(name) >= 8 and any(known.startswith(name) for known in ids)
         return is_beginning or name in (self.key, self.family, self.source)
 
     @property
@@ -183,7 +183,7 @@ def replay(stack: Stack, letters: Sequence[DeadLetter]) -> dict[str, str]:
         QueueUrl=stack.outputs["EventQueueUrl"], Entries=entries
     )
     failed = _read_failures(sent)
-    return failed | delete(stack, [one for one in letters if one.queue_id not in failed])
+    return failed | delete(stack, [letter for letter in letters if letter.queue_id not in failed])
 
 
 def drop(stack: Stack, letters: Sequence[DeadLetter]) -> dict[str, str]:
@@ -272,4 +272,4 @@ def _entry(letter: DeadLetter) -> dict[str, Any]:
 
 
 def _read_failures(answer: dict[str, Any]) -> dict[str, str]:
-    return {one["Id"]: one.get("Message", one["Code"]) for one in answer.get("Failed", [])}
+    return {entry["Id"]: entry.get("Message", entry["Code"]) for entry in answer.get("Failed", [])}

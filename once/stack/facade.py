@@ -99,13 +99,13 @@ class Stack:
 
     @cached_property
     def outputs(self) -> Mapping[str, str]:
-        found = {o["OutputKey"]: o["OutputValue"] for o in self._described.get("Outputs", [])}
-        if _OURS not in found:
+        outputs = {o["OutputKey"]: o["OutputValue"] for o in self._described.get("Outputs", [])}
+        if _OURS not in outputs:
             raise OnceError(
                 f"The stack {self.name} is not one of genesys-once: it has no output {_OURS}.\n"
                 "Name another one with --stack."
             )
-        return found
+        return outputs
 
     @cached_property
     def parameters(self) -> Mapping[str, str]:
@@ -121,12 +121,12 @@ class Stack:
     def read_claims(self, subject: Subject) -> tuple[list[Claim], list[Latest]]:
         """Reads every row of one subject, the claims in the order of their events."""
         pages = self.client("dynamodb").get_paginator("query")
-        found = pages.paginate(
+        answers = pages.paginate(
             TableName=self.outputs["ClaimTableName"],
             KeyConditionExpression="pk = :pk",
             ExpressionAttributeValues={":pk": {"S": str(subject)}},
         )
-        return read_rows(item for page in found for item in page["Items"])
+        return read_rows(item for page in answers for item in page["Items"])
 
     def read_breaker(self, now_ms: int) -> Breaker:
         request = breaker_row.read(self.outputs["ClaimTableName"])
@@ -139,10 +139,10 @@ class Stack:
             "in_flight": "ApproximateNumberOfMessagesNotVisible",
             "delayed": "ApproximateNumberOfMessagesDelayed",
         }
-        found = self.client("sqs").get_queue_attributes(
+        attributes = self.client("sqs").get_queue_attributes(
             QueueUrl=self.outputs[output], AttributeNames=list(names.values())
         )["Attributes"]
-        return Depth.model_validate({name: found[key] for name, key in names.items()})
+        return Depth.model_validate({name: attributes[key] for name, key in names.items()})
 
     def read_pipe(self) -> tuple[str, str]:
         """Reads the state of the pipe, and why AWS stopped it."""

@@ -65,11 +65,12 @@ def query(
         endTime=(until_ms or read_clock_ms()) // 1000 + 1,
         queryString=text,
     )["queryId"]
-    while (found := logs.get_query_results(queryId=query_id))["status"] in ("Scheduled", "Running"):
+    running = ("Scheduled", "Running")
+    while (answer := logs.get_query_results(queryId=query_id))["status"] in running:
         time.sleep(_POLL_SECONDS)
-    if found["status"] != "Complete":
-        raise OnceError(f"The search of {group} ended as {found['status']}: use a later --since.")
-    return [{cell["field"]: cell["value"] for cell in row} for row in found["results"]]
+    if answer["status"] != "Complete":
+        raise OnceError(f"The search of {group} ended as {answer['status']}: use a later --since.")
+    return [{cell["field"]: cell["value"] for cell in row} for row in answer["results"]]
 
 
 def read_epoch_ms(timestamp: str) -> int:

@@ -49,8 +49,8 @@ def private_folder(folder: Path = FOLDER) -> Path:
 
 
 def _is_own(folder: Path) -> bool:
-    found = folder.lstat()
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    place = folder.lstat()
+    return stat.S_ISDIR(place.st_mode) and place.st_uid == os.getuid()
 
 
 def open_private(path: Path, mode: str) -> IO[Any]:

@@ -66,15 +66,17 @@ def read_waiting(stack: Stack, breaker: Breaker, queued: int, now_ms: int) -> Wa
 
 def _read_since(stack: Stack, breaker: Breaker, since_ms: int, now_ms: int) -> Waiting:
     put_back = log.search(stack, f'"{Outcome.RETRY}"', since_ms=since_ms)
-    newest = {one.message_id: one for one in put_back.records if one.outcome is Outcome.RETRY}
+    waits = [record for record in put_back.records if record.outcome is Outcome.RETRY]
+    newest = {record.message_id: record for record in waits}
     if not newest:
         return Waiting([], put_back.is_complete)
     pattern = _SETTLED if len(newest) > _NAMED else log.any_of(*newest)
-    ends = log.search(stack, pattern, since_ms=min(one.recorded_at_ms for one in newest.values()))
+    oldest_ms = min(record.recorded_at_ms for record in newest.values())
+    ends = log.search(stack, pattern, since_ms=oldest_ms)
     for end in ends.records:
         put_back_last = newest.get(end.message_id)
         is_later = put_back_last and end.recorded_at_ms >= put_back_last.recorded_at_ms
-        if end.is_settled and is_later and end.reason != "WAITS_ALREADY":
+        if end.is_settled and is_later:
             del newest[end.message_id]
     is_open = breaker.state is not State.CLOSED
     waits = [
@@ -84,9 +86,9 @@ def _read_since(stack: Stack, breaker: Breaker, since_ms: int, now_ms: int) -> W
     ]
     since_ms = breaker.since_ms or now_ms  # failures of an earlier outage are another story
     failures = [
-        one
-        for one in put_back.records
-        if one.reason in OF_DESTINATION and one.recorded_at_ms >= since_ms
+        record
+        for record in put_back.records
+        if record.reason in OF_DESTINATION and record.recorded_at_ms >= since_ms
     ]
     failures = [one for one in failures if one.requests] or failures
     is_complete = put_back.is_complete and ends.is_complete

@@ -5,7 +5,7 @@ from once_data_action.breaker import Row, Wait, judge
 from once_data_action.times import Times
 
 from tests.commands.conftest import once
-from tests.commands.fakes import FIRST, KEY, NOW_MS, PK, SK, USER, FakeStack
+from tests.commands.fakes import FIRST, KEY, NOW_MS, PK, SECOND, SK, USER, FakeStack
 
 HOUR_MS = 3_600_000
 LATEST = "latest/user.presence/PURECLOUD"
@@ -55,6 +55,15 @@ def test_resume_names_the_last_return_of_events_that_wrote_no_record(stack: Fake
     answer = once("resume", "--yes", "--json").json
     assert answer["events"] == 40
     assert answer["lastDueMs"] == NOW_MS + 900_000
+
+
+def test_resume_counts_no_copy_of_an_event_that_waits(stack: FakeStack) -> None:
+    stack.logs.add("RETRY", "CALL_FAILED", ago_ms=20_000, retryInSeconds=600)
+    stack.logs.add("RETRY", "HELD", ago_ms=20_000, messageId=SECOND, retryInSeconds=2)
+    copy = {"messageId": SECOND, "because": f"run#{FIRST}"}
+    stack.logs.add("DUPLICATE", "WAITS_ALREADY", ago_ms=10_000, **copy)
+    stack.sqs.delayed = 1
+    assert once("resume", "--yes", "--json").json["events"] == 1
 
 
 def test_resume_in_an_outage_keeps_the_time_of_the_first_failure(stack: FakeStack) -> None:

@@ -33,6 +33,7 @@ def events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     monkeypatch.setattr(run.Stack, "at", lambda stack: stack)
     monkeypatch.setattr(run, "local_stack", fake)
+    monkeypatch.setattr(run.Stack, "at", lambda stack: stack)
     path = tmp_path / "events.jsonl"
     path.write_text("\n".join(line.text for line in make_lines("a1", "a2")))
     return path
