@@ -42,8 +42,8 @@ def _find_owner(port: int) -> str | None:
         with suppress(OSError):  # the process has ended, or is another user's
             if os.readlink(link) in sockets:
                 process = link.parents[1]
-                words = (process / "cmdline").read_text().replace("\0", " ")
-                return f"{process.name} ({words.strip()[:_SHOWN_CHARS]})"
+                words = (process / "cmdline").read_text().replace("\0", " ").split()
+                return f"{process.name} ({' '.join(words)[:_SHOWN_CHARS]})"
     return None
 
 
