@@ -57,7 +57,9 @@ def command(
     """
     stack = operation.stack
     if events is None and not stack.is_local:
-        raise OnceError(f"The example is for a local stack. {HOW_TO_GET_EVENTS}")
+        raise OnceError(
+            f"The example is for a local stack; start one with: once up\n{HOW_TO_GET_EVENTS}"
+        )
     lines = read_lines(events or EXAMPLE)
     no_event = sum(line.problem is not None for line in lines)
     if not stack.is_local or no_event > len(lines) / 2:

@@ -358,6 +358,7 @@ def _find_failed_executions(status: Status) -> Iterator[Finding]:
 
 
 def _shorten(text: str) -> str:
+    text = text.rstrip(".")
     return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]} …"
 
 

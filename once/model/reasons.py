@@ -154,6 +154,7 @@ _ALL = (
         "the claim table did not respond",
         remedy="repair the table: its permissions, its KMS key or a limit of its throughput",
         page="the-table-or-a-queue-fails",
+        log="ExecutionLogGroupName",
         alarms=_LONG,
     ),
     Reason(
@@ -162,6 +163,7 @@ _ALL = (
         "the dead-letter queue did not take it",
         remedy="repair the dead-letter queue: its policy or its KMS key",
         page="the-table-or-a-queue-fails",
+        log="ExecutionLogGroupName",
         alarms=_LONG,
     ),
     Reason(

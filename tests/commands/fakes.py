@@ -125,7 +125,7 @@ class Sqs:
         self.hidden: set[str] = set()
         self.refused: set[str] = set()
         """Bodies that no request may send."""
-        self.delayed = 0
+        self.delayed = self.in_flight = 0
         self.machine: Callable[[dict[str, Any]], None] | None = None
 
     def put(self, queue: str, body: str, *, ago_ms: int = 0, **attributes: str) -> str:
@@ -183,6 +183,7 @@ class Sqs:
         values["ApproximateNumberOfMessages"] = str(number)
         if QueueUrl.endswith("events"):
             values["ApproximateNumberOfMessagesDelayed"] = str(self.delayed)
+            values["ApproximateNumberOfMessagesNotVisible"] = str(self.in_flight)
         return {"Attributes": values}
 
 

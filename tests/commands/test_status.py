@@ -115,6 +115,20 @@ def test_status_leaves_a_short_429_to_the_limit(stack: FakeStack) -> None:
     assert once("status").code == 0
 
 
+def test_status_names_the_429_that_stops_requests_and_not_an_event_that_waits_for_it(
+    stack: FakeStack,
+) -> None:
+    cause = {"cause": "asked to wait 900 s", "status": 429, "requests": 1}
+    stack.logs.add("RETRY", "RATE_LIMITED", ago_ms=150_000, retryInSeconds=900, **cause)
+    waits = {"messageId": SECOND, "cause": "it is not over", "requests": 0}
+    stack.logs.add("RETRY", "RATE_LIMITED", ago_ms=60_000, retryInSeconds=900, **waits)
+    stack.pause(since=NOW_MS - 150_000, not_before=NOW_MS + 25_000)
+    stack.sqs.delayed = 2
+    answer = once("status", "--json")
+    assert "900 s" in read_findings(answer)["RATE_LIMITED"]["sentence"]
+    assert "900 s" in answer.json["waiting"][0]["sentence"]
+
+
 def test_status_shows_who_paused_and_why(stack: FakeStack) -> None:
     stack.pause(
         since=NOW_MS - 1, held="the CRM is down", held_by="ada", held_at=NOW_MS - 1,
@@ -140,6 +154,11 @@ def test_status_pages_if_messages_are_taken_and_nothing_is_recorded(stack: FakeS
     finding = read_findings(once("status", "--json"))["NOTHING_RECORDED"]
     assert finding["severity"] == "page"
     assert "once check" in finding["commands"]
+
+
+def test_status_does_not_page_for_messages_in_flight(stack: FakeStack) -> None:
+    stack.metrics.taken = stack.sqs.in_flight = 2
+    assert once("status").code == 0
 
 
 def test_status_knows_that_looks_in_an_outage_write_no_record(stack: FakeStack) -> None:

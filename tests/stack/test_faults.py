@@ -52,6 +52,7 @@ def test_enrichment_that_fails_leaves_the_message_until_it_is_repaired(local: Sh
         variant.send(customer_start(conversation))
         variant.wait(lambda: variant.depth("ApproximateNumberOfMessagesNotVisible"))
         assert not variant.records()
+        variant.wait(lambda: "ENRICHMENT_FAILS" in variant.once("status", "--json").out)
         configure(variant, "EnrichmentFunctionName", Handler=handler)
         variant.wait(lambda: variant.requests(conversation))
 
