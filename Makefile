@@ -162,9 +162,10 @@ ifneq ($(AWS_REGION),)
 aws-account deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
 endif
 aws-account: $(READY)
-	@$(BIN)/python -c 'import boto3; print("Deploying to account", boto3.client("sts").get_caller_identity()["Account"], \
-		"in", boto3.Session().region_name)' || { echo "Name a region and credentials that AWS accepts, for example:" \
-		"export AWS_REGION=eu-central-1 AWS_PROFILE=yours"; exit 1; }
+	@account=$$($(BIN)/python -c 'import boto3; print("Deploying to account", \
+		boto3.client("sts").get_caller_identity()["Account"], "in", boto3.Session().region_name)' 2>&1) && \
+		echo "$$account" || { echo "$${account##*$$'\n'}"; echo "Name a region and credentials that AWS accepts," \
+		"for example: export AWS_REGION=eu-central-1 AWS_PROFILE=yours"; exit 1; }
 
 deploy: aws-account build ## Deploy to AWS. PARAMETERS="Name=value ..." and TAGS="Key=value ..."; CONFIRM=no does not ask
 	$(BIN)/sam deploy $(if $(filter no,$(CONFIRM)),--no-confirm-changeset) \
@@ -200,12 +201,12 @@ $(JSONATA): proof/asl/node/package-lock.json
 	$@/bin/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -r $<
 
 $(READY): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' || { \
-		echo "genesys-once needs Python 3.11 to 3.14, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1)."; \
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null || { \
+		echo "genesys-once needs Python 3.11 to 3.14, and '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo "not on your PATH")."; \
 		echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Installing what requirements.lock pins into $(VENV); it takes about half a minute."
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) download --no-deps --retries 0 --timeout 4 --dest $(VENV)/probe packaging >/dev/null 2>&1 || { \
+	@$(PIP) download --no-deps --retries 0 --timeout 3 --dest $(VENV)/probe packaging >/dev/null 2>&1 || { \
 		echo "Python's package registry does not answer. Connect to it, or name yours (PIP_INDEX_URL), and run make again."; \
 		exit 1; }
 	@$(PIP) install $(LOCKED) -r requirements.lock

@@ -14,7 +14,7 @@ import click
 
 from once.errors import OnceError
 
-_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
+_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 TRY, OPERATE = "Try it on this machine", "Operate a stack"
 
 

@@ -167,11 +167,11 @@ def read_lines(path: Path) -> list[Line]:
         raise OnceError(f"{path} holds no events: it is empty.")
     if all(line.problem for line in lines):
         kinds = Counter(_describe(captured.text) for captured in records).most_common(5)
-        table = "\n".join(f"  {count:,} times {kind}" for kind, count in kinds)
+        table = "\n".join(f"  {kind}: {count:,}" for kind, count in kinds)
         raise OnceError(
             f"{path} holds no event, but\n{table}\n"
-            "Give events as EventBridge, SQS, SNS or a log has them. Why a text is none says: "
-            "once explain --event FILE"
+            "Give events as EventBridge, SQS, SNS or a log has them. To see why a text is no "
+            "event: once explain --event FILE"
         )
     return lines
 

@@ -3,6 +3,7 @@
 import contextlib
 import re
 import secrets
+import shlex
 import socket
 import threading
 from datetime import UTC, datetime, timedelta
@@ -80,7 +81,8 @@ def command(
         )
     if forward:
         parameters = {"ActionTarget": "webhook", "WebhookUrl": forward} | parameters
-    listening = listen(port, "once dev")
+    purpose = f" --forward {shlex.quote(forward)}" if forward else ""
+    listening = listen(port, "once dev" + purpose + (" --demo" if demo else ""))
     chosen_port, token = listening.getsockname()[1], secrets.token_urlsafe(24)
     address = f"http://{LOOPBACK}:{chosen_port}/?token={token}"
     script = EXAMPLE.with_suffix(".destination.json") if demo else None

@@ -80,8 +80,8 @@ def command(
     script: Path | None,
     parameters: dict[str, str],
 ) -> None:
-    """Send EVENTS, a file in any known form, through the real template on a local stack, and show
-    the outcome of each. Default: the example story.
+    """Send EVENTS, a file or folder in any known form, through the real template on a local stack,
+    and show the outcome of each. Default: the example story.
 
     The destination behaves as --destination says, or EVENTS.destination.json if it exists.
     """

@@ -51,7 +51,7 @@ class Sent(Model):
 def command(
     operation: Operation, events: Path | None, wait: bool, timeout: float, yes: bool
 ) -> None:
-    """Put EVENTS, a file in any known form, into the queue, as the rule would deliver them.
+    """Put EVENTS, a file or folder in any known form, into the queue, as the rule would.
 
     Default, on a local stack: the example story.
     """

@@ -52,7 +52,7 @@ def try_routes(output: Output, capture: tuple[Path, ...], file: Path, against: P
     answer = trial.answer()
     if not answer.events:
         names = ", ".join(source.name for source in sources)
-        raise OnceError(f"There is no event in {names}. Why says: once explain --event FILE")
+        raise OnceError(f"There is no event in {names}. To see why: once explain --event FILE")
     output.answer(answer, _view(answer, against))
 
 
