@@ -47,9 +47,7 @@ P = ParamSpec("P")
 
 
 class Command(click.Command):
-    """A command that may answer with a model; schemas/ makes a contract of that model."""
-
-    answers: "type[BaseModel] | None" = None
+    """A command whose argument may be the key of an event."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # The key of an event without an organisation begins with -/, and is no option.
@@ -191,9 +189,7 @@ def on_stack(
 def _declare(run: Callable[..., None], example: str, answers: "type[BaseModel] | None") -> Command:
     if answers:
         run = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")(run)
-    command = click.command(cls=Command, epilog=f"Example: {example}")(run)
-    command.answers = answers
-    return command
+    return click.command(cls=Command, epilog=f"Example: {example}")(run)
 
 
 def _fail(error: OnceError, as_json: bool) -> NoReturn:

@@ -48,6 +48,7 @@ class Received:
     acted: bool = False
     repeated: bool = False
     """It had acted under this Idempotency-Key before."""
+    duration_ms: float = 0.0
 
 
 class GenesysServer:
@@ -243,6 +244,7 @@ class _Handler(BaseHTTPRequestHandler):
         return False
 
     def do_POST(self) -> None:
+        started = time.perf_counter()
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
         path = urlsplit(self.path).path
@@ -266,6 +268,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             entry.status = reply.status
             self._send(reply)
+        entry.duration_ms = (time.perf_counter() - started) * 1000
 
     def do_GET(self) -> None:
         """Returns the behaviour or the requests so far, for `once destination`."""
@@ -282,6 +285,7 @@ class _Handler(BaseHTTPRequestHandler):
                     "endpoint": entry.endpoint,
                     "facts": entry.facts,
                     "status": entry.status,
+                    "durationMs": round(entry.duration_ms),
                     "acted": entry.acted,
                     "repeated": entry.repeated,
                     "body": entry.body,

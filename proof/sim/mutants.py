@@ -5,6 +5,8 @@ notices it first, so that the tests need not search; `equivalent` says why nothi
 """
 
 import copy
+import importlib
+import inspect
 import sys
 import time
 from collections.abc import Iterator
@@ -48,14 +50,26 @@ class Finding(NamedTuple):
     seconds: float
 
 
-def machine_with(mutant: Mutant) -> Machine:
-    """Returns the machine with the change; raises LookupError if its text is gone."""
+def changed_text(mutant: Mutant) -> str:
+    """Returns the definition or the module with the change; raises LookupError if its text is
+    gone."""
     source = deployed.text()
     if mutant.module:
-        return deployed.machine()
+        source = inspect.getsource(importlib.import_module(mutant.module))
     if source.count(mutant.old) != 1 and not mutant.edit:
-        raise LookupError(f"{mutant.name}: its text is {source.count(mutant.old)} times there")
-    changed = source.replace(mutant.old, mutant.new)
+        where = mutant.module or "statemachine/once.asl.yaml"
+        raise LookupError(
+            f"{mutant.name}: {where} has its text {source.count(mutant.old)} times; "
+            "correct `old` in proof/sim/mutants.yaml"
+        )
+    return source.replace(mutant.old, mutant.new)
+
+
+def machine_with(mutant: Mutant) -> Machine:
+    """Returns the machine with the change of a mutant."""
+    if mutant.module:
+        return deployed.machine()
+    changed = changed_text(mutant)
     if mutant.edit:
         definition = copy.deepcopy(deployed.definition_of(changed))
         _EDITS[mutant.edit](definition["States"])
@@ -88,15 +102,11 @@ def changed_module(mutant: Mutant) -> Iterator[None]:
         yield
         return
     original = sys.modules[mutant.module]
-    assert original.__file__
-    with open(original.__file__) as file:
-        source = file.read()
-    if source.count(mutant.old) != 1:
-        raise LookupError(f"{mutant.name}: its text is {source.count(mutant.old)} times there")
+    text = changed_text(mutant)
     changed = ModuleType(mutant.module)
     changed.__dict__.update(__file__=original.__file__, __package__=original.__package__)
     sys.modules[mutant.module] = changed
-    exec(compile(source.replace(mutant.old, mutant.new), mutant.module, "exec"), changed.__dict__)  # noqa: S102
+    exec(compile(text, mutant.module, "exec"), changed.__dict__)  # noqa: S102
     back: list[tuple[ModuleType, str, Any]] = []
     for module in list(sys.modules.values()):
         if module is changed or not getattr(module, "__name__", "").startswith(

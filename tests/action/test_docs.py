@@ -47,9 +47,12 @@ def test_every_error_is_documented_with_its_reason() -> None:
         for row in rows("| error | outcome")
         for name in re.findall(r"`(\w+)`", row[0])
     }
-    classes = [*errors.ActionError.__subclasses__(), errors.Transient]
-    raised = {kind.__name__: kind.reason for kind in classes if kind is not errors.NotNow}
-    assert table == raised
+    raised = {
+        name: kind.reason
+        for name, kind in vars(errors).items()
+        if hasattr(kind, "reason") and kind is not errors.NotNow
+    }
+    assert table == raised, "docs/data-action.md: What follows a failure"
 
 
 def test_every_status_has_the_error_that_is_documented() -> None:
@@ -64,7 +67,9 @@ def test_every_status_has_the_error_that_is_documented() -> None:
             for status in range(int(first), int(last or first) + 1):
                 named.setdefault(status, wanted[1])
     assert set(named) == set(range(300, 600))
-    assert {status: type(error_of(status, None)).__name__ for status in named} == named
+    assert {status: type(error_of(status, None)).__name__ for status in named} == named, (
+        "docs/data-action.md: the table of responses"
+    )
 
 
 def test_every_code_of_a_bus_has_the_error_that_is_documented() -> None:
@@ -92,7 +97,8 @@ def test_every_code_of_lambda_is_one_that_invoke_has() -> None:
 def test_documented_webhook_is_the_shape_in_code() -> None:
     (example,) = (json.loads(block) for block in blocks("json"))
     TypeAdapter(WebhookRequest).validate_python(example)
-    assert example.keys() == TypeAdapter(WebhookRequest).json_schema()["properties"].keys()
+    fields = TypeAdapter(WebhookRequest).json_schema()["properties"].keys()
+    assert example.keys() == fields, "docs/data-action.md: the example of the webhook"
 
 
 def test_documented_function_acts_once_and_names_its_wait(monkeypatch: pytest.MonkeyPatch) -> None:

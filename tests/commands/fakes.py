@@ -4,6 +4,7 @@
 
 import json
 import re
+import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from itertools import count
@@ -41,13 +42,17 @@ OUTPUTS = {
 
 
 class Clock:
-    """The time of a test; sleeping moves it."""
+    """The time of a test; sleeping moves it, but not that of a thread of another test."""
 
     def __init__(self) -> None:
         self.ms = NOW_MS
+        self._thread = threading.get_ident()
 
     def sleep(self, seconds: float) -> None:
-        self.ms += round(seconds * 1000)
+        if threading.get_ident() == self._thread:
+            self.ms += round(seconds * 1000)
+        else:
+            threading.Event().wait(seconds)
 
 
 class Logs:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proof.sim.mutants import MUTANTS, Mutant, changed_module, machine_with, noticed
+from proof.sim.mutants import MUTANTS, Mutant, changed_module, changed_text, machine_with, noticed
 
 FOUND = [mutant for mutant in MUTANTS if mutant.found_by]
 QUICK = ("ClaimKey 3: out", "the release comes before the put-back", "facts: settled or not")
@@ -28,3 +28,8 @@ def test_mutant_is_noticed(mutant: Mutant) -> None:
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_mutant_is_noticed_or_equivalent(mutant: Mutant) -> None:
     assert bool(mutant.found_by) != bool(mutant.equivalent)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_mutant_changes_a_text_that_is_there(mutant: Mutant) -> None:
+    changed_text(mutant)
