@@ -95,6 +95,11 @@ def _request(stack: Stack, method: str, path: str, content: Any = None, *, hint:
         raise OnceError(
             "Only the local stack has a destination of its own. Start one with: once up"
         )
+    if stack.up.server is not None:
+        raise OnceError(
+            f"This stack sends to your server, {stack.up.server}: stop that one to make it fail.\n"
+            "A stack has a destination of its own without --forward: once dev"
+        )
     pool = urllib3.PoolManager(retries=False, timeout=_SECONDS)
     body = json.dumps(content).encode() if method == "PUT" else None
     try:

@@ -47,7 +47,16 @@ class LocalStack:
             stack=STACK_NAME,
             genesys=self.destination.url,
             genesys_key=self.destination.key,
+            server=self._name_server(),
         )
+
+    def _name_server(self) -> str | None:
+        """Returns the user's server that `once dev --forward` sends to, without its path, which
+        may be secret."""
+        url = self.parameters["WebhookUrl"]
+        if self.parameters["ActionTarget"] != "webhook" or url == self.destination.webhook_url:
+            return None
+        return "/".join(url.split("/")[:3])
 
 
 @contextmanager

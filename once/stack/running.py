@@ -33,6 +33,8 @@ class Running(BaseModel):
     genesys_key: str = Field(repr=False)
     console: str | None = Field(default=None, repr=False)
     """The address that `once dev` serves, with its token."""
+    server: str | None = None
+    """The user's own server that gets the requests, in place of the stack's destination."""
 
 
 def private_folder(folder: Path = FOLDER) -> Path:

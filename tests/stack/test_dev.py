@@ -56,6 +56,10 @@ def test_event_waits_for_a_server_and_is_verified_by_it(tmp_path: Path) -> None:
             assert b"connection refused" in status.stdout
             env = subprocess.run([*once, "up", "--env"], cwd=tmp_path, capture_output=True)
             assert b"export AWS_ENDPOINT_URL=http://127.0.0.1:" in env.stdout
+            down = [*once, "destination", "down"]
+            refused = subprocess.run(down, cwd=tmp_path, capture_output=True, text=True)
+            assert refused.returncode == 1
+            assert url.removesuffix("/events") in refused.stderr  # which it cannot make fail
             receiver = subprocess.Popen(
                 [sys.executable, str(EXAMPLE.with_name("receiver.py"))],
                 env={**os.environ, "SIGNING_SECRET": secret, "PORT": str(port)},
