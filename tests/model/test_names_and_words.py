@@ -1,6 +1,8 @@
 """Keys and times as people type and read them."""
 
 import pytest
+from once_enrichment.families import BY_TOPIC
+from once_enrichment.topics import family_name
 
 from once.errors import OnceError
 from once.model import words
@@ -75,3 +77,11 @@ def test_another_text_is_no_time() -> None:
 def test_an_event_is_named_by_family_and_state() -> None:
     assert words.describe_event("user.routingStatus", "IDLE") == "routing status: IDLE"
     assert words.describe_event("garden.bed", None) == "garden bed"
+
+
+@pytest.mark.parametrize(
+    "family",
+    sorted(name for name in map(family_name, BY_TOPIC) if name.startswith("conversation.")),
+)
+def test_each_event_of_a_conversation_has_words_of_its_own(family: str) -> None:
+    assert words.describe_event(family, None) != family.replace(".", " ")

@@ -192,8 +192,9 @@ def test_an_open_doubtful_or_noted_event_is_a_problem(
 
 
 def test_an_event_ignored_after_a_request_may_have_been_acted_on() -> None:
-    expired = record("a", "IGNORED", "EXPIRED", 10_000)
+    expired = record("a", "IGNORED", "EXPIRED", 10_000, route="callbacks")
     assert "acted on" not in tell_one(expired).verdict
+    assert "callbacks" in tell_one(expired).verdict
     failed = record("a", "RETRY", "CALL_FAILED", 90_000, requests=1)
     assert "may have been acted on" in tell_one(failed, expired).verdict
 
