@@ -260,16 +260,10 @@ def test_state_that_returns_within_milliseconds_acts_each_time(store: Store) -> 
     assert [one.outcome for one in store.deliver(*burst)] == [Outcome.PROCESSED] * 3
 
 
-QUICK = sorted(MODELS)[::8]  # tests/enrichment/test_topics.py compares the keys of all
+SOME = sorted(MODELS)[::8]  # tests/enrichment/test_topics.py compares the keys of all
 
 
-@pytest.mark.parametrize(
-    "topic",
-    [
-        pytest.param(topic, marks=() if topic in QUICK else pytest.mark.thorough)
-        for topic in sorted(MODELS)
-    ],
-)
+@pytest.mark.parametrize("topic", SOME)
 def test_disguised_copy_of_any_topic_is_not_acted_on(store: Store, topic: str) -> None:
     one = sdk.event(topic, 1)
     copied = disguised(one, 1)

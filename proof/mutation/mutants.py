@@ -123,6 +123,8 @@ def _replacements(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | None]]:
                     yield _changed(node, keywords=_without(keywords, index)), keyword
         case ast.Dict(keys=keys, values=values) if len(keys) > 1:
             for index, key in enumerate(keys):
+                if _is_prose(values[index]):
+                    continue
                 left = {"keys": _without(keys, index), "values": _without(values, index)}
                 yield _changed(node, **left), key or values[index]
         case ast.List(elts=elements) | ast.Set(elts=elements) if len(elements) > 1:

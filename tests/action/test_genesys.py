@@ -179,6 +179,7 @@ def test_secret_that_cannot_be_read_sends_nothing(
         (500, "Transient"),
         ("lose", "Transient"),
         ({"status": 500, "body": action_error_body("ACTION.PROCESSING", 500)}, "Uncertain"),
+        ({"status": 429, "body": action_error_body("ACTION.PROCESSING", 429)}, "RateLimited"),
         *(
             ({"status": 400, "body": body}, "Rejected")
             for body in ("text", [], {"details": [None, {"errorCode": 5}]}, "[" * 60_000)

@@ -140,6 +140,11 @@ def test_organisation_of_a_source(source: str) -> None:
     assert element({**EVENT, "source": source})["organizationId"] == ORGANISATION
 
 
+def test_organisation_of_a_custom_event_is_that_of_its_partner_source() -> None:
+    flat = {"conversationId": "c", "status": "on", "source": EVENT["source"]}
+    assert element(flat)["organizationId"] == ORGANISATION
+
+
 @pytest.mark.parametrize("source", ["my.app", "cloud", "a/cloud", "a/cloud/", "", 7, None])
 def test_a_source_without_an_organisation(source: Any) -> None:
     assert "organizationId" not in element({**EVENT, "source": source})

@@ -17,7 +17,7 @@ from tests.enrichment.sending import body, changed, element, key, without
 from tests.enrichment.topic_models import MODELS
 
 TOPICS = sorted(MODELS)
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2)
 
 
 def for_each_topic(check: Callable[[str], None]) -> Callable[[], None]:
@@ -111,11 +111,11 @@ def paths(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | 
         yield from paths(one, (*path, step))
 
 
-def sample(some: Iterator[Any], size: int = 40) -> list[Any]:
+def sample(some: Iterator[Any], size: int = 20) -> list[Any]:
     """Returns the values of an ordinary body, and a few of a snapshot, which many topics share."""
     every = list(some)
     if len(every) > 60:
-        size = min(size, 10)
+        size = min(size, 5)
     return Random(7).sample(every, min(size, len(every)))  # noqa: S311
 
 
@@ -245,8 +245,7 @@ def strip(value: Any) -> None:
 def test_nothing_is_keyed_on_a_null(topic: str) -> None:
     event = sdk.event(topic, 1)
     fields = [path for path in paths(body_of(event)) if isinstance(path[-1], str)]
-    top = {path for path in fields if len(path) == 1}
-    for path in top.union(sample(iter(fields))):
+    for path in sample(iter(fields)) if is_key_whole(topic) else fields:
         found = key(changed(event, *path, to=None))
         assert found == key(without(event, *path)), path
         assert not re.search(r"None|null", "/".join(found))
@@ -326,26 +325,3 @@ def test_the_ids_of_a_topic_are_what_a_regular_expression_would_find() -> None:
     for template in (f"{x}{{id}}{y}{{id}}{z}" for x in words for y in words for z in words):
         for topic in ("a", "aab", "a.b.a", "aaaa.b", "b.a.a.b", "a.bb.a.b", ""):
             assert topics.slots(template, topic) == lazily(template, topic), (template, topic)
-
-
-# Bodies of topics that the SDK has since 269.0.0. It does not say what the topics are called.
-UNNAMED = (
-    "DecisionMetricsAdminNotificationTopicDecisionMetricsJobNotification",
-    "ScheduleBiddingAdminNotificationTopicScheduleBiddingNotification",
-    "V2WfmAgentOpportunityTopicAgentOpportunityNotification",
-    "V2WfmContinuousForecastSessionEventContinuousForecastSessionNotification",
-    "V2WfmOpportunityTopicOpportunityNotification",
-    "WfmAgentManagementUnitScheduleChangedTopicAgentMuScheduleChangedNotification",
-)
-
-
-@pytest.mark.parametrize("model", UNNAMED)
-def test_new_topic_needs_no_declaration(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    template = "v2.workforcemanagement.new.{id}"
-    monkeypatch.setitem(MODELS, template, model)
-    event = sdk.event(template, 1)
-    one = element(event)
-    assert "broken" not in one
-    assert "note" not in one
-    for path, value in leaves(body_of(event)):
-        assert key(changed(event, *path, to=other_than(value))) != key(event), path

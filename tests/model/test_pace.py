@@ -41,6 +41,7 @@ def test_the_row_says_how_requests_flow(values: Any, state: State, why: str) -> 
     item = None if values is None else row(**values)
     breaker = Breaker.parse(item, NOW_MS)
     assert (breaker.state, breaker.why) == (state, why)
+    assert f"breaker {state.name}" in breaker.model_copy(update={"pause": None}).text(NOW_MS)
     assert isinstance(judge(Row.of(item), NOW_MS, Times.of()), Wait) == (state is State.OPEN)
 
 
@@ -50,7 +51,7 @@ def test_a_pause_names_its_operator_until_it_is_over() -> None:
     assert breaker.pause is not None
     assert breaker.pause.by == "ada"
     assert "repair" in breaker.text(NOW_MS)
-    assert Breaker.parse(item, NOW_MS + 60_001).pause is None
+    assert Breaker.parse(item, NOW_MS + 60_000).pause is None
 
 
 def test_a_first_failure_is_no_outage_but_no_health_either() -> None:

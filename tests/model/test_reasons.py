@@ -21,6 +21,7 @@ RUNBOOK = (ROOT / "docs" / "runbook.md").read_text("utf-8")
 @pytest.mark.parametrize("code", REASONS)
 def test_each_reason_is_produced_somewhere(code: str) -> None:
     assert re.search(rf"\b{code}\b", DEFINITION + FUNCTIONS)
+    assert REASONS[code].outcome in (*Outcome, None)
 
 
 def test_the_definition_gives_no_other_reason() -> None:

@@ -31,6 +31,11 @@ def test_an_ignored_state_between_two_equal_ones_makes_both_act() -> None:
     assert settle(event("a"), meal, event("c", 20_000)) == ["ACTED", "NO_ROUTE_MATCHED", "ACTED"]
 
 
+def test_an_ignored_state_of_the_same_millisecond_makes_an_equal_one_act() -> None:
+    meal = event("b", 0, "meal", ignored="NO_ROUTE_MATCHED")
+    assert settle(event("a"), meal, event("c", 20_000)) == ["ACTED", "NO_ROUTE_MATCHED", "ACTED"]
+
+
 def test_an_ignored_newer_state_makes_no_wanted_one_stale() -> None:
     newer = event("a", 60_000, "connected", ignored="ROUTE_IS_NONE")
     assert settle(newer, event("b", 0, "alerting")) == ["ROUTE_IS_NONE", "ACTED"]

@@ -170,6 +170,57 @@ def test_a_copy_has_a_cause(fields: dict[str, Any], cause: str) -> None:
     stories = tell([first, second], [], NOW_MS)
     chains = {chain.id: chain for story in stories for chain in story.chains}
     assert chains["b"].cause == cause
+    assert ("message a" in chains["b"].text) is (cause != "COPY")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "fields", "is_problem", "is_unclear"),
+    [
+        ("PROCESSED", "ACTED", {"requests": 1}, False, False),
+        ("PROCESSED", "ACTED", {"requests": 1, "note": "NO_STATE"}, True, False),
+        ("PROCESSED", "ACTED", {"requests": 2}, True, True),
+        ("IGNORED", "EXPIRED", {}, False, False),
+        ("PARKED", "UNREADABLE", {}, True, True),
+        ("RETRY", "LIMITED", {}, True, False),
+    ],
+)
+def test_an_open_doubtful_or_noted_event_is_a_problem(
+    outcome: str, reason: str, fields: dict[str, Any], is_problem: bool, is_unclear: bool
+) -> None:
+    story = tell_one(record("a", outcome, reason, **fields))
+    assert (story.is_problem, story.is_unclear) == (is_problem, is_unclear)
+
+
+def test_an_event_ignored_after_a_request_may_have_been_acted_on() -> None:
+    expired = record("a", "IGNORED", "EXPIRED", 10_000, route="callbacks")
+    assert "acted on" not in tell_one(expired).verdict
+    assert "callbacks" in tell_one(expired).verdict
+    failed = record("a", "RETRY", "CALL_FAILED", 90_000, requests=1)
+    assert "may have been acted on" in tell_one(failed, expired).verdict
+
+
+def test_two_requests_without_a_success_may_both_have_acted() -> None:
+    failed = tell_one(record("a", "PARKED", "GAVE_UP", requests=2))
+    refused = tell_one(record("a", "PARKED", "REJECTED", requests=2))
+    assert "parked" in failed.verdict
+    assert "may have acted" in failed.meaning
+    assert refused.meaning != failed.meaning
+
+
+@pytest.mark.parametrize(
+    ("reason", "because", "is_settled"),
+    [("WAITS_ALREADY", "run#a", False), ("WAITS_ALREADY", "run#b", True), ("SAME_KEY", "", True)],
+)
+def test_second_delivery_of_a_message_that_waits_settles_nothing(
+    reason: str, because: str, is_settled: bool
+) -> None:
+    assert record("a", "DUPLICATE", reason, because=because).is_settled is is_settled
+
+
+def test_a_summary_counts_what_waits_and_what_has_no_record() -> None:
+    waits = record("a", "RETRY", "LIMITED")
+    stories = tell([waits], [claim("b", "IN_PROGRESS", None, sk=f"{SK}2")], NOW_MS)
+    assert summarise(stories) == "2 events: 2 not settled"
 
 
 def test_a_summary_counts_events_and_copies() -> None:
