@@ -143,6 +143,8 @@ def test_organisation_of_a_source(source: str) -> None:
 def test_organisation_of_a_custom_event_is_that_of_its_partner_source() -> None:
     flat = {"conversationId": "c", "status": "on", "source": EVENT["source"]}
     assert element(flat)["organizationId"] == ORGANISATION
+    app = {"source": "my.app", "detail": {"conversationId": "c", "status": "on"}}
+    assert element(app)["trace"]["source"] == "my.app"
 
 
 @pytest.mark.parametrize("source", ["my.app", "cloud", "a/cloud", "a/cloud/", "", 7, None])

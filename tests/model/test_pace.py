@@ -49,7 +49,7 @@ def test_a_pause_names_its_operator_until_it_is_over() -> None:
     item = row(since=1, not_before=NOW_MS + 60_000, **PAUSE)
     breaker = Breaker.parse(item, NOW_MS)
     assert breaker.pause is not None
-    assert breaker.pause.by == "ada"
+    assert (breaker.pause.by, breaker.pause.since_ms) == ("ada", NOW_MS - 1)
     assert "repair" in breaker.text(NOW_MS)
     assert Breaker.parse(item, NOW_MS + 60_000).pause is None
 
