@@ -44,7 +44,7 @@ class ActError(Exception):
 
 @dataclass
 class Environment:
-    """What lives from one event to the next, until the worker dies."""
+    """Lives from one event to the next, until the worker dies."""
 
     now_ms: Callable[[], int]
     memory: dict[str, Any] = field(default_factory=dict)

@@ -87,7 +87,7 @@ class ToldSubject(Model):
 
 
 class Identity(Model):
-    """What the enrichment makes of an event in a file."""
+    """Shows what the enrichment makes of an event in a file."""
 
     place: str
     key: str

@@ -44,7 +44,7 @@ class Listed(Model):
 
 
 class Done(Model):
-    """What was replayed or dropped."""
+    """Lists the events that were replayed or dropped."""
 
     done: int = 0
     left: int | None = Field(default=None, description="Null unless it was interrupted.")

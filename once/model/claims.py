@@ -70,7 +70,7 @@ class Claim(_Row):
     """Epoch milliseconds. Until then no other execution takes over."""
     done_at: PastMs | None = None
     due_at: PastMs | None = None
-    """Of an event that waits: when its message comes back, at the latest."""
+    """The latest time at which the message of a waiting event comes back."""
     dropped_at: PastMs | None = None
     """Time at which an operator dropped it, epoch milliseconds; decides nothing."""
     expires_at: ExpiresAt
@@ -114,7 +114,7 @@ class Latest(_Row):
     claim: str = ""
     """Sort key of that owner's claim."""
     turn_until: PastMs | None = None
-    """When the turn ends at the latest."""
+    """The latest time at which the turn ends."""
     unwanted_time: PastMs | None = None
     """Time of the newest state that no route wanted, or whose route wants every change."""
     expires_at: ExpiresAt

@@ -218,7 +218,7 @@ UNRECORDED = {
     "NOT_READ": "the enrichment cannot handle it",
     "NOT_RECORDED": "the queue gave it up, and nothing is recorded of its last try",
 }
-"""What is said of a dead letter if no record of an outcome says it."""
+"""Explains a dead letter of which no record of an outcome tells."""
 
 
 def describe(code: str | None) -> str:

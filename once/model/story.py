@@ -49,7 +49,7 @@ class Story:
     """Those that stood for themselves; the others are copies of these."""
     verdict: str = ""
     meaning: str = ""
-    """What more than one request means."""
+    """The meaning of more than one request."""
 
     def __post_init__(self) -> None:
         self.ends = [chain.end for chain in self.own]
@@ -102,14 +102,14 @@ class Story:
 
     @property
     def occurred_ms(self) -> int:
-        """When it occurred, else when it was first recorded."""
+        """Returns the time of the event, else that of its first record."""
         known = (record.occurred_at_ms for record in (*self.ends, *self.records))
         claimed = self.claim.event_time if self.claim else 0
         return next(filter(None, known), claimed) or self.first_recorded_ms
 
     @property
     def forgotten_ms(self) -> int:
-        """When `once forget` opened its claim, however it ended since; else 0."""
+        """Returns the time at which `once forget` opened its claim, however it ended since; else 0."""
         return max(0, -self.claim.occurrence) if self.claim else 0
 
     @property

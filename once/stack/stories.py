@@ -26,7 +26,7 @@ MOST_SUBJECTS = 50  # so many fit into one search
 
 @dataclass
 class Found:
-    """What is known of a thing: the stories of its subjects."""
+    """Holds the stories of the subjects that a name stands for."""
 
     thing: str
     since_ms: int

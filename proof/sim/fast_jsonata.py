@@ -34,7 +34,7 @@ _NONE = _Nothing()
 
 
 class _Sequence(list[Any]):
-    """What a path comes to: one item is the item itself, and none is nothing."""
+    """Returns the result of a path: one item is the item itself, and none is nothing."""
 
 
 class _Constructed(list[Any]):

@@ -36,7 +36,7 @@ class BrokenError(Exception):
 
 
 class Known(NamedTuple):
-    """What happened to one event so far."""
+    """Counts what happened to one event so far."""
 
     keys: frozenset[str] = frozenset()
     requests: int = 0
@@ -75,7 +75,7 @@ class Seen(NamedTuple):
 
 
 class Life(NamedTuple):
-    """What one execution did."""
+    """Notes what one execution did."""
 
     acted: bool = False
     put_back: bool = False

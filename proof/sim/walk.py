@@ -25,7 +25,7 @@ Functions = Callable[[int, int], Function]  # by requests per minute and MaxTrie
 
 @dataclass
 class Weather:
-    """What a walk varies besides faults by chance; everything follows from its seed."""
+    """Names what a walk varies besides faults by chance; everything follows from its seed."""
 
     per_minute: int = 0
     most_tries: int = 3

@@ -40,7 +40,7 @@ _LONGEST_SLEEP_MS = 2_500  # longer waits for a token happen on the queue
 
 @dataclass
 class Memory:
-    """What one environment of the function remembers between events."""
+    """Holds what one environment of the function remembers between events."""
 
     row: Row | None = None
     read_ms: int | None = None

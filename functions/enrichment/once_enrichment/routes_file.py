@@ -18,7 +18,7 @@ MATCHED = ("family", "state", "subject", "ids", "body", "metadata")
 
 Path = tuple[str | int, ...]
 Fault = tuple[Path, str]
-"""Where in the document, and what is wrong."""
+"""Names the place in the document, and what is wrong there."""
 
 _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _SOURCES = (
