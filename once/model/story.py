@@ -109,7 +109,7 @@ class Story:
 
     @property
     def forgotten_ms(self) -> int:
-        """Returns the time at which `once forget` opened its claim, however it ended since; else 0."""
+        """Returns the time at which `once forget` opened its claim; 0 if it never did."""
         return max(0, -self.claim.occurrence) if self.claim else 0
 
     @property
