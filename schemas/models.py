@@ -158,7 +158,7 @@ class Event(_Model):
 
 
 class Once(_Model):
-    """What the project remembers of a message that it sends itself. Everything is optional."""
+    """Holds what the project remembers of a message that it sends itself. All is optional."""
 
     first_message_id: str | None = None
     """The first message of the event's chain."""

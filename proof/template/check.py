@@ -1,4 +1,4 @@
-"""What a check is made of: a rule that AWS has and no linter knows, its sources, broken samples.
+"""Makes a check of a rule that AWS has and no linter knows, its sources, and broken samples.
 
 A check is a function that yields the faults of a deployment. Its docstring is the rule.
 """

@@ -1,4 +1,4 @@
-"""What AWS refuses, or does differently, about the state machine's definition."""
+"""Checks the state machine's definition for what AWS refuses, or does differently."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What AWS refuses, or never tells, about the resources of a stack."""
+"""Checks the resources of a stack for what AWS refuses, or never tells."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is counted has its price, and what follows from the counts is arithmetic."""
+"""Each count has its price, and the rest is arithmetic."""
 
 import pytest
 

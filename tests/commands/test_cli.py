@@ -46,7 +46,7 @@ def test_a_command_answers_in_json_and_names_an_example(name: str) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("nothing",), ("status", "--sinse"), ("parked", "nothing")])
-def test_what_is_typed_wrongly_ends_in_2(arguments: tuple[str, ...]) -> None:
+def test_usage_error_ends_in_2(arguments: tuple[str, ...]) -> None:
     answer = once(*arguments)
     assert answer.code == 2
     assert answer.err

@@ -1,4 +1,4 @@
-"""What `once explain` tells of the events of a thing, by whatever name a person gives it."""
+"""`once explain` finds the events of a thing by each of its names, and says what became of them."""
 
 from pathlib import Path
 

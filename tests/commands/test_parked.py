@@ -132,7 +132,7 @@ def test_each_name_chooses_an_event(stack: FakeStack, name: str) -> None:
     assert [message["messageId"] for message in chosen["messages"]] == [FIRST]
 
 
-def test_what_is_not_replayed_becomes_visible_again(stack: FakeStack) -> None:
+def test_event_that_is_not_replayed_becomes_visible_again(stack: FakeStack) -> None:
     park(stack)
     once("parked", "list")
     assert stack.sqs.hidden == set()

@@ -1,4 +1,4 @@
-"""What `once status` finds: code, severity, page, commands and exit code."""
+"""`once status` finds what is wrong: code, severity, page, commands and exit code."""
 
 from typing import Any
 

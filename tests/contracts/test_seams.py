@@ -1,4 +1,4 @@
-"""What one part writes is what the next part reads, and what the contract of the seam says."""
+"""Each part writes what the next part reads, as the contract of the seam says."""
 
 import json
 from typing import Any

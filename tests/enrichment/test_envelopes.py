@@ -98,7 +98,7 @@ def test_a_time_that_no_clock_can_say_is_no_identity() -> None:
     assert "eventTime" in one["note"]
 
 
-def test_what_the_envelope_tells_is_kept_as_trace() -> None:
+def test_ids_of_the_envelope_are_kept_as_trace() -> None:
     one = element({**EVENT, "replay-name": "tuesday"})
     assert one["trace"] == {
         "envelopeId": EVENT["id"],

@@ -52,7 +52,7 @@ def test_ordinary_parts_are_readable() -> None:
     )
 
 
-def test_what_looks_like_a_hash_is_escaped() -> None:
+def test_text_that_looks_like_a_hash_is_escaped() -> None:
     _, hashed = compose("", ["s", "x" * 1000])
     _, literal = compose("", ["s", hashed])
     assert hashed.startswith("~")

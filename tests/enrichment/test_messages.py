@@ -1,4 +1,4 @@
-"""What the project wrote around a message, and the fields that every element has of its message."""
+"""An element has the fields of its message, and what the project wrote around it."""
 
 import json
 from typing import Any
@@ -84,7 +84,7 @@ def test_broken_message_is_told_by_its_text_and_keeps_its_time() -> None:
         {"firstSentAtMs": SENT_MS + 1, "waitsSinceMs": None, "firstMessageId": ""},
     ],
 )
-def test_what_a_person_wrote_by_hand_is_read_as_far_as_it_can_be(once: Any) -> None:
+def test_wrapper_written_by_hand_is_read_as_far_as_it_can_be(once: Any) -> None:
     one = element({"once": once, "event": json.dumps(UNDATED)}, message_id="m")
     assert one["firstMessageId"] == "m"
     assert one["firstSentAtMs"] == one["waitsSinceMs"] == SENT_MS

@@ -50,7 +50,7 @@ def test_the_smallest_count_of_milliseconds_lies_in_1973() -> None:
         *(0, -1, LAST_MS + 1, 10**20, float("inf"), float("nan"), True, None, [], {}),
     ],
 )
-def test_what_is_no_time(nothing: Any) -> None:
+def test_other_values_are_no_time(nothing: Any) -> None:
     assert maybe_ms(nothing) is None
 
 

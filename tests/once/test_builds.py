@@ -87,7 +87,7 @@ def test_a_build_that_fails_leaves_nothing_to_be_taken_for_one(project: Project)
     assert project.builds == 1
 
 
-def test_what_nobody_has_used_for_a_day_goes(project: Project) -> None:
+def test_build_that_is_unused_for_a_day_goes(project: Project) -> None:
     old = project.built()
     os.utime(old.parent, (0, 0))
     project.function.write_text("second = 2")

@@ -67,7 +67,7 @@ def test_prose_breaks_between_words_and_never_inside_a_key() -> None:
     assert " ".join(lines) == prose
 
 
-def test_what_is_indented_stays_indented() -> None:
+def test_indented_text_stays_indented() -> None:
     first, second = shown(f"    [bold]one[/] {'many words ' * 6}", width=50).splitlines()
     assert first.startswith("    one many words")
     assert second.startswith(("    many", "    words"))
@@ -95,7 +95,7 @@ def test_a_command_is_not_broken_from_its_id_and_options() -> None:
             assert command in said, width
 
 
-def test_what_goes_into_a_pipe_is_not_broken() -> None:
+def test_text_for_a_pipe_is_not_broken() -> None:
     assert shown("so many words " * 10).count("\n") == 1
 
 

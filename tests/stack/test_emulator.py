@@ -121,7 +121,7 @@ def test_failed_condition_has_its_name_and_all_old_returns_the_row(local: Shared
     assert update("#owner = :me")["Attributes"]["owner"] == {"S": "me"}
 
 
-def test_of_writes_at_the_same_time_one_condition_holds(local: SharedStack) -> None:
+def test_one_condition_holds_for_writes_at_the_same_time(local: SharedStack) -> None:
     row = f"test/emulator/{new_id()}"
 
     def claim(_: int) -> bool:

@@ -1,4 +1,4 @@
-"""What the project promises when a destination fails, events come together, or states return."""
+"""Promises hold when a destination fails, events come together, or states return."""
 
 import json
 import random
