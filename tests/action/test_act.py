@@ -331,3 +331,14 @@ def test_killed_function_notes_nothing(site: Site) -> None:
     with pytest.raises(Killed):
         site.act()
     assert site.table.row() is None
+
+
+@pytest.mark.parametrize(("connecting", "reason"), [(3.0, "ACTED"), (3.2, "TOO_LATE")])
+def test_request_begins_within_4_seconds_of_reading_the_row(
+    site: Site, connecting: float, reason: str
+) -> None:
+    site.act(1)
+    site.clock.pass_seconds(0.7)
+    site.target.waits_seconds = connecting
+    assert site.act(2)["reason"] == reason
+    assert site.table.requests == ["get_item"], "the row of the first event is good for a second"

@@ -28,8 +28,11 @@ from .returns import retry_in_seconds
 from .settings import Settings
 from .steps import Clock, Draw, Json, Read, Reply, Send, Sleep, Step, Steps, Unanswered, Write
 
-# The row is good for the next events of this environment for so long: a pause stops them then.
+# The row is good for the next events of this environment for so long.
 FRESH_MS = 1_000
+# A request begins at most so long after its row was read, and arrives within a second more: a
+# pause, a 429 and an open breaker stop requests within 5 s.
+BEGINS_WITHIN_MS = 4_000
 # A refusal that any event would have met is taken for granted for so long.
 REFUSED_MS = 30_000
 # Events of other environments may have failed during a response as slow as this.
@@ -159,6 +162,7 @@ class _Action:
         if memory.read_ms is None or not 0 <= now_ms - memory.read_ms < FRESH_MS:
             response = yield Read(breaker_row.read(self.settings.claim_table))
             memory.row, memory.read_ms = Row.of(response.get("Item")), now_ms
+        self.until_ms = min(self.until_ms, memory.read_ms + BEGINS_WITHIN_MS)
         self.row, self.row_is_known = memory.row, True
         return self.row
 
