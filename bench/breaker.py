@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from once_data_action.action import FRESH_MS, SLOW_MS
-from once_data_action.breaker import Flow, Open, Probe, Row, judge
+from once_data_action.breaker import Open, Probe, Row, judge
 from once_data_action.breaker_row import MOST_FAILED
 from once_data_action.returns import retry_in_seconds
 from once_data_action.times import Times
@@ -89,7 +89,7 @@ class Site:
                 self.paused_ms += verdict.until_ms - now_ms
                 row = replace(verdict.seen, open_until_ms=verdict.until_ms)
                 self.set_row(row, now_ms)
-            if isinstance(verdict, Flow) or (isinstance(verdict, Probe) and row == self.row):
+            if verdict is None or (isinstance(verdict, Probe) and row == self.row):
                 for again in (False, True):
                     started_ms = now_ms
                     succeeded, now_ms = self.request(now_ms)

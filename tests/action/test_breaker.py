@@ -1,7 +1,7 @@
 """The breaker decides if requests flow, if none is sent, and if one probes."""
 
 import pytest
-from once_data_action.breaker import Flow, Open, Probe, Row, Wait, judge
+from once_data_action.breaker import Open, Probe, Row, Wait, judge
 from once_data_action.times import Times
 
 TIMES = Times.of()
@@ -9,7 +9,7 @@ SINCE = 1_777_888_800_000
 
 
 def test_no_row_lets_requests_flow() -> None:
-    assert judge(None, SINCE, TIMES) == Flow()
+    assert judge(None, SINCE, TIMES) is None
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_breaker_opens_by_failed_events_and_time_without_success(
     failed: int, lasted_ms: int, opens: bool
 ) -> None:
     row, now_ms = Row(SINCE, failed), SINCE + lasted_ms
-    assert judge(row, now_ms, TIMES) == (Open(row, now_ms + 20_000) if opens else Flow())
+    assert judge(row, now_ms, TIMES) == (Open(row, now_ms + 20_000) if opens else None)
 
 
 def test_open_breaker_sends_nothing() -> None:
@@ -65,5 +65,5 @@ def test_wait_names_its_reason_until_the_later_time_and_then_one_probes(
 
 def test_faster_stack_still_opens_no_sooner_than_a_request_may_take() -> None:
     fast, row = Times.of(call_ms=2_000, scale=0.1), Row(SINCE, failed=20)
-    assert judge(row, SINCE + 5_999, fast) == Flow()
+    assert judge(row, SINCE + 5_999, fast) is None
     assert judge(row, SINCE + 6_000, fast) == Open(row, SINCE + 8_000)

@@ -24,19 +24,19 @@ NOW = datetime(2026, 5, 4, 10, 0, 0, tzinfo=UTC)
         ("86400", 86_400),
         ("86401", 86_400),
         ("9" * 400, 86_400),
-        ("-5", 30),
-        ("soon", 30),
-        ("nan", 30),
-        ("inf", 30),
-        ("1e9", 30),
-        ("0x10", 30),
-        ("Thu, 32 Jan 2026 99:00:00 GMT", 30),
-        ("Thu, 1 Jan 2026 3000000000:00:00 GMT", 30),
+        ("-5", None),
+        ("soon", None),
+        ("nan", None),
+        ("inf", None),
+        ("1e9", None),
+        ("0x10", None),
+        ("Thu, 32 Jan 2026 99:00:00 GMT", None),
+        ("Thu, 1 Jan 2026 3000000000:00:00 GMT", None),
         ("Mon, 04 May 2020 10:00:00 GMT", 0),
         ("Fri, 31 Dec 9999 23:59:59 GMT", 86_400),
     ],
 )
-def test_rate_limit_says_how_long_to_wait(header: str, wanted: int) -> None:
+def test_rate_limit_says_how_long_to_wait(header: str, wanted: int | None) -> None:
     error = error_of(429, header)
     assert isinstance(error, RateLimited)
     assert (error.status, error.retry_after_seconds) == (429, wanted)
@@ -50,17 +50,17 @@ def test_503_is_a_rate_limit_only_with_a_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "wanted"),
+    "header",
     [
-        ("Mon, 04 May 2026 10:00:30 GMT", 30),
-        ("Monday, 04-May-26 10:00:30 GMT", 30),
-        ("Mon May  4 10:00:30 2026", 30),
-        ("Mon, 04 May 2026 12:00:30 +0200", 30),
-        ("Mon, 04 May 2026 10:00:30 -0000", 30),
+        "Mon, 04 May 2026 10:00:30 GMT",
+        "Monday, 04-May-26 10:00:30 GMT",
+        "Mon May  4 10:00:30 2026",
+        "Mon, 04 May 2026 12:00:30 +0200",
+        "Mon, 04 May 2026 10:00:30 -0000",
     ],
 )
-def test_date_is_read_in_each_form(header: str, wanted: int) -> None:
-    assert retry_after_seconds(header, NOW) == wanted
+def test_date_is_read_in_each_form(header: str) -> None:
+    assert retry_after_seconds(header, NOW) == 30
 
 
 @given(st.text() | st.from_regex(r"[A-Z][a-z]{2}, \d+ [A-Za-z]{3} \d+ \d+:\d+:\d+ ?\S*"))

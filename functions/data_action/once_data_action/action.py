@@ -221,6 +221,7 @@ class _Action:
     def _end_failed(self, error: ActionError) -> Generator[Step, Any, ActionError]:
         """Notes the failure; returns the error of the class that says what follows."""
         started_ms = error.started_ms
+        requests = self.request.retry + (started_ms is not None and error.is_sent)
         if error.for_all:
             if not self.is_recalled:
                 self.memory.refusal, self.memory.refused_ms = error, self.now_ms()
@@ -235,7 +236,8 @@ class _Action:
             yield from self._note_rate_limited(error, started_ms)
         elif isinstance(error, Rejected | Uncertain):
             yield from self._note_success(started_ms)
-        error.facts = self._facts(error.reason, started_ms) | {"status": error.status}
+        facts = {"requests": requests, "status": error.status}
+        error.facts = self._facts(error.reason, started_ms) | facts
         return error
 
     def _after_failure(self, error: Failed) -> Failed | GaveUp:
@@ -301,7 +303,7 @@ class _Action:
         waits_since_ms = int(self.request.event["waitsSinceMs"])
         times = self.settings.times
         return {
-            "requests": self.request.retry + (started_ms is not None),
+            "requests": self.request.retry,
             "durationMs": now_ms - started_ms if started_ms is not None else None,
             "tries": self.tries.count,
             "failedAtMs": self.tries.failed_at_ms,

@@ -57,11 +57,6 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Flow:
-    """Requests may be sent."""
-
-
-@dataclass(frozen=True)
 class Wait:
     """No requests: PAUSED, BREAKER_OPEN or RATE_LIMITED."""
 
@@ -84,10 +79,10 @@ class Probe:
     until_ms: int
 
 
-def judge(row: Row | None, now_ms: int, times: Times) -> Flow | Wait | Open | Probe:
-    """Decides by the row and the time."""
+def judge(row: Row | None, now_ms: int, times: Times) -> Wait | Open | Probe | None:
+    """Decides by the row and the time. None: requests may be sent."""
     if row is None:
-        return Flow()
+        return None
     if now_ms < row.until_ms:
         return Wait(_reason(row, now_ms))
     lasted_ms = now_ms - row.since_ms if row.since_ms is not None else 0
@@ -96,7 +91,7 @@ def judge(row: Row | None, now_ms: int, times: Times) -> Flow | Wait | Open | Pr
         return Probe(row, now_ms + round(pause_ms))
     if any(row.failed >= each.failed and lasted_ms >= each.lasted_ms for each in times.evidence):
         return Open(row, now_ms + times.open_ms)
-    return Flow()
+    return None
 
 
 def _reason(row: Row, now_ms: int) -> str:

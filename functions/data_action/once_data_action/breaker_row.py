@@ -7,6 +7,7 @@ has none.
 from typing import Any
 
 from .breaker import Row
+from .times import clamp
 
 Request = dict[str, Any]
 
@@ -16,7 +17,7 @@ _KEY_DIGITS = 16  # enough to tell 20 events apart
 _KEPT_SECONDS = 14 * 86_400
 # Longer waits are obeyed in steps of this length, with one probe after each.
 LONGEST_STEP_SECONDS = 180
-_UNSAID_SECONDS = 30
+_UNSAID_SECONDS = 30  # longer than Genesys' own clients wait, each by itself
 
 
 def read(table: str) -> Request:
@@ -51,7 +52,7 @@ def note_failure(table: str, since_ms: int, key: str | None, now_ms: int) -> Req
 def rate_limited_until_ms(now_ms: int, retry_after_seconds: float | None) -> int:
     """Returns the time before which no request is sent, after a 429 or a 503 that names a time."""
     seconds = _UNSAID_SECONDS if retry_after_seconds is None else retry_after_seconds
-    return now_ms + round(1000 * min(max(seconds, 1), LONGEST_STEP_SECONDS))
+    return now_ms + round(1000 * clamp(seconds, 1, LONGEST_STEP_SECONDS))
 
 
 def note_rate_limited(table: str, started_ms: int, until_ms: int, now_ms: int) -> Request:

@@ -24,7 +24,7 @@ class ActionError(Exception):
     """A failure in a sentence of ours: no secret, no payload, no word of the destination.
 
     `for_all` says that any other event would have met the same; `repeatable`, that a second
-    request may follow immediately.
+    request may follow immediately; `is_sent`, that the destination may have got the request.
     """
 
     reason: ClassVar[str]
@@ -37,12 +37,15 @@ class ActionError(Exception):
         retry_after_seconds: float | None = None,
         for_all: bool = False,
         repeatable: bool = True,
+        is_sent: bool = True,
     ) -> None:
         self.sentence = sentence
         self.status = status
         self.retry_after_seconds = retry_after_seconds
         self.for_all = for_all
-        self.repeatable = repeatable
+        # What refused a connection does so a second later, too.
+        self.repeatable = repeatable and is_sent
+        self.is_sent = is_sent
         # When its request began; set by the driver. None: nothing was sent.
         self.started_ms: int | None = None
         # What the state machine reads beside the reason and the cause. The action sets all of

@@ -1,6 +1,6 @@
 """Target `eventbridge`: puts each event once on a bus of the user's."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 from .canary import is_canary
 from .errors import ActionError, Failed, NotAuthorised, NotConfigured, RateLimited, Rejected
 from .request import ActionRequest, Budget, webhook_text
+from .steps import Clock
 
 SOURCE = "genesys-once"
 # A rule on SOURCE delivers no canary.
@@ -31,25 +32,19 @@ _INVALID = {
 }
 
 
+@dataclass
 class EventBridge:
-    def __init__(
-        self,
-        bus_arn: str,
-        own_name: str | None,
-        put: Any,
-        look_up: Any,
-        now_ms: Callable[[], int],
-    ) -> None:
-        """`own_name` is the bus's name if it belongs to the stack's account and region.
+    """A bus; `own_name` is its name if it belongs to the stack's account and region.
 
-        Of the two clients the second is more impatient, so that both fit into one request's time.
-        """
-        self._bus_arn = bus_arn
-        self._own_name = own_name
-        self._put = put
-        self._look_up = look_up
-        self._now_ms = now_ms
-        self._found_ms = 0
+    Of the two clients the second is more impatient, so that both fit into one request's time.
+    """
+
+    bus_arn: str
+    own_name: str | None
+    put: Any
+    look_up: Any
+    now_ms: Clock
+    _found_ms: int = 0
 
     def act(
         self,
@@ -63,10 +58,10 @@ class EventBridge:
         self._find_bus()
         budget.seconds_for_a_request()
         try:
-            answer = self._put.put_events(
+            answer = self.put.put_events(
                 Entries=[
                     {
-                        "EventBusName": self._bus_arn,
+                        "EventBusName": self.bus_arn,
                         "Source": CANARY_SOURCE if is_canary(event) else SOURCE,
                         "DetailType": event["family"],
                         "Detail": detail,
@@ -90,11 +85,11 @@ class EventBridge:
 
     def _find_bus(self) -> None:
         """Finds the bus, if it is one of this account; of another account's nothing can be told."""
-        now_ms = self._now_ms()
-        if self._own_name is None or now_ms - self._found_ms < _FOUND_MS:
+        now_ms = self.now_ms()
+        if self.own_name is None or now_ms - self._found_ms < _FOUND_MS:
             return
         try:
-            self._look_up.describe_event_bus(Name=self._own_name)
+            self.look_up.describe_event_bus(Name=self.own_name)
         except (BotoCoreError, ClientError) as error:
             code = error.response["Error"]["Code"] if isinstance(error, ClientError) else ""
             if code == _MISSING:

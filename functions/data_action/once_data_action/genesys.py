@@ -3,7 +3,7 @@
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -12,9 +12,10 @@ from .body import body_text
 from .errors import ActionError, Failed, NotAuthorised, NotConfigured, Rejected, Uncertain
 from .inputs import COMMON, needs_body, read_inputs
 from .outbound import Outbound, Response
-from .replies import error_of
+from .replies import error_of, json_object
 from .request import ActionRequest, Budget
 from .secret import Secret
+from .steps import Clock
 
 FIELDS = ("clientId", "clientSecret")
 
@@ -30,38 +31,30 @@ _CODE = re.compile(r"[A-Za-z][A-Za-z._]{0,63}")
 _CORRELATION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-@dataclass(frozen=True)
-class _Token:
-    value: str
-    ends_ms: int
-
-
+@dataclass
 class Tokens:
     """The token of this environment, which handles one event at a time."""
 
-    def __init__(
-        self, login: str, secret: Secret, http: Outbound, now_ms: Callable[[], int]
-    ) -> None:
-        self._url = f"{login}/oauth/token"
-        self._secret = secret
-        self._http = http
-        self._now_ms = now_ms
-        self._token: _Token | None = None
+    login: str
+    secret: Secret
+    http: Outbound
+    now_ms: Clock
+    _token: str = ""
+    _ends_ms: int = 0
 
     def get(self, budget: Budget, refused: str | None = None) -> str:
         """A token that still lives and is not the refused one."""
-        token = self._token
-        if token is None or token.ends_ms <= self._now_ms() or token.value == refused:
-            self._token = token = self._fetch(budget)
-        return token.value
+        if self._ends_ms <= self.now_ms() or self._token == refused:
+            self._token, self._ends_ms = self._fetch(budget)
+        return self._token
 
-    def _fetch(self, budget: Budget) -> _Token:
+    def _fetch(self, budget: Budget) -> tuple[str, int]:
         reply = self._ask(budget)
-        if reply.status in (400, 401) and self._secret.has_changed():
+        if reply.status in (400, 401) and self.secret.has_changed():
             reply = self._ask(budget)
         if not reply.ok:
             raise _login_error(reply)
-        answer = _json(reply)
+        answer = json_object(reply.body)
         value, seconds = answer.get("access_token"), answer.get("expires_in")
         # It goes into a header, where a line break would end it.
         if not isinstance(value, str) or not _TOKEN.fullmatch(value):
@@ -71,16 +64,18 @@ class Tokens:
         seconds = min(seconds, _LONGEST_TOKEN_SECONDS)
         # A token that lives for less than two margins is still worth half its life.
         usable = max(seconds - _TOKEN_MARGIN_SECONDS, seconds / 2)
-        return _Token(value, self._now_ms() + int(usable * 1000))
+        return value, self.now_ms() + int(usable * 1000)
 
     def _ask(self, budget: Budget) -> Response:
-        credentials = self._secret.values()
+        credentials = self.secret.values()
         pair = f"{credentials['clientId']}:{credentials['clientSecret']}"
         headers = {
             "Authorization": f"Basic {b64encode(pair.encode()).decode()}",
             "Content-Type": "application/x-www-form-urlencoded",
         }
-        return self._http.post(self._url, headers, b"grant_type=client_credentials", budget)
+        return self.http.post(
+            f"{self.login}/oauth/token", headers, b"grant_type=client_credentials", budget
+        )
 
 
 def _login_error(reply: Response) -> ActionError:
@@ -102,11 +97,11 @@ def _login_error(reply: Response) -> ActionError:
     return error
 
 
+@dataclass(frozen=True)
 class Genesys:
-    def __init__(self, api: str, tokens: Tokens, http: Outbound) -> None:
-        self._api = api
-        self._tokens = tokens
-        self._http = http
+    api: str
+    tokens: Tokens
+    http: Outbound
 
     def act(self, request: ActionRequest, headers: dict[str, str], budget: Budget) -> int:
         """Executes the data action that the event's route names; returns the status."""
@@ -121,10 +116,10 @@ class Genesys:
         inputs = read_inputs(sources, request.event, request.idempotency_key, body)
         content = json.dumps(inputs, separators=(",", ":")).encode()
 
-        token = self._tokens.get(budget)
+        token = self.tokens.get(budget)
         reply = self._execute(action, token, headers, content, budget)
         if reply.status == 401:
-            token = self._tokens.get(budget, refused=token)
+            token = self.tokens.get(budget, refused=token)
             reply = self._execute(action, token, headers, content, budget)
             if reply.status == 401:
                 raise NotAuthorised(
@@ -140,15 +135,13 @@ class Genesys:
     def _execute(
         self, action: str, token: str, headers: dict[str, str], content: bytes, budget: Budget
     ) -> Response:
-        url = f"{self._api}/api/v2/integrations/actions/{quote(action)}/execute"
-        return self._http.post(
-            url, {**headers, "Authorization": f"Bearer {token}"}, content, budget
-        )
+        url = f"{self.api}/api/v2/integrations/actions/{quote(action)}/execute"
+        return self.http.post(url, {**headers, "Authorization": f"Bearer {token}"}, content, budget)
 
 
 def _action_error(reply: Response, route: Mapping[str, str]) -> ActionError:
     said = _said(reply)
-    codes = _action_codes(_json(reply))
+    codes = _action_codes(json_object(reply.body))
     if reply.status == 404:
         return NotConfigured(
             f"Genesys has no data action {route['action']}{said}: give the route "
@@ -177,14 +170,6 @@ def _action_error(reply: Response, route: Mapping[str, str]) -> ActionError:
     return error_of(reply.status, reply.retry_after, said)
 
 
-def _json(reply: Response) -> dict[str, Any]:
-    try:
-        content = json.loads(reply.body)
-    except (ValueError, RecursionError):  # not JSON, or of brackets alone
-        return {}
-    return content if isinstance(content, dict) else {}
-
-
 def _action_codes(body: dict[str, Any]) -> set[str]:
     """The errorCodes of the details, of the body and of the errors within it."""
     nested = body.get("errors")
@@ -201,7 +186,7 @@ def _action_codes(body: dict[str, Any]) -> set[str]:
 
 def _said(reply: Response) -> str:
     """The code and the correlation id of Genesys' answer, for its support; nothing else of it."""
-    body = _json(reply)
+    body = json_object(reply.body)
     code = next((body[name] for name in ("errorCode", "code", "error") if name in body), None)
     number = next((body[name] for name in ("correlationId", "contextId") if name in body), None)
     parts = [

@@ -139,12 +139,12 @@ def _target(settings: Settings, now_ms: Clock) -> Target:
         region = arn.split(":")[3]
         # Never repeats a request by itself, and ends within the time of one.
         seconds = settings.request_ms / 1_000
-        config = _TABLE.merge(Config(connect_timeout=min(1, seconds / 4)))
-        config = config.merge(Config(read_timeout=seconds - min(1, seconds / 4)))
+        to_connect = min(1, seconds / 4)
+        limits = Config(connect_timeout=to_connect, read_timeout=seconds - to_connect)
+        config = _TABLE.merge(limits)
         if settings.target == "lambda":
-            return user_function.UserFunction(
-                arn, boto3.client("lambda", region_name=region, config=config)
-            )
+            client = boto3.client("lambda", region_name=region, config=config)
+            return user_function.UserFunction(arn, client)
         put = boto3.client("events", region_name=region, config=config)
         look_up = boto3.client("events", region_name=region, config=_TABLE)
         return eventbridge.EventBridge(arn, settings.own_bus, put, look_up, now_ms)

@@ -2,11 +2,7 @@
 
 The standard library's client, in a thread of its own: its time-outs begin again with every piece
 that arrives, so only a thread that is not reading can tell when the time for all of it is over.
-
-urllib3's time-outs begin again as well: with a total of 0.3 s a peer that drips a byte each 20 ms
-held a request for 5 s, until the peer stopped. Only Lambda's own time-out would end it, and the
-event would be recorded as FUNCTION_TIMED_OUT, with nothing noted about the destination. urllib3
-also takes 103 for the response.
+urllib3's time-outs begin again as well, and it takes 103 for the response.
 """
 
 import contextlib
@@ -40,7 +36,6 @@ class Response:
     status: int
     retry_after: str | None
     body: bytes
-    duration_ms: int
 
     @property
     def ok(self) -> bool:
@@ -60,7 +55,6 @@ class Outbound:
     def post(self, url: str, headers: Mapping[str, str], body: bytes, budget: Budget) -> Response:
         is_first = budget.started_ms is None
         seconds = budget.seconds_for_a_request()
-        started = time.perf_counter()
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}"
         connection = self._kept(origin) or self._new(origin)
@@ -80,7 +74,7 @@ class Outbound:
         except ssl.SSLError:
             raise Failed("the TLS connection to the destination failed") from None
         except _NoConnection as problem:
-            raise Failed(f"no connection to the destination: {problem}") from None
+            raise Failed(f"no connection to the destination: {problem}", is_sent=False) from None
         except TimeoutError:
             # It may still be acting: another request now would overlap with this one.
             raise Failed(
@@ -88,10 +82,9 @@ class Outbound:
             ) from None
         except (OSError, http.client.HTTPException, ValueError):
             raise Failed("the connection to the destination broke before its answer") from None
-        duration_ms = round((time.perf_counter() - started) * 1000)
         if exchange.kept:
-            self._keep(origin, connection)
-        return Response(status, retry_after, content, duration_ms)
+            self._idle[origin] = (connection, self._now_ms())
+        return Response(status, retry_after, content)
 
     def _new(self, origin: str) -> http.client.HTTPConnection:
         parts = urlsplit(origin)
@@ -111,10 +104,6 @@ class Outbound:
             connection.close()
             return None
         return connection
-
-    def _keep(self, origin: str, connection: http.client.HTTPConnection) -> None:
-        if self._idle.setdefault(origin, (connection, self._now_ms()))[0] is not connection:
-            connection.close()
 
 
 def _close(idle: dict[str, tuple[http.client.HTTPConnection, int]]) -> None:

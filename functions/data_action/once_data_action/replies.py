@@ -1,19 +1,20 @@
-"""The error of each HTTP status, and the wait that a Retry-After asks for."""
+"""The error of each HTTP status, the wait that a Retry-After asks for, and the JSON of a reply."""
 
+import json
 import math
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 from .errors import ActionError, Failed, NotAuthorised, NotConfigured, RateLimited, Rejected
 
-# For all events, then one request probes: longer than Genesys' own clients wait, each by itself.
-_DEFAULT_RETRY_AFTER_SECONDS = 30
 # Above any daily limit.
 _LONGEST_RETRY_AFTER_SECONDS = 86_400
 
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
 _PASSING = {408, 409, 423, 425}
+_NO_ADDRESS = {404, 405, 410}
 
 
 def retry_after_seconds(header: str | None, now: datetime) -> int | None:
@@ -37,21 +38,26 @@ def error_of(status: int, retry_after: str | None, said: str = "") -> ActionErro
     wait = retry_after_seconds(retry_after, datetime.now(UTC))
     answered = f"the destination answered {status}{said}"
     if status == 429 or (status == 503 and wait is not None):
-        wait = _DEFAULT_RETRY_AFTER_SECONDS if wait is None else wait
-        return RateLimited(
-            f"{answered}: asked to wait {wait} s", status=status, retry_after_seconds=wait
-        )
+        asked = "" if wait is None else f": asked to wait {wait} s"
+        return RateLimited(f"{answered}{asked}", status=status, retry_after_seconds=wait)
     if status in (401, 403):
         return NotAuthorised(
             f"{answered}: check the credentials in the secret and what they are allowed to do",
             status=status,
         )
-    if status in (404, 405, 410) or status < 200:
-        return NotConfigured(f"{answered}: check its address", status=status)
     if status in _PASSING or status >= 500:
         return Failed(answered, status=status)
-    if status >= 400:
+    if status >= 400 and status not in _NO_ADDRESS:
         return Rejected(f"{answered}: it refuses this event", status=status)
     return NotConfigured(
-        f"{answered}: redirects are not followed, give its final address", status=status
+        f"{answered}: check its address, since redirects are not followed", status=status
     )
+
+
+def json_object(text: Any) -> dict[str, Any]:
+    """Returns the object of a JSON text; an empty one for anything else."""
+    try:
+        value = json.loads(text)
+    except (TypeError, ValueError, RecursionError):  # absent, not JSON, or of brackets alone
+        return {}
+    return value if isinstance(value, dict) else {}

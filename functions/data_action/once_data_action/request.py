@@ -47,14 +47,12 @@ class ActionRequest:
             key = payload["idempotencyKey"]
             tries = Tries(_whole(payload["tries"]), _whole(payload["failedAtMs"]))
             deaths, retry = _whole(payload.get("deaths", 0)), _whole(payload.get("retry", 0))
-            is_complete = all(name in event for name in _EVENT_FIELDS)
-            event = {**event, **{name: _whole(event[name]) for name in _TIMES if name in event}}
+            fields = {name: event[name] for name in _EVENT_FIELDS}
+            event = {**event, **{name: _whole(fields[name]) for name in _TIMES}}
         except (AttributeError, KeyError, TypeError, ValueError):
             raise _not_understood("a field is missing or is no number") from None
         if version != VERSION:
             raise _not_understood(f"its version is not {VERSION}")
-        if not is_complete:
-            raise _not_understood("its event is not complete")
         if not isinstance(key, str) or not _KEY.fullmatch(key):
             raise _not_understood("its idempotencyKey is not 64 hex digits and an occurrence")
         return cls(event, key, str(owner), tries, deaths, retry)

@@ -1,14 +1,15 @@
 """The destination's credentials: read once per environment, and again when they are refused."""
 
 import contextlib
-import json
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from .errors import NotConfigured, NotNow
+from .replies import json_object
+from .steps import Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
@@ -19,22 +20,16 @@ REMEMBERED_MS = 30_000
 _TEXT = re.compile(r"[ -~]+")
 
 
+@dataclass
 class Secret:
     """A JSON object of texts in Secrets Manager."""
 
-    def __init__(
-        self,
-        arn: str,
-        fields: tuple[str, ...],
-        client: "SecretsManagerClient",
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._arn = arn
-        self._fields = fields
-        self._client = client
-        self._now_ms = now_ms
-        self._values: dict[str, str] | None = None
-        self._unchanged_until_ms = 0
+    arn: str
+    fields: tuple[str, ...]
+    client: "SecretsManagerClient"
+    now_ms: Clock
+    _values: dict[str, str] | None = None
+    _unchanged_until_ms: int = 0
 
     def values(self) -> dict[str, str]:
         if self._values is None:
@@ -43,7 +38,7 @@ class Secret:
 
     def has_changed(self) -> bool:
         """Reads it again after its values were refused, unless that was in vain a moment ago."""
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         if now_ms < self._unchanged_until_ms:
             return False
         before = self._values
@@ -54,9 +49,9 @@ class Secret:
             self._unchanged_until_ms = now_ms + REMEMBERED_MS
         return self._values != before
 
-    def _read(self) -> dict[str, str]:
+    def _read(self) -> dict[str, Any]:
         try:
-            text = self._client.get_secret_value(SecretId=self._arn)["SecretString"]
+            response = self.client.get_secret_value(SecretId=self.arn)
         except ClientError as error:
             code = error.response["Error"]["Code"]
             if (
@@ -71,25 +66,13 @@ class Secret:
             ) from None
         except BotoCoreError:
             raise NotNow("Secrets Manager was not reached: nothing was sent") from None
-        except KeyError:
-            raise self._malformed() from None
-        try:
-            content = json.loads(text)
-        except (ValueError, RecursionError):
-            raise self._malformed() from None
-        if not isinstance(content, dict):
-            raise self._malformed()
-        values = {}
-        for name in self._fields:
-            value = content.get(name)
-            if not isinstance(value, str) or not _TEXT.fullmatch(value):
-                raise self._malformed()
-            values[name] = value
+        content = json_object(response.get("SecretString"))
+        values = {name: content.get(name) for name in self.fields}
+        if not all(isinstance(value, str) and _TEXT.fullmatch(value) for value in values.values()):
+            wanted = ", ".join(f'"{name}": "..."' for name in self.fields)
+            raise NotConfigured(
+                f"the destination's secret is not JSON text of the form {{{wanted}}} in plain "
+                "ASCII",
+                for_all=True,
+            )
         return values
-
-    def _malformed(self) -> NotConfigured:
-        wanted = ", ".join(f'"{name}": "..."' for name in self._fields)
-        return NotConfigured(
-            f"the destination's secret is not JSON text of the form {{{wanted}}} in plain ASCII",
-            for_all=True,
-        )

@@ -61,8 +61,10 @@ class Settings:
         )
         if target in ("genesys", "webhook") and not settings.secret_arn:
             raise NotConfigured(f"the target {target} needs DestinationSecretArn")
-        if target == "eventbridge":
-            _check_bus(settings)
+        if target == "eventbridge" and not _BUS_ARN.fullmatch(settings.target_arn):
+            raise NotConfigured("the target eventbridge needs TargetArn, the ARN of a bus")
+        if target == "eventbridge" and settings.target_arn == settings.source_bus_arn:
+            raise NotConfigured("TargetArn is the bus that the events come from: name another one")
         if target == "lambda" and not _FUNCTION_ARN.fullmatch(settings.target_arn):
             raise NotConfigured("the target lambda needs TargetArn, the ARN of a function")
         if target == "webhook":
@@ -92,13 +94,6 @@ class Settings:
         """Returns the bus's name, if its account and region are those of the source bus."""
         place, _, name = self.target_arn.rpartition("/")
         return name if self.source_bus_arn.startswith(f"{place}/") else None
-
-
-def _check_bus(settings: Settings) -> None:
-    if not _BUS_ARN.fullmatch(settings.target_arn):
-        raise NotConfigured("the target eventbridge needs TargetArn, the ARN of a bus")
-    if settings.target_arn == settings.source_bus_arn:
-        raise NotConfigured("TargetArn is the bus that the events come from: name another one")
 
 
 def _check_url(url: str) -> None:

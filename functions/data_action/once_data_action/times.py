@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 SECOND_MS = 1_000
-MINUTE_MS = 60 * SECOND_MS
 LONGEST_MS = 900 * SECOND_MS  # SQS delays a message by 15 minutes at most
 
 

@@ -6,7 +6,7 @@ function did not run. A function that raised, crashed or timed out is a success 
 (docs.aws.amazon.com/lambda/latest/api/API_Invoke.html and API_ErrorObject.html)
 """
 
-import json
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
@@ -21,21 +21,16 @@ from .errors import (
     Rejected,
     Uncertain,
 )
+from .replies import json_object
 from .request import ActionRequest, Budget, encode, webhook_text
 
 _THROTTLED_SECONDS = 2
 
 # Errors that the user's function may raise by name; any other is a failure that may pass. Lambda
 # writes the class of an exception (Python), or the name of an error (Node.js) into errorType.
-_BY_NAME: dict[str, type[ActionError]] = {
-    "Transient": Failed,
-    "Failed": Failed,
-    "RateLimited": RateLimited,
-    "Rejected": Rejected,
-    "Uncertain": Uncertain,
-    "NotAuthorised": NotAuthorised,
-    "NotConfigured": NotConfigured,
-}
+_KINDS = (Failed, RateLimited, Rejected, Uncertain, NotAuthorised, NotConfigured)
+_BY_NAME: dict[Any, type[ActionError]] = {kind.__name__: kind for kind in _KINDS}
+_BY_NAME["Transient"] = Failed
 # Codes of Invoke that a person must repair, beside any of KMS; of the others 4xx codes that say
 # that the request itself cannot be taken.
 _DENIED = {"AccessDeniedException", "EC2AccessDeniedException"}
@@ -51,18 +46,19 @@ _MISSING = {
 _TOO_LARGE = {"RequestTooLargeException", "SerializedRequestEntityTooLargeException"}
 
 
+@dataclass(frozen=True)
 class UserFunction:
-    def __init__(self, arn: str, client: Any) -> None:
-        """The client never repeats a request, and ends within the time of one."""
-        self._arn = arn
-        self._client = client
+    """A function; the client never repeats a request, and ends within the time of one."""
+
+    arn: str
+    client: Any
 
     def act(self, request: ActionRequest, headers: dict[str, str], budget: Budget) -> int:  # noqa: ARG002 - an invocation has no headers
         """Returns 200: the function returned, whatever it returned."""
         payload = encode(webhook_text(request))
         budget.seconds_for_a_request()
         try:
-            response = self._client.invoke(FunctionName=self._arn, Payload=payload)
+            response = self.client.invoke(FunctionName=self.arn, Payload=payload)
             content = response["Payload"].read()
         except ClientError as error:
             raise _refusal(error) from None
@@ -72,7 +68,7 @@ class UserFunction:
                 "the function did not return in time; it may still run", repeatable=False
             ) from None
         except ConnectTimeoutError:
-            raise Failed("Lambda was not reached") from None
+            raise Failed("Lambda was not reached", is_sent=False) from None
         except BotoCoreError:
             raise Failed("the connection to Lambda broke before the function returned") from None
         if "FunctionError" in response:
@@ -102,23 +98,15 @@ def _refusal(error: ClientError) -> ActionError:
 
 def _error_of(content: bytes) -> ActionError:
     """Reads the error object. Its message may quote a customer: only a number is taken from it."""
-    error = _object(content)
+    error = json_object(content)
     name = error.get("errorType")
     kind = _BY_NAME.get(name) if isinstance(name, str) else None
     if kind is None:
         return Failed("the function failed or timed out; its own log has the error")
     said = f"the function raised {name}"
     if kind is RateLimited:
-        seconds = _object(error.get("errorMessage")).get("retryAfterSeconds")
+        seconds = json_object(error.get("errorMessage")).get("retryAfterSeconds")
         if isinstance(seconds, bool) or not isinstance(seconds, int | float):
             return RateLimited(said)
         return RateLimited(said, retry_after_seconds=seconds if isfinite(seconds) else None)
     return kind(said, repeatable=name != "Failed")
-
-
-def _object(text: Any) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except (TypeError, ValueError, RecursionError):  # absent, not JSON, or of brackets alone
-        return {}
-    return value if isinstance(value, dict) else {}

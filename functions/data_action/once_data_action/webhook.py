@@ -3,29 +3,30 @@
 import base64
 import hashlib
 import hmac
-from collections.abc import Callable
+from dataclasses import dataclass
 
 from .errors import NotConfigured
 from .outbound import Outbound, Response
 from .replies import error_of
 from .request import ActionRequest, Budget, encode, webhook_text
 from .secret import Secret
+from .steps import Clock
 
 FIELDS = ("signingSecret",)
 
 
+@dataclass(frozen=True)
 class Webhook:
-    def __init__(self, url: str, secret: Secret, http: Outbound, now_ms: Callable[[], int]) -> None:
-        self._url = url
-        self._secret = secret
-        self._http = http
-        self._now_ms = now_ms
+    url: str
+    secret: Secret
+    http: Outbound
+    now_ms: Clock
 
     def act(self, request: ActionRequest, headers: dict[str, str], budget: Budget) -> int:
         """Returns the status of a success."""
         body = encode(webhook_text(request))
         reply = self._post(request, headers, body, budget)
-        if reply.status in (401, 403) and self._secret.has_changed():
+        if reply.status in (401, 403) and self.secret.has_changed():
             reply = self._post(request, headers, body, budget)
         if not reply.ok:
             raise error_of(reply.status, reply.retry_after)
@@ -35,12 +36,12 @@ class Webhook:
         self, request: ActionRequest, headers: dict[str, str], body: bytes, budget: Budget
     ) -> Response:
         signed = sign(
-            self._secret.values()["signingSecret"],
+            self.secret.values()["signingSecret"],
             request.idempotency_key,
-            self._now_ms() // 1000,
+            self.now_ms() // 1000,
             body,
         )
-        return self._http.post(self._url, {**headers, **signed}, body, budget)
+        return self.http.post(self.url, {**headers, **signed}, body, budget)
 
 
 def sign(secret: str, key: str, timestamp: int, body: bytes) -> dict[str, str]:
