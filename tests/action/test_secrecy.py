@@ -5,6 +5,7 @@ import logging
 import traceback
 
 import pytest
+from once_data_action.webhook import Webhook
 
 from once.genesys.script import action_error_body
 from once.genesys.server import CLIENT_ID
@@ -69,8 +70,8 @@ def test_no_secret_is_left_in_answers_or_logs(
         {"clientId": CLIENT_ID, "clientSecret": CLIENT_SECRET, "signingSecret": SIGNING_SECRET}
     )
     either.server.script.add({"replies": [reply, reply]})
-    if hasattr(either.target, "_url"):
-        either.target._url += f"?key={URL_TOKEN}"
+    if isinstance(either.target, Webhook):
+        either.target.url += f"?key={URL_TOKEN}"
 
     with caplog.at_level(logging.DEBUG):
         try:

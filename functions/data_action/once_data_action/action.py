@@ -106,10 +106,11 @@ class _Action:
     # Before the request.
 
     def _is_observed(self) -> bool:
-        """Answers a canary, which only a bus sees. A setup without a target sends nothing."""
+        """Answers a canary, which only a bus sees, under a source of its own. A setup without a
+        target sends nothing."""
         if canary.is_canary(self.request.event):
             canary.answer(self.request.event, self.now_ms())
-            return not self.settings.sends_canaries
+            return self.settings.target != "eventbridge"
         return self.settings.target == "none"
 
     def _count_death(self) -> Generator[Step, Any, None]:

@@ -4,7 +4,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -39,7 +39,7 @@ class Tokens:
     secret: Secret
     http: Outbound
     now_ms: Clock
-    _token: str = ""
+    _token: str = field(default="", repr=False)
     _ends_ms: int = 0
 
     def get(self, budget: Budget, refused: str | None = None) -> str:

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -28,7 +28,7 @@ class Secret:
     fields: tuple[str, ...]
     client: "SecretsManagerClient"
     now_ms: Clock
-    _values: dict[str, str] | None = None
+    _values: dict[str, str] | None = field(default=None, repr=False)
     _unchanged_until_ms: int = 0
 
     def values(self) -> dict[str, str]:

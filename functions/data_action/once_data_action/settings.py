@@ -85,11 +85,6 @@ class Settings:
         return f"https://{service}.{self.genesys_host}"
 
     @property
-    def sends_canaries(self) -> bool:
-        """Returns true for a bus: canaries have a source of their own there."""
-        return self.target == "eventbridge"
-
-    @property
     def own_bus(self) -> str | None:
         """Returns the bus's name, if its account and region are those of the source bus."""
         place, _, name = self.target_arn.rpartition("/")

@@ -15,7 +15,7 @@ from .steps import Clock
 FIELDS = ("signingSecret",)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Webhook:
     url: str
     secret: Secret
