@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from .body import body_text
 from .errors import ActionError, Failed, NotAuthorised, NotConfigured, Rejected, Uncertain
-from .inputs import COMMON, needs_body, read_inputs
+from .inputs import COMMON, read_inputs
 from .outbound import Outbound, Response
 from .replies import error_of, json_object
 from .request import ActionRequest, Budget
@@ -112,8 +111,7 @@ class Genesys:
             )
         action = route["action"]
         sources = route.get("inputs", COMMON)
-        body = json.loads(body_text(request.event)) if needs_body(sources) else None
-        inputs = read_inputs(sources, request.event, request.idempotency_key, body)
+        inputs = read_inputs(sources, request.event, request.idempotency_key)
         content = json.dumps(inputs, separators=(",", ":")).encode()
 
         token = self.tokens.get(budget)

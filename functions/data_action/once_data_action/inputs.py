@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from .body import body_text
+
 # Genesys does not look at the header Idempotency-Key. With key and time among the inputs the
 # endpoint behind the action can tell a repeated request, or an old one, from a new one.
 COMMON = {
@@ -22,18 +24,14 @@ COMMON = {
 """The inputs of a route that names none."""
 
 
-def needs_body(sources: Mapping[str, str]) -> bool:
-    return any(source.split(".", 1)[0] == "body" for source in sources.values())
-
-
-def read_inputs(
-    sources: Mapping[str, str], event: Mapping[str, Any], key: str, body: Any
-) -> dict[str, Any]:
+def read_inputs(sources: Mapping[str, str], event: Mapping[str, Any], key: str) -> dict[str, Any]:
     """The flat map that an action is executed with, without what the event does not have.
 
-    An object or a list is given as JSON text. `body` is None if no input needs it.
+    An object or a list is given as JSON text. The body is read only if an input needs it.
     """
-    values = {**event, "idempotencyKey": key, "body": body}
+    values = {**event, "idempotencyKey": key}
+    if any(source.split(".")[0] == "body" for source in sources.values()):
+        values["body"] = json.loads(body_text(event))
     inputs = {}
     for name, source in sources.items():
         value: Any = values
