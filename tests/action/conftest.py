@@ -2,35 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import pytest
-from moto import mock_aws
 
 from once.genesys.server import GenesysServer
-from tests.action.support import TABLE, Sender, Site, create_table, dynamodb, items
-
-
-@pytest.fixture(scope="module")
-def emulated() -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as patched, mock_aws():
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            patched.setenv(name, "testing")
-        client = dynamodb()
-        create_table(client)
-        yield client
+from tests.action.support import Sender, Site
 
 
 @pytest.fixture
-def make_site(emulated: Any) -> Iterator[Callable[..., Site]]:
-    yield partial(Site, emulated)
-    for item in items(emulated):
-        emulated.delete_item(TableName=TABLE, Key={"pk": item["pk"], "sk": item["sk"]})
-
-
-@pytest.fixture
-def site(make_site: Callable[..., Site]) -> Site:
-    return make_site()
+def site() -> Site:
+    return Site()
 
 
 @pytest.fixture

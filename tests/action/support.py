@@ -1,21 +1,20 @@
-"""An event, and the function around it: a clock, a table of moto, and a target that is told what
-to do, or the real targets with the mock of Genesys."""
+"""An event, and the function around it: a clock, the simulator's table, and a target that is told
+what to do, or the real targets with the mock of Genesys."""
 
 import hashlib
 import json
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
 from once_data_action import genesys, webhook
 from once_data_action.breaker import Row
-from once_data_action.breaker_row import KEY, read
+from once_data_action.breaker_row import read
 from once_data_action.errors import ActionError
 from once_data_action.handler import Driver
 from once_data_action.limiter import Limiter
@@ -25,6 +24,7 @@ from once_data_action.secret import Secret
 from once_data_action.settings import Settings
 
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
+from proof.sim.table import Key, RefusedError, key_of, written
 
 NOW = 1_777_888_900_000
 TABLE = "claims"
@@ -105,16 +105,12 @@ class Clock:
         self.ms += round(seconds * 1_000)
 
 
-class Killed(BaseException):
-    """Lambda ends the function: nothing is noted or answered."""
-
-
 class ToldTarget:
-    """Responds as it is told: a status, an error, or Killed; then with 200."""
+    """Responds as it is told: a status or an error; then with 200."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
-        self.told: list[int | BaseException | type[BaseException]] = []
+        self.told: list[int | ActionError] = []
         self.sent: list[str] = []
         self.takes_seconds = 0.2
         self.waits_seconds = 0.0  # before its request begins
@@ -131,40 +127,54 @@ class ToldTarget:
 
 
 class Table:
-    """moto's DynamoDB, which counts the requests and can be told to fail."""
+    """DynamoDB, which counts the requests and can be told to fail."""
 
-    def __init__(self, client: Any) -> None:
-        self.client = client
+    def __init__(self) -> None:
+        self.rows: dict[Key, dict[str, Any] | None] = {}
         self.requests: list[str] = []
-        self.broken: set[str] = set()
+        self.is_broken = False
 
-    def __getattr__(self, verb: str) -> Any:
-        def request(**arguments: Any) -> Any:
-            self.requests.append(verb)
-            if verb in self.broken:
-                raise aws_error("InternalServerError", 500)
-            return getattr(self.client, verb)(**arguments)
+    def get_item(self, **request: Any) -> Any:
+        self._note("get_item")
+        item = self.rows.get(key_of(request))
+        return {"Item": item} if item else {}
 
-        return request
+    def update_item(self, **request: Any) -> Any:
+        return {"Attributes": self._write("update", request)}
+
+    def delete_item(self, **request: Any) -> Any:
+        return {"Attributes": self._write("delete", request)}
+
+    def _write(self, verb: str, request: Any) -> Any:
+        self._note(f"{verb}_item")
+        key = key_of(request)
+        try:
+            self.rows[key] = row = written(verb, request, self.rows.get(key))
+        except RefusedError:
+            raise aws_error("ConditionalCheckFailedException") from None
+        return row
+
+    def _note(self, verb: str) -> None:
+        self.requests.append(verb)
+        if self.is_broken:
+            raise aws_error("InternalServerError", 500)
 
     def row(self) -> Row | None:
-        return Row.of(self.client.get_item(**read(TABLE)).get("Item"))
-
-    def drop_row(self) -> None:
-        self.client.delete_item(TableName=TABLE, Key=KEY)
+        """Returns the breaker's row."""
+        return Row.of(self.rows.get(key_of(read(TABLE))))
 
 
 class Site:
-    """One stack: any number of environments of the function, one table, one destination."""
+    """One stack: a function, a table and a destination."""
 
-    def __init__(self, client: Any, **settings: Any) -> None:
+    def __init__(self, **settings: Any) -> None:
         self.clock = Clock()
-        self.table = Table(client)
+        self.table = Table()
         self.target = ToldTarget(self.clock)
         self.settings = replace(Settings("webhook", claim_table=TABLE), **settings)
-        self.driver = self.environment()
+        self.driver = self._environment()
 
-    def environment(self) -> Driver:
+    def _environment(self) -> Driver:
         return Driver(
             self.settings,
             self.target,
@@ -185,24 +195,7 @@ class Site:
 
     def limit(self, per_minute: int) -> None:
         self.settings = replace(self.settings, limiter=Limiter(per_minute))
-        self.driver = self.environment()
-
-
-def create_table(client: Any) -> None:
-    names = ("pk", "sk")
-    client.create_table(
-        TableName=TABLE,
-        KeySchema=[
-            {"AttributeName": name, "KeyType": kind}
-            for name, kind in zip(names, ("HASH", "RANGE"), strict=True)
-        ],
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
-        BillingMode="PAY_PER_REQUEST",
-    )
-
-
-def items(client: Any) -> Iterator[dict[str, Any]]:
-    yield from client.scan(TableName=TABLE)["Items"]
+        self.driver = self._environment()
 
 
 class FakeSecrets:
@@ -254,7 +247,3 @@ class Sender:
         with pytest.raises(ActionError) as raised:
             self.act(number, **changes)
         return type(raised.value).__name__, read_facts(raised.value)
-
-
-def dynamodb() -> Any:
-    return boto3.client("dynamodb", region_name="eu-central-1")

@@ -1,7 +1,6 @@
 """One event, one request: what the state machine hears, and what is noted for other events."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from once_data_action.breaker import Row
 from once_data_action.errors import ActionError
 from once_data_action.limiter import Limiter
 
-from tests.action.support import NOW, TABLE, Killed, Site, event, payload
+from tests.action.support import NOW, TABLE, Site, event, payload
 
 KEY = event()["idempotencyKey"]
 WAIT = {"result": "WAIT", "tries": 0, "failedAtMs": 0, "deaths": 0, "requests": 0}
@@ -18,7 +17,8 @@ WAIT = {"result": "WAIT", "tries": 0, "failedAtMs": 0, "deaths": 0, "requests": 
 
 def put(site: Site, request: dict[str, Any]) -> None:
     """Makes another event's write on the row."""
-    site.table.client.update_item(**request)
+    site.table.update_item(**request)
+    site.table.requests.clear()
 
 
 def fail_others(site: Site, events: int = 20, since_ms: int = NOW - 12_000) -> None:
@@ -45,8 +45,8 @@ def test_healthy_destination_costs_one_read_a_second(site: Site) -> None:
     assert site.table.requests == ["get_item"] * 2
 
 
-def test_setup_without_a_target_sends_nothing(make_site: Callable[..., Site]) -> None:
-    site = make_site(target="none")
+def test_setup_without_a_target_sends_nothing() -> None:
+    site = Site(target="none")
     assert site.act() == {"result": "ACTED", "reason": "OBSERVED", "requests": 0}
     assert (site.target.sent, site.table.requests) == ([], [])
 
@@ -55,6 +55,7 @@ def test_setup_without_a_target_sends_nothing(make_site: Callable[..., Site]) ->
 FAILURES = [
     (errors.Failed("no", status=503), "Transient", "CALL_FAILED", 1),
     (errors.Failed("no", repeatable=False), "Failed", "CALL_FAILED", 1),
+    (errors.Failed("no connection", is_sent=False), "Failed", "CALL_FAILED", 1),
     (errors.RateLimited("no", status=429), "RateLimited", "RATE_LIMITED", 0),
     (errors.Rejected("no", status=422), "Rejected", "REJECTED", 0),
     (errors.Uncertain("no"), "Uncertain", "UNCERTAIN", 0),
@@ -71,7 +72,7 @@ def test_failure_is_raised_with_its_facts(
     raised, facts = site.fails()
     assert (raised, facts["reason"], facts["tries"]) == (name, reason, tries)
     assert facts["failedAtMs"] == (site.clock() if tries else 0)
-    assert (facts["requests"], facts["durationMs"], facts["deaths"]) == (1, 200, 0)
+    assert (facts["requests"], facts["durationMs"]) == (int(error.is_sent), 200)
     assert facts.get("status") == error.status
     assert 1 <= facts["retryInSeconds"] <= 900
 
@@ -109,26 +110,43 @@ def test_second_request_that_may_not_be_sent_leaves_a_try(site: Site) -> None:
     assert (answer["tries"], answer["failedAtMs"]) == (1, failed_ms)
 
 
-def test_twenty_failures_among_successes_give_an_event_up(site: Site) -> None:
-    tries, failed_at_ms = 0, 0
-    for number in range(1, 21):
-        site.clock.pass_seconds(60)
-        site.target.told = [errors.Failed("no", status=500)]
-        name, facts = site.fails(tries=tries, failedAtMs=failed_at_ms, retry=1)
-        tries, failed_at_ms = facts["tries"], facts["failedAtMs"]
-        assert tries == number
-        assert name == ("GaveUp" if number == 20 else "Failed")
-        site.clock.pass_seconds(1)
-        site.act(1_000)
-    assert facts["reason"] == "GAVE_UP"
+# The tries of an event before a failure, if a request has succeeded since its last one, and both
+# afterwards.
+@pytest.mark.parametrize(
+    ("tries", "succeeded", "name", "count"),
+    [(18, True, "Failed", 19), (19, True, "GaveUp", 20), (19, False, "Failed", 19)],
+)
+def test_event_is_given_up_by_its_twentieth_try(
+    site: Site, tries: int, succeeded: bool, name: str, count: int
+) -> None:
+    put(site, breaker_row.note_failure(TABLE, NOW - 90_000, None, NOW))
+    site.target.told = [errors.Failed("no", status=500)]
+    failed_ms = NOW - 120_000 if succeeded else NOW - 60_000
+    raised, facts = site.fails(tries=tries, failedAtMs=failed_ms, retry=1)
+    assert (raised, facts["tries"], facts["status"]) == (name, count, 500)
 
 
-def test_outage_costs_an_event_one_try(site: Site) -> None:
-    tries, failed_at_ms = 19, NOW - 60_000
+# The tries of an event, how often the function ended in it without an answer since, and what
+# follows.
+@pytest.mark.parametrize(
+    ("tries", "deaths", "name", "count"),
+    [(0, 2, "Failed", 1), (1, 1, "Failed", 2), (19, 1, "GaveUp", 20)],
+)
+def test_event_that_goes_on_to_end_the_function_waits_and_is_given_up(
+    site: Site, tries: int, deaths: int, name: str, count: int
+) -> None:
+    raised, facts = site.fails(tries=tries, failedAtMs=NOW - 9, deaths=deaths)
+    assert (raised, facts["tries"], facts["deaths"], facts["requests"]) == (name, count, 0, 0)
+    assert site.target.sent == []
+    assert site.table.row() == Row(NOW, failed=int(not tries))
+
+
+def test_first_end_without_an_answer_is_noted_and_followed_immediately(site: Site) -> None:
     site.target.told = [errors.Failed("no")]
-    put(site, breaker_row.note_failure(TABLE, NOW - 90_000, "0" * 16, NOW))
-    name, facts = site.fails(tries=tries, failedAtMs=failed_at_ms, retry=1)
-    assert (name, facts["tries"]) == ("Failed", 19), "no request succeeded since its last failure"
+    name, facts = site.fails(deaths=1, failedAtMs=NOW - 9, retry=1)
+    assert (name, facts["tries"], facts["requests"]) == ("Failed", 1, 2)
+    assert site.table.row() == Row(NOW, failed=1)
+    assert site.act(2, deaths=1)["reason"] == "ACTED"
 
 
 def test_pause_is_returned_with_who_and_why_within_five_seconds(site: Site) -> None:
@@ -228,7 +246,7 @@ def test_slow_success_is_noted_without_a_row(site: Site, seconds: float, notes: 
 
 
 def test_table_that_does_not_respond_costs_no_event_but_a_limit_holds(site: Site) -> None:
-    site.table.broken = {"get_item", "update_item", "delete_item"}
+    site.table.is_broken = True
     assert site.act()["reason"] == "ACTED"
     site.target.told = [errors.Failed("no")]
     name, facts = site.fails(tries=3, failedAtMs=NOW - 60_000)
@@ -302,7 +320,7 @@ def test_success_of_a_second_request_clears_a_row_that_its_environment_has_not_r
 def test_breaker_stays_closed_if_a_request_has_just_succeeded(site: Site) -> None:
     fail_others(site, since_ms=NOW - 11_900)
     site.driver._memory.row, site.driver._memory.read_ms = site.table.row(), NOW - 100
-    site.table.drop_row()
+    site.table.rows.clear()
     site.clock.ms = NOW + 200
     assert site.act(2)["reason"] == "ACTED"
 
@@ -324,13 +342,6 @@ def test_function_without_time_for_a_request_sends_nothing(site: Site) -> None:
     answer = site.driver(payload(), 9_000)
     assert answer.items() >= (WAIT | {"reason": "TOO_LATE"}).items()
     assert site.driver(payload(), 9_001)["reason"] == "ACTED"
-
-
-def test_killed_function_notes_nothing(site: Site) -> None:
-    site.target.told = [Killed()]
-    with pytest.raises(Killed):
-        site.act()
-    assert site.table.row() is None
 
 
 @pytest.mark.parametrize(("connecting", "reason"), [(3.0, "ACTED"), (3.2, "TOO_LATE")])

@@ -1,7 +1,6 @@
 """The target eventbridge: what is put on the bus, and each response of PutEvents."""
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -50,8 +49,8 @@ def service() -> FakeEvents:
 
 
 @pytest.fixture
-def bench(make_site: Callable[..., Site], service: FakeEvents) -> Site:
-    site = make_site(target="eventbridge")
+def bench(service: FakeEvents) -> Site:
+    site = Site(target="eventbridge")
     site.driver.target = EventBridge(BUS, "lake", service, service, site.clock)
     return site
 

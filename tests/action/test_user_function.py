@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -40,8 +39,8 @@ def service() -> FakeLambda:
 
 
 @pytest.fixture
-def bench(make_site: Callable[..., Site], service: FakeLambda) -> Site:
-    site = make_site(target="lambda")
+def bench(service: FakeLambda) -> Site:
+    site = Site(target="lambda")
     site.driver.target = UserFunction(ARN, service)
     return site
 
