@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from once_data_action.body import body_text
 from once_data_action.errors import NotConfigured, NotNow
@@ -80,10 +80,12 @@ def test_body_is_cut_from_the_message_character_by_character(raw: str, path: lis
     assert text.endswith(f',"body":{body}}}')
 
 
+@settings(max_examples=40)
 @given(
     body=st.recursive(
         st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(),
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=5,
     ),
     keys=st.lists(st.text(), max_size=3),
     texts=st.sets(st.integers(0, 3)),

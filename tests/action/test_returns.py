@@ -1,7 +1,7 @@
 """An event that waits comes back in time, and after an outage in order."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from once_data_action.breaker import Row
 from once_data_action.returns import retry_in_seconds
@@ -88,6 +88,7 @@ def test_long_pause_is_looked_at_every_quarter_of_an_hour() -> None:
     assert delay("PAUSED", row=row) == 900
 
 
+@settings(max_examples=50)
 @given(
     reason=st.sampled_from(REASONS),
     age=st.floats(0, 11 * DAY),

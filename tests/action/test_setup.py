@@ -50,17 +50,6 @@ def call() -> dict[str, object]:
     return handler.handler(payload(), Context())
 
 
-def test_genesys_from_the_environment(
-    environment: pytest.MonkeyPatch, server: GenesysServer
-) -> None:
-    store_secret(environment, clientId=CLIENT_ID, clientSecret=CLIENT_SECRET)
-    environment.setenv("ACTION_TARGET", "genesys")
-    environment.setenv("GENESYS_HOST", server.url)
-    assert call()["reason"] == "ACTED"
-    assert call()["reason"] == "ACTED"
-    assert server.tokens_issued == 1
-
-
 def test_webhook_from_the_environment(
     environment: pytest.MonkeyPatch, server: GenesysServer
 ) -> None:

@@ -7,7 +7,6 @@ import pytest
 from proof.asl.services import REFUSED
 from tests.statemachine.playing import (
     ACTED,
-    DOWN,
     NOW_MS,
     OTHER,
     Play,
@@ -97,13 +96,3 @@ def test_events_come_back_in_their_order_and_soon_enough(
 def test_some_messages_look_at_their_claim(event: dict[str, Any]) -> None:
     """A redelivery would multiply, and a copy would go on in the place of an overdue message."""
     assert "ClaimKey" in looked(event).path
-
-
-@pytest.mark.parametrize(
-    "breaker",
-    [{}, row(since=NOW_MS - 9_000), row(since=NOW_MS - 9_000, open_until=NOW_MS - 1), DOWN],
-)
-def test_an_event_claims_when_requests_may_be_sent(breaker: Any) -> None:
-    play = looked(returning(), breaker)
-    assert play.path[:3] == ["ReadBreaker", "ClaimKey", "ReadClaim"]
-    assert play.outcome == ("PROCESSED", "ACTED")
