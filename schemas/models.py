@@ -92,12 +92,8 @@ class Event(_Model):
 
     version: Literal["2"]
     """Version of this contract."""
-    message_id: str
-    """The queue message."""
     first_message_id: str
     """The first message of the chain that carries the event."""
-    sent_at_ms: int = Field(ge=0)
-    """The time at which the message was sent: SentTimestamp."""
     first_sent_at_ms: int = Field(ge=0)
     """The time at which the first message was sent; it dates an event without a time."""
     waits_since_ms: int = Field(ge=0)
@@ -147,7 +143,7 @@ class Event(_Model):
     note: str | None = None
     """Why identity, facts or time had to fall back."""
     metadata: dict[str, Any] | None = None
-    """The publisher's metadata without the correlation id; absent if empty or long."""
+    """The publisher's metadata without the correlation id; absent if empty."""
     canary: Literal[True] | None = None
     """`once check` sent the event to test the stack: no destination gets it."""
     raw: str

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Sequence
 from hashlib import sha256
-from json.encoder import encode_basestring_ascii
 from typing import Any
 
 SK_BYTES = 1024
@@ -32,9 +31,7 @@ def sort_key(prefix: str, parts: Sequence[str], content: str | None = None) -> s
 def part(text: str) -> str:
     """Escapes a part of a key, or hashes it if it is too long to be read anyway."""
     escaped = "".join(map(_escape, text[: _LONGEST + 1]))
-    if len(text) > _LONGEST or len(escaped.encode()) > _LONGEST:
-        return _HASHED + _hash(text)
-    return escaped
+    return escaped if len(escaped.encode()) <= _LONGEST else _HASHED + _hash(text)
 
 
 def _escape(char: str) -> str:
@@ -88,8 +85,6 @@ def canonical(value: Any) -> str:
 
     Fields and items of lists are sorted, 1.0 is 1, and a field that is null or empty is absent.
     """
-    if isinstance(value, str):
-        return encode_basestring_ascii(value)
     if isinstance(value, dict):
         texts = [(name, canonical(inner)) for name, inner in value.items()]
         fields = [f"{canonical(name)}:{text}" for name, text in texts if text not in _EMPTY]

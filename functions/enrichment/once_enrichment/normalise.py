@@ -1,13 +1,11 @@
 """Turns one queue message into one element. It reads no clock."""
 
-import json
 from typing import Any
 
-from once_enrichment import custom_events, declared, facts
-from once_enrichment.contract import KEY_VERSION, UNREADABLE, VERSION, Unfit
+from once_enrichment import custom_events, paths
+from once_enrichment.contract import KEY_VERSION, UNREADABLE
 from once_enrichment.envelope import Json, Opened, UnfitError, open_event, organization_of, parse
-from once_enrichment.families import BY_TOPIC
-from once_enrichment.identity import Identity, generic, ids_of, topic_in_log
+from once_enrichment.identity import Identity, hash_whole, identify, ids_of
 from once_enrichment.keys import (
     ascii_only,
     digest,
@@ -17,98 +15,79 @@ from once_enrichment.keys import (
     partition_key,
     sort_key,
 )
-from once_enrichment.message import Element, Message, read
+from once_enrichment.message import Element, read
 from once_enrichment.routes import IGNORE, Route, Routes
 from once_enrichment.times import Moment, choose, iso, maybe_ms
 
 _NO_ROUTE = Route(name="", family="*", action="send")
 # Only a mistaken or hostile publisher has longer texts. Keys hold the hash of the whole text.
 _LONGEST_PART = 160
-_LONGEST_METADATA = 4096
-_MOST_IDS = 24
 
 
 def normalise(record: Any, routes: Routes | None = None) -> Element:
     """Returns the element of one SQS record: an event, or `broken` with the reason."""
     message = read(record)
     try:
-        opened = open_event(parse(message.raw))
-        return _event(message, opened, None if message.is_canary else routes)
+        opened = open_event(parse(message["raw"]))
+        return _event(message, opened, None if "canary" in message else routes)
     except UnfitError as unfit:
-        return _broken(message, unfit.code, unfit.sentence)
+        return _broken(message, str(unfit))
     except RecursionError:
-        return _broken(message, Unfit.TOO_DEEP, "The text is nested too deeply to be read.")
+        return _broken(message, "TOO_DEEP: The text is nested too deeply to be read.")
 
 
-def _broken(message: Message, code: Unfit, sentence: str) -> Element:
+def _broken(message: Element, detail: str) -> Element:
     """Returns the element of a message that holds no event: its text is its identity."""
-    subject = digest(message.raw)
+    subject = digest(message["raw"])
     pk, sk = f"-/message/{subject}", f"{KEY_VERSION}/broken"
-    first_sent_ms = message.first_sent_ms or 0
     return {
-        "version": VERSION,
-        **message.delivery,
         "family": "broken",
         "topic": "",
         "subject": {"type": "message", "id": subject},
-        "occurredAt": iso(first_sent_ms),
-        "occurredAtMs": first_sent_ms,
+        "occurredAt": iso(message["firstSentAtMs"]),
+        "occurredAtMs": message["firstSentAtMs"],
         "ids": {},
         "key": {"pk": pk, "sk": sk},
         "idempotencyKey": idempotency_key(pk, sk),
         "policy": {"windowMs": 0, "order": "none"},
         "trace": {},
-        **({"canary": True} if message.is_canary else {}),
         "broken": UNREADABLE,
-        "detail": f"{code}: {sentence}",
-        "raw": message.raw,
+        "detail": detail,
         "bodyPath": [],
+        **message,
     }
 
 
-def _event(message: Message, opened: Opened, routes: Routes | None) -> Element:
-    topic, published, event_id = opened.topic, opened.published, None
+def _event(message: Element, opened: Opened, routes: Routes | None) -> Element:
     if opened.template is None:
-        custom = custom_events.identify(opened)
-        identity, topic, published = custom.identity, custom.topic, custom.published
-        event_id = custom.event_id
-    elif family := BY_TOPIC.get(opened.template):
-        identity = declared.identify(opened, opened.template, family)
+        identity = custom_events.identify(opened)
     else:
-        identity = generic(opened, opened.template)
-        topic = topic_in_log(opened, opened.template)
-    envelope = opened.envelope
-    moment = choose(identity.time_ms, published, envelope.get("time"), message.first_sent_ms)
+        identity = identify(opened, opened.template)
+    envelope, sent_ms = opened.envelope, message["firstSentAtMs"] or None
+    moment = choose(identity.time_ms, identity.published, envelope.get("time"), sent_ms)
     if moment is None:
-        raise UnfitError(Unfit.NO_TIME, "Neither the event nor its message tells a time.")
+        raise UnfitError("NO_TIME: Neither the event nor its message tells a time.")
 
     organization_id, subject_id = _subject(identity, envelope.get("source"), opened.body)
     pk = partition_key(organization_id, identity.subject_type, opaque(subject_id))
     matched: Element = {
         "family": identity.family,
         "subject": {"type": identity.subject_type, "id": subject_id},
-        "ids": _ids(identity, subject_id, opened.body),
+        "ids": ids_of(identity, subject_id, opened.body),
         "body": opened.body,
         "metadata": opened.metadata,
         **({"state": identity.state} if identity.state else {}),
     }
-    route = _NO_ROUTE
-    has_facts = False
-    taken: Element = {}
+    route, has_facts = _NO_ROUTE, False
     if routes is not None:
         route = routes.take(matched)
-        has_facts = routes.has_facts(identity.family)
-        taken["route"] = routes.describe(route, matched)
-        if route.max_age_ms is not None:
-            taken["expiresAtMs"] = moment.ms + route.max_age_ms
+        has_facts = any(other.facts for other in routes.routes_for(identity.family))
     sk, policy = _policy(identity, moment, route, has_facts)
-    notes = [*_notes(identity, moment)]
+    notes, counted = _notes(identity, moment), None
     if policy["order"] == "changes":
-        taken["facts"], note = facts.hash_of(route, opened, identity)
+        counted, note = _facts(route, opened, identity)
         notes += [note] if note else []
-    has_long_metadata = len(json.dumps(opened.metadata)) > _LONGEST_METADATA
-    notes += ["metadata too long"] if has_long_metadata else []
-    published_ms = maybe_ms(published)
+    published_ms = maybe_ms(identity.published)
     state = (identity.state or "")[:_LONGEST_PART]
     optional: Element = {
         "organizationId": organization_id and organization_id[:_LONGEST_PART],
@@ -116,28 +95,26 @@ def _event(message: Message, opened: Opened, routes: Routes | None) -> Element:
         # The part of the topic's name that some families show as their state is in the family.
         "plainState": state if is_plain(state) and not identity.family.endswith(state) else "",
         "publishedAt": None if published_ms is None else iso(published_ms),
-        "metadata": None if has_long_metadata else opened.metadata,
+        "facts": counted,
+        "route": None if routes is None else routes.describe(route, matched),
+        "expiresAtMs": route.max_age_ms and moment.ms + route.max_age_ms,
+        "metadata": opened.metadata,
         "note": ascii_only("; ".join(notes)),
-        "canary": message.is_canary,
     }
-    ids = [(name, text) for name, text in matched["ids"].items() if len(name) <= _LONGEST_PART]
     return {
-        "version": VERSION,
-        **message.delivery,
         "family": identity.family,
-        "topic": ascii_only(topic),
+        "topic": ascii_only(identity.topic),
         "subject": {"type": identity.subject_type, "id": subject_id[:_LONGEST_PART]},
         "occurredAt": iso(moment.ms),
         "occurredAtMs": moment.ms,
-        "ids": {name: text[:_LONGEST_PART] for name, text in ids[:_MOST_IDS]},
+        "ids": matched["ids"],
         "key": {"pk": pk, "sk": sk},
         "idempotencyKey": idempotency_key(pk, sk),
         "policy": policy,
-        **taken,
-        "trace": _trace(opened, event_id),
         **{name: value for name, value in optional.items() if value},
-        "raw": message.raw,
+        "trace": _trace(opened, identity.event_id),
         "bodyPath": [*opened.path],
+        **message,
     }
 
 
@@ -155,8 +132,8 @@ def _policy(
     if route.order == "every":
         # Its time tells a repeat from a copy; a time that is in the key already is not added.
         is_timed = identity.time_ms is not None and identity.is_exact
-        version, family, rest = identity.sk.split("/", 2)
-        timed = sort_key(f"{version}/{family}/", [rest, str(moment.ms)])
+        prefix = f"{KEY_VERSION}/{identity.family}/"
+        timed = sort_key(prefix, [identity.sk.removeprefix(prefix), str(moment.ms)])
         sk = identity.sk if is_timed else timed
         order = "every" if identity.order == "changes" or has_facts else "none"
         latest = {"latest": identity.latest} if order == "every" else {}
@@ -177,12 +154,21 @@ def _notes(identity: Identity, moment: Moment) -> list[str]:
     return notes
 
 
-def _ids(identity: Identity, subject_id: str, body: Json) -> dict[str, str]:
-    ids = {**identity.ids, **ids_of(body)}
-    if ids.get("id") == subject_id:
-        del ids["id"]
-    ids.setdefault(f"{identity.subject_type}Id", subject_id)
-    return ids
+def _facts(route: Route, opened: Opened, identity: Identity) -> tuple[str, str | None]:
+    """Hashes the fields that count on a route; notes it if none of the route's paths matches.
+
+    Then the whole body counts, so a renamed field makes no change vanish silently. The route's name
+    is in the hash: two routes never take one another's facts for their own.
+    """
+    note = None
+    if route.facts:
+        event = {**opened.body, "metadata": opened.metadata} if opened.metadata else opened.body
+        counted = paths.only(event, paths.ways(route.facts))
+        if counted is not paths.ABSENT:
+            return digest({"route": route.name, "facts": counted}), None
+        wanted = ", ".join(route.facts)[:100]
+        note = f"no fact of its route matches ({wanted}): the whole body counts"
+    return digest({"route": route.name, "whole": hash_whole(opened, identity.family)}), note
 
 
 def _subject(identity: Identity, source: Any, body: Json) -> tuple[str | None, str]:
@@ -196,8 +182,8 @@ def _subject(identity: Identity, source: Any, body: Json) -> tuple[str | None, s
         subject_id = organization_id
     if subject_id is None:
         raise UnfitError(
-            Unfit.NO_SUBJECT,
-            f"Neither body nor topic says which {identity.subject_type} the event is about.",
+            f"NO_SUBJECT: Neither body nor topic says which {identity.subject_type} the event is "
+            "about."
         )
     return organization_id, subject_id
 
