@@ -26,10 +26,10 @@ from once.model import words
 from once.model.outcomes import MEANING, Outcome
 from once.model.reasons import describe
 from once.model.story import Story
-from once.refusals import explain_refusal
 from once.screen import showable
 from once.stack.facade import Stack, read_clock_ms
 from once.stack.log import read_path
+from once.stack.refusals import explain_refusal
 from once.stack.stories import find
 
 _FOLDER = Path(__file__).parent

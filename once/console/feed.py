@@ -8,15 +8,16 @@ from itertools import chain, islice
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from once.commands.status import Status, read_status
 from once.errors import OnceError
 from once.model.outcomes import Outcome
 from once.model.records import Record
+from once.model.status import Status
 from once.model.story import Story
 from once.model.tell import tell
-from once.refusals import explain_refusal
 from once.stack.facade import Stack, read_clock_ms
 from once.stack.log import OutcomeLog
+from once.stack.refusals import explain_refusal
+from once.stack.status import read_status
 
 SHOWN = 200
 # Seconds between readings of records and of the status. On AWS a search of the log for what came

@@ -87,7 +87,19 @@ def find_problems(stack: Stack, since_ms: int) -> Found:
     newest = list(pks)[:MOST_SUBJECTS]
     own = log.search(stack, log.any_of(*newest), since_ms=since_ms).records if newest else []
     is_complete = searched.is_complete and len(pks) == len(newest) and len(own) < log.MOST
-    return Found("", since_ms, [(pk, _tell(stack, pk, own)) for pk in newest], is_complete)
+    days = int(stack.parameters.get("ClaimDays", "30"))
+    kept_ms = read_clock_ms() - days * _DAY_MS
+    subjects = [
+        (pk, [s for s in _tell(stack, pk, own) if s.is_unclear and not _is_removed(s, kept_ms)])
+        for pk in newest
+    ]
+    return Found("", since_ms, [(pk, stories) for pk, stories in subjects if stories], is_complete)
+
+
+def _is_removed(story: Story, kept_ms: int) -> bool:
+    """Returns true for the unreadable canary of a check, which has deleted its claim."""
+    is_unreadable = story.key is not None and story.key.subject.kind == "message"
+    return is_unreadable and story.claim is None and story.first_recorded_ms > kept_ms
 
 
 def _tell(stack: Stack, pk: str, records: list[Record]) -> list[Story]:

@@ -3,6 +3,8 @@
 from botocore import exceptions as aws
 
 from once.errors import OnceError
+from once.model import words
+from once.model.findings import KINDS
 
 UNKNOWN_CREDENTIALS = {
     "InvalidClientTokenId",
@@ -19,6 +21,7 @@ NOT_ALLOWED = {
     "UnauthorizedOperation",
     "KMS.AccessDeniedException",
 }
+_OF_THE_TABLE = {"GetItem", "Query", "UpdateItem", "DeleteItem", "TransactWriteItems"}
 _LOG_IN = "Log in (for SSO: aws sso login), or name another profile with --profile."
 
 
@@ -50,7 +53,11 @@ def _say_refused(error: aws.ClientError) -> str:
             f"{message}.\nName the stack with --stack, its region with --region, and whose account "
             "with --profile."
         )
-    return f"AWS refused {error.operation_name}: {message} ({code})."
+    refusal = f"AWS refused {error.operation_name}: {message} ({code})."
+    if error.operation_name in _OF_THE_TABLE:
+        kind = KINDS["TABLE_UNREADABLE"]
+        refusal = f"{refusal}\n{words.capitalise(kind.remedy)}: docs/runbook.md#{kind.page}"
+    return refusal
 
 
 def _say_unreached(error: aws.BotoCoreError) -> str:
