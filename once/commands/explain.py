@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 from once_enrichment.normalise import normalise
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from rich.markup import escape
 
 from once.cli_options import Operation, Output, on_stack
@@ -34,50 +34,26 @@ _COLOURS = {Outcome.PROCESSED: "green", Outcome.PARKED: "red", Outcome.RETRY: "y
 class ToldChain(Model):
     """The messages that carried an event from one put-back or replay to the next."""
 
-    message_id: str
+    message_id: str = Field(validation_alias="id")
     cause: str | None = Field(description="Why it is a copy, in one word of a list that may grow.")
     text: str
-    deliveries: list[Record]
+    deliveries: list[Record] = Field(validation_alias="records")
 
 
 class ToldEvent(Model):
-    """One event, and what became of it."""
+    """One event, and what became of it: a story as JSON."""
 
-    key: str | None
+    key: Annotated[str | None, BeforeValidator(lambda key: key and str(key))]
     text: str
     outcome: Outcome | None
     verdict: str
     meaning: str = Field(description="What more than one request means; else empty.")
-    occurred_at_ms: int
+    occurred_at_ms: int = Field(validation_alias="occurred_ms")
     claim: Claim | None
     idempotency_keys: list[str]
     requests: int
     may_have_acted: int
     chains: list[ToldChain]
-
-    @classmethod
-    def of(cls, story: Story) -> "ToldEvent":
-        return cls(
-            key=str(story.key) if story.key else None,
-            text=story.text,
-            outcome=story.outcome,
-            verdict=story.verdict,
-            meaning=story.meaning,
-            occurred_at_ms=story.occurred_ms,
-            claim=story.claim,
-            idempotency_keys=story.idempotency_keys,
-            requests=story.requests,
-            may_have_acted=story.may_have_acted,
-            chains=[
-                ToldChain(
-                    message_id=chain.id,
-                    cause=chain.cause,
-                    text=chain.text,
-                    deliveries=chain.records,
-                )
-                for chain in story.chains
-            ],
-        )
 
 
 class ToldSubject(Model):
@@ -136,6 +112,9 @@ def command(
         identities = list(identify(file))
         answer = Explanation(id=str(file), since_ms=0, is_complete=True, identities=identities)
         Output.answer(operation, answer, _view_identities(identities))
+        if all(identity.problem for identity in identities):
+            operation.say([] if operation.as_json else [f"There is no event in {file}."])
+            operation.exit(1)
         return
     since_ms = words.parse_since(since, read_clock_ms())
     if not thing.strip("/ ") and not problems:
@@ -144,26 +123,21 @@ def command(
             "parked, or perhaps acted on: once explain --problems"
         )
     stack = operation.stack
-    if thing:
-        found = find(stack, thing, since_ms)
-        if not found.subjects:
-            raise OnceError(_say_unknown(stack, found))
-    else:
-        found = find_problems(stack, since_ms)
-    if problems:
-        kept = [
-            (pk, [s for s in stories if (s.is_problem if thing else s.is_unclear)])
-            for pk, stories in found.subjects
-        ]
-        found.subjects = [(pk, stories) for pk, stories in kept if stories or thing]
+    found = find(stack, thing, since_ms) if thing else find_problems(stack, since_ms)
+    if thing and not found.subjects:
+        raise OnceError(_explain_absence(stack, found))
+    if thing and problems:
+        found.subjects = [(pk, [s for s in told if s.is_problem]) for pk, told in found.subjects]
+    subjects = [
+        ToldSubject(
+            pk=pk,
+            summary=summarise(stories),
+            events=[ToldEvent.model_validate(story, from_attributes=True) for story in stories],
+        )
+        for pk, stories in found.subjects
+    ]
     answer = Explanation(
-        id=thing,
-        since_ms=since_ms,
-        is_complete=found.is_complete,
-        subjects=[
-            ToldSubject(pk=pk, summary=summarise(stories), events=[*map(ToldEvent.of, stories)])
-            for pk, stories in found.subjects
-        ],
+        id=thing, since_ms=since_ms, is_complete=found.is_complete, subjects=subjects
     )
     view = _view(stack, found, verbose) if thing else _view_problems(found, verbose)
     operation.answer(answer, view)
@@ -212,11 +186,9 @@ def _view_identities(identities: Sequence[Identity]) -> Iterator[str]:
         )
         if identity.note:
             yield Row.of(f"{_INDENT}[yellow]note:[/] ", escape(identity.note))
-    if not identities:
-        yield "There is no event in it."
 
 
-def _say_unknown(stack: Stack, found: Found) -> str:
+def _explain_absence(stack: Stack, found: Found) -> str:
     """Says that nothing is known of a thing, and why that may be so."""
     since = words.format_second(found.since_ms)
     lines = [f"Nothing is known of {found.thing}: neither a claim nor a record since {since} UTC."]
@@ -315,7 +287,7 @@ def view_story(story: Story, verbose: bool) -> Iterator[str]:
 
 def view_deliveries(chain: Chain, verbose: bool) -> Iterator[tuple[int, str]]:
     """Yields a line for each delivery, with its time; equal ones that were put back share one."""
-    groups: dict[Any, list[Record]] = {}
+    groups: dict[object, list[Record]] = {}
     for record in chain.records:
         is_alike = record.outcome is Outcome.RETRY and not verbose
         place = (record.reason, record.status) if is_alike else id(record)
