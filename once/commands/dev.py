@@ -4,7 +4,6 @@ import contextlib
 import re
 import secrets
 import shlex
-import socket
 import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -32,19 +31,14 @@ from once.stack.sending import send_to_queue
 
 _POLL_SECONDS = 0.5
 _DEMO_SECONDS = 1.0
-_CONNECT_SECONDS = 2.0
+_ADDRESS = re.compile(r"https://\S+|http://(127\.0\.0\.1|localhost):[0-9]{1,5}(/\S*)?")
 _TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z|(?<![\w"-])1[5-9]\d{11}(?!\d)')
 
 
 def _read_address(_: click.Context, __: click.Parameter, url: str | None) -> str | None:
     """Refuses, before anything starts, what the template would refuse as WebhookUrl."""
-    if url is None:
-        return None
-    with contextlib.suppress(ValueError):  # of a port that is none
-        parts = urlsplit(url)
-        is_here = parts.hostname in ("localhost", LOOPBACK) and parts.port
-        if parts.hostname and (parts.scheme == "https" or (parts.scheme == "http" and is_here)):
-            return url
+    if url is None or _ADDRESS.fullmatch(url):
+        return url
     raise click.BadParameter(
         f"{url!r} is no https address, nor one here such as http://localhost:3000/events"
     )
@@ -99,11 +93,10 @@ def command(
         threads: list[threading.Thread] = []
 
         def begin(server: Any) -> None:
-            threads.append(
-                threading.Thread(target=_print_outcomes, args=(local, forward, stopping, server))
-            )
+            outcomes = (local, forward, stopping, server)
+            threads.append(threading.Thread(target=_print_outcomes, args=outcomes))
             if demo:
-                threads.append(threading.Thread(target=_play_story, args=(stack, stopping)))
+                threads.append(threading.Thread(target=_send_story, args=(stack, stopping)))
             for thread in threads:
                 thread.start()
 
@@ -129,24 +122,9 @@ def _introduce(address: str, forward: str | None, local: LocalStack) -> None:
         say(f'  Webhook("{secret}").verify(body, headers)')
         say("A server that needs nothing but Python: once example receiver > receiver.py")
         say(f"  SIGNING_SECRET={secret} PORT={urlsplit(forward).port or 80} python3 receiver.py")
-        if problem := _try_connection(forward):
-            say(f"{forward}: {problem}. Events wait until a server listens there.")
     say("Send events from another terminal, in this folder: once send FILE. Ctrl-C ends all.")
     if line := say_how_to_type_once():
         say(f"To put the command once on your PATH: {line}")
-
-
-def _try_connection(url: str) -> str | None:
-    """Returns why nobody can connect to this address; None if somebody listens."""
-    parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    try:
-        socket.create_connection((str(parts.hostname), port), _CONNECT_SECONDS).close()
-    except ConnectionRefusedError:
-        return "connection refused"
-    except OSError as error:
-        return str(error)
-    return None
 
 
 def _print_outcomes(
@@ -178,7 +156,7 @@ def _describe(record: Record, forward: str | None) -> str:
     return line
 
 
-def _play_story(stack: Stack, stopping: threading.Event) -> None:
+def _send_story(stack: Stack, stopping: threading.Event) -> None:
     """Sends the example story as if it happened now."""
     texts = EXAMPLE.read_text("utf-8").splitlines()
     now_ms = read_clock_ms()
