@@ -111,11 +111,11 @@ def command(
     if file is not None:
         identities = list(identify(file))
         answer = Explanation(id=str(file), since_ms=0, is_complete=True, identities=identities)
+        has_event = any(identity.problem is None for identity in identities)
         Output.answer(operation, answer, _view_identities(identities))
-        if all(identity.problem for identity in identities):
-            operation.say([] if operation.as_json else [f"There is no event in {file}."])
-            operation.exit(1)
-        return
+        if not (has_event or operation.as_json):
+            operation.say([f"There is no event in {file}."])
+        operation.exit(0 if has_event else 1)
     since_ms = words.parse_since(since, read_clock_ms())
     if not thing.strip("/ ") and not problems:
         raise click.UsageError(
@@ -170,22 +170,14 @@ def identify(file: Path) -> Iterator[Identity]:
 
 def _view_identities(identities: Sequence[Identity]) -> Iterator[str]:
     for identity in identities:
-        occurred = words.format_time(identity.occurred_at_ms)
         yield Row.of(f"[dim]{escape(identity.place)}[/] ", f"[bold]{escape(identity.key)}[/]")
+        known = identity.model_dump(exclude={"place", "key"}, exclude_none=True)
+        known["occurred_at_ms"] = words.format_time(identity.occurred_at_ms)
         if identity.problem:
-            yield Row.of(_INDENT, f"[red]no event:[/] {escape(identity.problem)}")
-            continue
-        window = f", window {identity.window_ms} ms" if identity.window_ms else ""
-        yield f"{_INDENT}{identity.family}, order {identity.order}{window}, occurred {occurred}"
-        yield f"{_INDENT}Idempotency-Key {identity.idempotency_key}"
-        if identity.facts:
-            yield Row.of(f"{_INDENT}facts ", escape(identity.facts))
-        ignored = f" ({identity.ignored})" if identity.ignored else ""
-        yield Row.of(
-            f"{_INDENT}route ", escape(f"{identity.route or 'no file of routes'}{ignored}")
-        )
-        if identity.note:
-            yield Row.of(f"{_INDENT}[yellow]note:[/] ", escape(identity.note))
+            known = {"problem": identity.problem}
+        for name, value in known.items():
+            label = name.removesuffix("_at_ms").replace("_", " ")
+            yield Row.of(f"{_INDENT}[dim]{label}[/] ", escape(str(value)))
 
 
 def _explain_absence(stack: Stack, found: Found) -> str:

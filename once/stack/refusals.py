@@ -71,10 +71,6 @@ def _say_unreached(error: aws.BotoCoreError) -> str:
             return (
                 f"{error}.\nThe profiles of this machine are listed by: aws configure list-profiles"
             )
-        case aws.InvalidRegionError():
-            return f"{error}\nA region is written like eu-central-1."
-        case aws.ConfigParseError():
-            return f"{error}.\nCorrect that file, or point AWS_CONFIG_FILE to another one."
         case aws.ConnectionError() | aws.HTTPClientError():
             return f"AWS cannot be reached: {error}\nIs the region spelled right, the network up?"
     # What is left of botocore's own errors is a login: SSO, a role, a process, or none at all.
