@@ -24,7 +24,7 @@ from once.model.tell import summarise
 from once.project import ROUTES, read_routes
 from once.screen import Row
 from once.stack.facade import Stack, read_clock_ms
-from once.stack.stories import MOST_SUBJECTS, Found, find, find_problems
+from once.stack.stories import MOST_SUBJECTS, Result, find, find_problems
 
 _SHOWN = 200
 _INDENT = " " * 6
@@ -123,23 +123,23 @@ def command(
             "parked, or perhaps acted on: once explain --problems"
         )
     stack = operation.stack
-    found = find(stack, thing, since_ms) if thing else find_problems(stack, since_ms)
-    if thing and not found.subjects:
-        raise OnceError(_explain_absence(stack, found))
+    result = find(stack, thing, since_ms) if thing else find_problems(stack, since_ms)
+    if thing and not result.subjects:
+        raise OnceError(_explain_absence(stack, result))
     if thing and problems:
-        found.subjects = [(pk, [s for s in told if s.is_problem]) for pk, told in found.subjects]
+        result.subjects = [(pk, [s for s in told if s.is_problem]) for pk, told in result.subjects]
     subjects = [
         ToldSubject(
             pk=pk,
             summary=summarise(stories),
             events=[ToldEvent.model_validate(story, from_attributes=True) for story in stories],
         )
-        for pk, stories in found.subjects
+        for pk, stories in result.subjects
     ]
     answer = Explanation(
-        id=thing, since_ms=since_ms, is_complete=found.is_complete, subjects=subjects
+        id=thing, since_ms=since_ms, is_complete=result.is_complete, subjects=subjects
     )
-    view = _view(stack, found, verbose) if thing else _view_problems(found, verbose)
+    view = _view(stack, result, verbose) if thing else _view_problems(result, verbose)
     operation.answer(answer, view)
 
 
@@ -180,10 +180,10 @@ def _view_identities(identities: Sequence[Identity]) -> Iterator[str]:
             yield Row.of(f"{_INDENT}[dim]{label}[/] ", escape(str(value)))
 
 
-def _explain_absence(stack: Stack, found: Found) -> str:
+def _explain_absence(stack: Stack, result: Result) -> str:
     """Says that nothing is known of a thing, and why that may be so."""
-    since = words.format_second(found.since_ms)
-    lines = [f"Nothing is known of {found.thing}: neither a claim nor a record since {since} UTC."]
+    since = words.format_second(result.since_ms)
+    lines = [f"Nothing is known of {result.thing}: neither a claim nor a record since {since} UTC."]
     if waiting := stack.read_depth("EventQueueUrl").total:
         pipe, why = stack.read_pipe()
         queued = f"the {words.count(waiting, 'message')} in the event queue"
@@ -193,8 +193,8 @@ def _explain_absence(stack: Stack, found: Found) -> str:
     return "\n".join([*lines, "If it is older, look further back with --since 30d."])
 
 
-def _view(stack: Stack, found: Found, verbose: bool) -> Iterator[str]:
-    for pk, stories in found.subjects:
+def _view(stack: Stack, result: Result, verbose: bool) -> Iterator[str]:
+    for pk, stories in result.subjects:
         yield ""
         yield _title(pk)
         yield f"[dim]{escape(summarise(stories))}[/]"
@@ -213,22 +213,22 @@ def _view(stack: Stack, found: Found, verbose: bool) -> Iterator[str]:
         yield f"[dim]Messages in the event queue: {waiting:,}[/]"
     if stack.only_observes:
         yield words.OBSERVED
-    if not found.is_complete:
+    if not result.is_complete:
         yield "[yellow]The log holds more than one search returns: use a later --since.[/]"
 
 
-def _view_problems(found: Found, verbose: bool) -> Iterator[str]:
+def _view_problems(result: Result, verbose: bool) -> Iterator[str]:
     """Shows a line for each event; verbose, with the keys of its requests."""
-    for pk, stories in found.subjects:
+    for pk, stories in result.subjects:
         yield _title(pk)
         for story in stories:
             line = next(view_story(story, verbose=False))
             yield Row.of(f"{words.format_time(story.occurred_ms)[:10]} ", line)
             if verbose and story.meaning:
                 yield Row.of(_INDENT, escape(_describe_requests(story)))
-    if not found.subjects:
+    if not result.subjects:
         yield "No event is parked, or perhaps acted on."
-    if not found.is_complete:
+    if not result.is_complete:
         yield f"[yellow]There may be more: these are of the newest {MOST_SUBJECTS} subjects.[/]"
     yield "[dim]Their deliveries: once explain ID. Events that wait: once status[/]"
 
