@@ -5,18 +5,16 @@ import re
 import secrets
 import shlex
 import threading
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 import click
 from botocore.exceptions import BotoCoreError, ClientError
-from once_enrichment.normalise import normalise
 
 from once.cli_options import Output, standalone
 from once.console.command import NO_BROWSER, PORT, opened, serve
 from once.errors import OnceError
-from once.lines import Line
+from once.lines import read_lines
 from once.local.aws import require_local
 from once.local.options import SET
 from once.local.stack import LocalStack, local_stack
@@ -25,14 +23,13 @@ from once.ports import LOOPBACK, listen
 from once.project import EXAMPLE, say_how_to_type_once
 from once.screen import say
 from once.stack import running
-from once.stack.facade import Stack, read_clock_ms
+from once.stack.facade import Stack
 from once.stack.log import OutcomeLog
 from once.stack.sending import send_to_queue
 
 _POLL_SECONDS = 0.5
 _DEMO_SECONDS = 1.0
 _ADDRESS = re.compile(r"https://\S+|http://(127\.0\.0\.1|localhost):[0-9]{1,5}(/\S*)?")
-_TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z|(?<![\w"-])1[5-9]\d{11}(?!\d)')
 
 
 def _read_address(_: click.Context, __: click.Parameter, url: str | None) -> str | None:
@@ -157,27 +154,8 @@ def _describe(record: Record, forward: str | None) -> str:
 
 
 def _send_story(stack: Stack, stopping: threading.Event) -> None:
-    """Sends the example story as if it happened now."""
-    texts = EXAMPLE.read_text("utf-8").splitlines()
-    now_ms = read_clock_ms()
-    elements = (normalise({"messageId": "-", "body": text, "attributes": {}}) for text in texts)
-    newest_ms = max(element["occurredAtMs"] for element in elements)
-    for number, text in enumerate(texts, 1):
+    for line in read_lines(EXAMPLE):
         if stopping.wait(_DEMO_SECONDS):
             return
-        # All by as much, so that order and distances stay as they are.
-        line = Line(number, _shift(text, now_ms - newest_ms))
         with contextlib.suppress(BotoCoreError):  # the emulator has ended, and so will this
             list(send_to_queue(stack, [line]))
-
-
-def _shift(text: str, milliseconds: int) -> str:
-    """Moves every time in a text."""
-
-    def move(match: re.Match[str]) -> str:
-        if match[0].isdecimal():
-            return str(int(match[0]) + milliseconds)
-        moved = datetime.fromisoformat(match[0]) + timedelta(milliseconds=milliseconds)
-        return moved.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-    return _TIME.sub(move, text)
