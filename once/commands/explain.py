@@ -109,7 +109,7 @@ def command(
     ID is a conversation, user, Genesys queue, message, key, subject or Idempotency-Key.
     """
     if file is not None:
-        identities = list(identify(file))
+        identities = list(_identify(file))
         answer = Explanation(id=str(file), since_ms=0, is_complete=True, identities=identities)
         has_event = any(identity.problem is None for identity in identities)
         Output.answer(operation, answer, _view_identities(identities))
@@ -143,7 +143,7 @@ def command(
     operation.answer(answer, view)
 
 
-def identify(file: Path) -> Iterator[Identity]:
+def _identify(file: Path) -> Iterator[Identity]:
     """Yields what the enrichment makes of each event in a file, with the routes of this clone."""
     routes = read_routes() if ROUTES.is_file() else None
     for source in find_sources([file]):
@@ -183,14 +183,11 @@ def _view_identities(identities: Sequence[Identity]) -> Iterator[str]:
 def _explain_absence(stack: Stack, result: Result) -> str:
     """Says that nothing is known of a thing, and why that may be so."""
     since = words.format_second(result.since_ms)
-    lines = [f"Nothing is known of {result.thing}: neither a claim nor a record since {since} UTC."]
+    text = f"Nothing is known of {result.thing}: neither a claim nor a record since {since} UTC.\n"
     if waiting := stack.read_depth("EventQueueUrl").total:
-        pipe, why = stack.read_pipe()
         queued = f"the {words.count(waiting, 'message')} in the event queue"
-        lines.append(f"Is it among {queued}? See: once status")
-        if pipe != "RUNNING":
-            lines.append(f"The pipe is {pipe}: {why or 'AWS gives no reason'} → once resume")
-    return "\n".join([*lines, "If it is older, look further back with --since 30d."])
+        text += f"Is it among {queued}? See: once status\n"
+    return text + "If it is older, look further back with --since 30d."
 
 
 def _view(stack: Stack, result: Result, verbose: bool) -> Iterator[str]:
@@ -204,13 +201,11 @@ def _view(stack: Stack, result: Result, verbose: bool) -> Iterator[str]:
         for day, together in days:
             yield f"[dim]occurred on {day} (UTC)[/]"
             for story in together:
-                yield from view_story(story, verbose)
+                yield from _view_story(story, verbose)
     if not verbose:
         yield "[dim]Keys, executions and whole ids: --verbose[/]"
     else:
         yield f"[dim]Executions: {stack.outputs.get('StateMachineConsole', '')}[/]"
-    if waiting := stack.read_depth("EventQueueUrl").total:
-        yield f"[dim]Messages in the event queue: {waiting:,}[/]"
     if stack.only_observes:
         yield words.OBSERVED
     if not result.is_complete:
@@ -222,7 +217,7 @@ def _view_problems(result: Result, verbose: bool) -> Iterator[str]:
     for pk, stories in result.subjects:
         yield _title(pk)
         for story in stories:
-            line = next(view_story(story, verbose=False))
+            line = next(_view_story(story, verbose=False))
             yield Row.of(f"{words.format_time(story.occurred_ms)[:10]} ", line)
             if verbose and story.meaning:
                 yield Row.of(_INDENT, escape(_describe_requests(story)))
@@ -240,17 +235,17 @@ def _title(pk: str) -> str:
     return Row.of(f"[bold]{escape(subject.kind)}[/] ", f"[bold]{escape(subject.id)}[/]{tail}")
 
 
-def view_story(story: Story, verbose: bool) -> Iterator[str]:
+def _view_story(story: Story, verbose: bool) -> Iterator[str]:
     """Shows an event in a line, and below it one for each delivery."""
 
     def row(head: str, text: str) -> Row:
         return Row.of(head, text if verbose else words.shorten_ids(text))
 
-    sign, colour = SIGN[story.outcome] if story.outcome else " ", "dim"
-    if story.outcome:
-        colour = _COLOURS.get(story.outcome, "dim")
+    sign, colour = " ", "dim"
     if story.claim and story.claim.dropped_at_ms is not None:
-        sign, colour = "-", "dim"
+        sign = "-"
+    elif story.outcome:
+        sign, colour = SIGN[story.outcome], _COLOURS.get(story.outcome, "dim")
     verdict = escape(story.verdict)
     if story.is_in_doubt:
         colour, verdict = "yellow", f"[yellow]{verdict}[/]"
@@ -260,7 +255,7 @@ def view_story(story: Story, verbose: bool) -> Iterator[str]:
     lines = (
         (ms, f"{chain.id} {text}")
         for chain in story.chains
-        for ms, text in view_deliveries(chain, verbose)
+        for ms, text in _view_deliveries(chain, verbose)
     )
     for ms, text in sorted(lines):
         time = words.format_time(ms)
@@ -277,7 +272,7 @@ def view_story(story: Story, verbose: bool) -> Iterator[str]:
         yield from (f"{_INDENT}[dim]{escape(fact)}[/]" for fact in facts)
 
 
-def view_deliveries(chain: Chain, verbose: bool) -> Iterator[tuple[int, str]]:
+def _view_deliveries(chain: Chain, verbose: bool) -> Iterator[tuple[int, str]]:
     """Yields a line for each delivery, with its time; equal ones that were put back share one."""
     groups: dict[object, list[Record]] = {}
     for record in chain.records:
