@@ -28,15 +28,15 @@ _LOG_IN = "Log in (for SSO: aws sso login), or name another profile with --profi
 def explain_refusal(error: aws.BotoCoreError | aws.ClientError, is_local: bool) -> OnceError:
     """Says what a person at the terminal can do about an error of AWS."""
     if isinstance(error, aws.ClientError):
-        return OnceError(_say_refused(error))
+        return OnceError(_describe_refused(error))
     if is_local:
         return OnceError(
             f"The local stack does not answer: {error}\nStart it again with: once down, once up"
         )
-    return OnceError(_say_unreached(error))
+    return OnceError(_describe_unreached(error))
 
 
-def _say_refused(error: aws.ClientError) -> str:
+def _describe_refused(error: aws.ClientError) -> str:
     refused = error.response.get("Error", {})
     code, message = str(refused.get("Code", "")), refused.get("Message", str(error))
     if code in UNKNOWN_CREDENTIALS:
@@ -60,7 +60,7 @@ def _say_refused(error: aws.ClientError) -> str:
     return refusal
 
 
-def _say_unreached(error: aws.BotoCoreError) -> str:
+def _describe_unreached(error: aws.BotoCoreError) -> str:
     match error:
         case aws.NoRegionError():
             return (

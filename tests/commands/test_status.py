@@ -267,13 +267,3 @@ def test_a_copy_that_waits_already_does_not_settle_its_event(stack: FakeStack) -
     stack.logs.add("DUPLICATE", "WAITS_ALREADY", ago_ms=1_000, because=met)
     stack.sqs.delayed = 1
     assert once("status", "--json").json["waiting"][0]["events"] == 1
-
-
-def test_status_after_resume_still_says_that_no_request_succeeds(stack: FakeStack) -> None:
-    stack.fail("a", since=NOW_MS - HOUR_MS, open_until=NOW_MS + 60_000)
-    stack.logs.add("RETRY", "CALL_FAILED", cause="HTTP 503", requests=1)
-    stack.logs.add("RETRY", "BREAKER_OPEN", ago_ms=1_000, retryInSeconds=600)
-    stack.sqs.delayed = 1
-    once("resume", "--yes")
-    finding = read_findings(once("status", "--json"))["DESTINATION_DOWN"]
-    assert "HTTP 503" in finding["sentence"]
