@@ -88,7 +88,7 @@ class _Pages:
         text, outcome = given.get("text", "").strip(), given.get("outcome", "")
         values = {
             "stories": self._feed.read_stories(text, outcome),
-            "status": self._feed.read_status(),
+            "status": self._feed.status,
             "status_ms": self._feed.status_ms,
             "trouble": self._feed.trouble,
             "text": text,
