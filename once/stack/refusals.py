@@ -6,15 +6,19 @@ from once.errors import OnceError
 from once.model import words
 from once.model.findings import KINDS
 
-UNKNOWN_CREDENTIALS = {
-    "InvalidClientTokenId",
-    "UnrecognizedClientException",
-    "SignatureDoesNotMatch",
-    "InvalidSignatureException",
-    "AuthFailure",
+_UNKNOWN = "AWS does not know these credentials."
+_EXPIRED = "These credentials have expired."
+_OF_CREDENTIALS = {
+    "InvalidClientTokenId": _UNKNOWN,
+    "UnrecognizedClientException": _UNKNOWN,
+    "SignatureDoesNotMatch": _UNKNOWN,
+    "InvalidSignatureException": _UNKNOWN,
+    "AuthFailure": _UNKNOWN,
+    "ExpiredToken": _EXPIRED,
+    "ExpiredTokenException": _EXPIRED,
+    "RequestExpired": _EXPIRED,
 }
-OLD_CREDENTIALS = {"ExpiredToken", "ExpiredTokenException", "RequestExpired"}
-NOT_ALLOWED = {
+_NOT_ALLOWED = {
     "AccessDenied",
     "AccessDeniedException",
     "AuthorizationError",
@@ -39,11 +43,9 @@ def explain_refusal(error: aws.BotoCoreError | aws.ClientError, is_local: bool) 
 def _describe_refused(error: aws.ClientError) -> str:
     refused = error.response.get("Error", {})
     code, message = str(refused.get("Code", "")), refused.get("Message", str(error))
-    if code in UNKNOWN_CREDENTIALS:
-        return f"AWS does not know these credentials ({code}).\n{_LOG_IN}"
-    if code in OLD_CREDENTIALS:
-        return f"These credentials have expired.\n{_LOG_IN}"
-    if code in NOT_ALLOWED:
+    if code in _OF_CREDENTIALS:
+        return f"{_OF_CREDENTIALS[code]}\n{_LOG_IN}"
+    if code in _NOT_ALLOWED:
         return (
             f"These credentials lack a permission: {message}\n"
             "The policy that the commands need is docs/examples/operator-policy.json."
