@@ -30,7 +30,6 @@ class Waits(Model):
     sentence: str = Field(description="The reason in words, with the newest cause.")
     families: list[str]
     events: int
-    most_tries: int
     since_ms: int = Field(description="Since when the first of them waits, epoch milliseconds.")
     newest_ms: int = Field(description="When one of them was put back last, as recorded.")
     last_due_ms: int = Field(description="When the last of them is back, at the latest.")

@@ -99,7 +99,6 @@ def group_by_reason(waiting: Waiting, breaker: Breaker, now_ms: int) -> list[Wai
                 sentence=breaker.explain_wait(code, now_ms) if is_paced else witness.why,
                 families=sorted({record.family for record in records if record.family}),
                 events=len(records),
-                most_tries=max(record.tries or 0 for record in records),
                 since_ms=_read_since_ms(oldest),
                 newest_ms=newest.recorded_at_ms,
                 last_due_ms=last_due_ms,
