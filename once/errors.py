@@ -3,5 +3,3 @@
 
 class OnceError(Exception):
     """Says what was wrong, where, and what to do next; shown without a traceback."""
-
-    exit_code = 1

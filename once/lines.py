@@ -12,7 +12,6 @@ import re
 import sys
 import time
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BufferedReader, TextIOWrapper
@@ -51,14 +50,6 @@ _LOOK_AHEAD = 1_024  # more than the text in front of a value, or the beginning 
 _NEXT = re.compile(r"\n|(?<=\})\s*(?=\{)")
 _COLON = re.compile(r"\s*:")
 _decode = json.JSONDecoder().raw_decode
-# What people give by mistake, by the fields that it always has.
-_MISTAKEN = {
-    ("received", "outcomes", "events"): "a report of once run",
-    ("messageId", "outcome"): "a record of the outcome log",
-    ("execution_arn", "type"): "a line of the log of executions",
-    ("bodyPath", "idempotencyKey"): "an element of the enrichment",
-    ("pk", "sk", "status"): "a row of the claim table",
-}
 
 
 class Place(NamedTuple):
@@ -154,22 +145,18 @@ def read_lines(path: Path) -> list[Line]:
         records += read_records(source)
         if source.trouble:
             raise OnceError(f"Cannot read {source.path}: it {source.trouble}.")
-    is_line_each = len({(place.file, place.line) for place, *_ in records}) == len(records)
-    is_line_each &= all(captured.place.file == 0 for captured in records)
-    for number, captured in enumerate(records, 1):
-        element = normalise(captured.record)
-        problem = element["detail"].partition(":")[0] if "broken" in element else None
-        if _mistake(parse(captured.text)):
-            problem = "NOT_AN_EVENT"
+    if not records:
+        raise OnceError(f"{path} holds no events: it is empty.")
+    is_one_file = records[-1].place.file == 0
+    is_line_each = is_one_file and len({each.place.line for each in records}) == len(records)
+    details = [normalise(captured.record).get("detail") for captured in records]
+    for number, (captured, detail) in enumerate(zip(records, details, strict=True), 1):
+        problem = detail and detail.partition(":")[0]
         text = captured.text if problem else _keep_time(captured)
         lines.append(Line(captured.place.line if is_line_each else number, text, problem))
-    if not lines:
-        raise OnceError(f"{path} holds no events: it is empty.")
-    if all(line.problem for line in lines):
-        kinds = Counter(_describe(captured.text) for captured in records).most_common(5)
-        table = "\n".join(f"  {kind}: {count:,}" for kind, count in kinds)
+    if all(details):
         raise OnceError(
-            f"{path} holds no event, but\n{table}\n"
+            f"{path} holds no event. Its first text: {details[0]}\n"
             "Give events as EventBridge, SQS, SNS or a log has them. To see why a text is no "
             "event: once explain --event FILE"
         )
@@ -290,7 +277,7 @@ def _find_time(text: str) -> str | None:
 
 def _unwrap(text: str, value: Any, ms: int) -> Iterator[tuple[dict[str, Any], int]]:
     """Yields the records that SQS, SNS, logs and the AWS CLI wrap in a value, with their times."""
-    if isinstance(value, dict) and not value.keys() & _EVENT and not _mistake(value):
+    if isinstance(value, dict) and not value.keys() & _EVENT:
         if rows := _rows_of(value):
             for row in rows:
                 yield from _unwrap(json.dumps(row), row, ms)
@@ -342,17 +329,3 @@ def _rows_of(value: dict[str, Any]) -> list[Any]:
 
 def _tidy(noted: Any) -> Any:
     return (_find_time(noted) or noted) if isinstance(noted, str) else noted
-
-
-def _mistake(value: Any) -> str | None:
-    if not isinstance(value, dict):
-        return None
-    return next((kind for fields, kind in _MISTAKEN.items() if value.keys() >= {*fields}), None)
-
-
-def _describe(text: str) -> str:
-    value = parse(text)
-    if isinstance(value, dict):
-        fields = ", ".join([*value][:6]) or "none"
-        return _mistake(value) or f"a JSON object without an event in it (its fields: {fields})"
-    return "a text that is not JSON" if value is None else "a JSON value that is no object"

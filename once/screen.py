@@ -5,10 +5,8 @@ characters that turn the order of text around. They are shown as JSON writes the
 """
 
 import json
-import re
 import unicodedata
 from collections.abc import Iterator
-from textwrap import TextWrapper
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -16,12 +14,6 @@ from rich.text import Text
 
 # Controls, formats (bidirectional ones among them), lone surrogates, line and paragraph ends.
 _STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-# A command with its id and options stays on one line, so that it can be copied.
-_COMMAND = re.compile(
-    r"\bonce (?:(?:parked|routes) \w+|[a-z]+)"
-    r"(?: (?:ID|KEY|[\w-]{36}|--[\w-]+(?: CODE)?))*"
-)
-_KEPT = "\u00a0"  # no place to break, as textwrap sees it
 
 
 def showable(text: str) -> str:
@@ -71,7 +63,7 @@ def put(
     text = console.render_str(part, style=style, markup=markup, highlight=False)
     begin = part.begin if isinstance(part, Row) else 0
     is_broken = console.is_terminal and not isinstance(part, Whole)
-    for line in _wrapped(text, console.width, begin) if is_broken else [text]:
+    for line in _wrap(text, console.width, begin) if is_broken else [text]:
         console.print(line, soft_wrap=True)
 
 
@@ -80,27 +72,16 @@ def say(text: str) -> None:
     print(showable(text), flush=True)
 
 
-def _wrapped(text: Text, width: int, begin: int) -> Iterator[Text]:
-    """Wraps a text, since rich breaks a word that is too long, or nothing."""
-    at = begin or len(text.plain) - len(text.plain.lstrip())
-    head = text[:at]
-    # Where that leaves little room, further left.
-    indent = " " * (at if at <= width // 2 else 4)
-    wrapper = TextWrapper(
-        width,
-        initial_indent=" " * at,
-        subsequent_indent=indent,
-        drop_whitespace=False,
-        break_long_words=False,
-        break_on_hyphens=False,
-        expand_tabs=False,
-        replace_whitespace=False,
-    )
-    unbroken = _COMMAND.sub(lambda match: match[0].replace(" ", _KEPT), text.plain[at:])
-    for number, part in enumerate(wrapper.wrap(unbroken) or [" " * at]):
-        part = part[len(indent) if number else len(head) :]
-        begin = at + len(part) - len(part.lstrip(" "))
-        at += len(part)
-        line = Text(indent).append_text(text[begin:at]) if number else head + text[begin:at]
-        line.rstrip()
-        yield line
+def _wrap(text: Text, width: int, begin: int) -> Iterator[Text]:
+    """Wraps a text, since rich would break a long word. It goes on below `begin`, or further left
+    if that leaves little room."""
+    begin = begin or len(text.plain) - len(text.plain.lstrip())
+    indent = " " * (begin if begin <= width // 2 else 4)
+    line, is_empty = text[:begin], True
+    for word in text[begin:].split(" "):
+        if not is_empty and line.cell_len + word.cell_len >= width:
+            yield line
+            line, is_empty = Text(indent), True
+        line.append("" if is_empty else " ").append_text(word)
+        is_empty = False
+    yield line

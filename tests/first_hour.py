@@ -17,7 +17,9 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from once.cli import commands
+import click
+
+from once.cli import OPERATE, TRY, load
 from once.project import EXAMPLE, ROOT
 
 ADDRESS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Repository"]
@@ -48,6 +50,14 @@ def printed_in(page: str) -> Iterator[str]:
             if command.strip():
                 yield command.strip()
             yield from re.findall(r"`(once [^`]+)`", comment)
+
+
+def read_examples() -> Iterator[str]:
+    """Yields the example of each command, and of each command in a group."""
+    for name in (*TRY, *OPERATE):
+        command = load(name)
+        inner = command.commands.values() if isinstance(command, click.Group) else [command]
+        yield from (str(each.epilog).removeprefix("Example: ") for each in inner)
 
 
 class Newcomer:
@@ -129,7 +139,7 @@ class Newcomer:
 
 def main() -> int:
     readme = list(printed_in((ROOT / "README.md").read_text("utf-8")))
-    examples = [(command.epilog or "").removeprefix("Example: ") for _, command in commands()]
+    examples = list(read_examples())
     has_uv = shutil.which("uv") is not None
     not_tried = [command for command in readme if NEEDS_UV.match(command) and not has_uv]
     with tempfile.TemporaryDirectory(prefix="first-hour-") as folder:

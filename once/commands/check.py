@@ -29,8 +29,6 @@ _PATIENCE_SECONDS = 240
 _FAILS_MS = 45_000
 _REJECTED_MS = 60_000
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_NOT_TRIED = "not tried: the first was not settled"
-_UNRECORDED = "docs/runbook.md#outcomes-unrecorded"
 Step = Callable[[str], None]
 
 
@@ -46,7 +44,7 @@ def command(operation: Operation, look: bool, story: bool, yes: bool) -> None:
     Canaries take the real path, and the data action answers them: no destination sees them.
     """
     stack = operation.stack
-    seen = Checked(run=None, checks=[*check_source(stack), *_check_limit(stack)])
+    seen = Checked(run=None, checks=[*check_source(stack)])
     if look:
         operation.answer(seen, [*_view(seen.checks), _verdict(seen)])
         operation.exit(ATTENTION if seen.has_failed else 0)
@@ -74,9 +72,9 @@ def run_checks(stack: Stack, seen: Checked, with_story: bool, step: Step) -> Che
     enrichment = invoke_enrichment(stack, good)
     if not enrichment.works:
         return Checked(run=None, checks=[*seen.checks, enrichment])
+    pace = 10 if stack.is_local else 1
     copy = make_copy(good, "copy")
     broken = Canary("broken", f"not an event, on purpose: canary {run} of once check")
-    rejected, failing = make_canary(run, "rejected"), make_canary(run, "failing")
     trial = Trial(stack)
     story: list[Check] = []
     try:
@@ -85,52 +83,39 @@ def run_checks(stack: Stack, seen: Checked, with_story: bool, step: Step) -> Che
         step("waiting for the first outcome")
         trial.send(good)
         is_settled = trial.wait([good], _PATIENCE_SECONDS)
+        now_ms = read_clock_ms()
+        rejected_until_ms = now_ms + _REJECTED_MS // pace
+        rejected = make_canary(run, "rejected", refuseUntilMs=rejected_until_ms)
+        failing = make_canary(run, "failing", failUntilMs=now_ms + _FAILS_MS // pace)
         if is_settled:
-            now_ms, pace = read_clock_ms(), 10 if stack.is_local else 1
-            rejected_until_ms = now_ms + _REJECTED_MS // pace
-            rejected = make_canary(run, "rejected", refuseUntilMs=rejected_until_ms)
-            failing = make_canary(run, "failing", failUntilMs=now_ms + _FAILS_MS // pace)
             trial.send(failing, rejected, broken, copy)
             step("waiting for a copy, a rejected and an unreadable event")
             trial.wait([copy, rejected, broken], _PATIENCE_SECONDS)
             step("replaying the event that was parked")
             time.sleep(max(0, rejected_until_ms - read_clock_ms()) / 1000)
-            is_replayed = trial.replay(rejected)
-            if is_replayed:
+            if trial.replay(rejected):
                 trial.wait_for_replay(rejected, _PATIENCE_SECONDS)
             step("waiting for the event that was put back")
             trial.wait([failing], _PATIENCE_SECONDS)
             if with_story:
                 step("sending the example story")
-                story = list(_tell_story(trial, run))
+                story.append(_send_story(trial, run))
     finally:  # also if it is interrupted; sooner than an alarm tells it
         parked = trial.clear_parked()
         trial.clear_rows()
+    path = "queue, pipe, enrichment, state machine, action"
+    replay = "a rejected event is parked, and a replay acts on it"
+    retry = "a failed event waits, and is tried again"
+    removed = f"{words.count(parked, 'message')} taken out of the dead-letter queue"
     checks = [
         enrichment,
-        _judge(trial, "queue, pipe, enrichment, state machine, action", good, "PROCESSED"),
+        _judge(trial, path, good, "PROCESSED"),
         _judge(trial, "a copy meets its claim", copy, "DUPLICATE SAME_KEY"),
         _judge(trial, "an unreadable message is parked", broken, "PARKED UNREADABLE"),
-        _judge(
-            trial,
-            "a rejected event is parked, and a replay acts on it",
-            rejected,
-            "PARKED REJECTED",
-            "PROCESSED",
-        ),
-        _judge(
-            trial,
-            "a failed event waits, and is tried again",
-            failing,
-            "RETRY CALL_FAILED",
-            "PROCESSED",
-        ),
+        _judge(trial, replay, rejected, "PARKED REJECTED", "PROCESSED"),
+        _judge(trial, retry, failing, "RETRY CALL_FAILED", "PROCESSED"),
         *story,
-        Check.of(
-            "cleaned up",
-            None,
-            f"{words.count(parked, 'message')} taken out of the dead-letter queue",
-        ),
+        Check.of("cleaned up", None, removed),
     ]
     return Checked(run=run, checks=[*seen.checks, *checks])
 
@@ -148,37 +133,16 @@ def invoke_enrichment(stack: Stack, canary: Canary) -> Check:
         FunctionName=stack.outputs["EnrichmentFunctionName"], Payload=json.dumps([record])
     )
     returned = json.loads(answer["Payload"].read())
+    detail = ""
     if "FunctionError" in answer:
-        parts = (returned.get("errorType", "an unknown class"), returned.get("errorMessage"))
-        group = stack.outputs.get("EnrichmentLogGroupName", "")
-        return Check.of(
-            "enrichment",
-            False,
-            f"it fails, {': '.join(filter(None, parts))}; events wait on the queue. Its log: "
-            f"aws logs tail {shlex.quote(group)} --since 1h",
-        )
-    if not returned:
+        error = ": ".join(filter(None, map(returned.get, ("errorType", "errorMessage"))))
+        tail = shlex.join(["aws", "logs", "tail", stack.outputs["EnrichmentLogGroupName"]])
+        detail = f"it fails, {error}; events wait on the queue. Its log: {tail} --since 1h"
+    elif not returned:
         stop = shlex.join(["aws", "pipes", "stop-pipe", "--name", stack.outputs["PipeName"]])
-        return Check.of(
-            "enrichment",
-            False,
-            f"it returns nothing, so the pipe deletes events, and they are lost. Stop it: {stop}",
-        )
-    return Check.of("enrichment", True, "it reads an event")
-
-
-def _check_limit(stack: Stack) -> Iterator[Check]:
-    """Warns of a destination that nothing protects from a backlog."""
-    parameters = stack.parameters
-    is_limited = stack.outputs.get("MaxActionsPerMinute", "0") != "0"
-    is_narrow = parameters.get("MaxConcurrentActions", "0") != "0"
-    if not (stack.only_observes or is_limited or is_narrow):
-        yield Check.of(
-            "limit of requests",
-            None,
-            "none: a backlog can cause as many requests at the same time as Lambda's concurrency "
-            "allows. Set MaxActionsPerMinute if that is too much",
-        )
+        lost = "it returns nothing, so the pipe deletes events, and they are lost"
+        detail = f"{lost}. Stop it: {stop}"
+    return Check.of("enrichment", not detail, detail or "it reads an event")
 
 
 def _refuse_if_paused(stack: Stack) -> None:
@@ -194,21 +158,21 @@ def _refuse_if_paused(stack: Stack) -> None:
 
 def _judge(trial: Trial, name: str, canary: Canary, *expected: str) -> Check:
     """Compares the outcomes of a canary, in their order, with what is promised."""
-    records = trial.records_of(canary)
-    text = "; ".join(f"{record.outcome} {record.reason}" for record in records)
     if not canary.message_id:
-        return Check.of(name, None, _NOT_TRIED)
+        return Check.of(name, None, "not tried: the first was not settled")
+    records = trial.records_of(canary)
     if not records:
-        return Check.of(name, False, f"no outcome was recorded in time: {_UNRECORDED}")
-    left = deque(expected)
-    for record in records:
-        if left and f"{record.outcome} {record.reason}".startswith(left[0]):
+        page = "docs/runbook.md#outcomes-unrecorded"
+        return Check.of(name, False, f"no outcome was recorded in time: {page}")
+    left, ends = deque(expected), [f"{record.outcome} {record.reason}" for record in records]
+    for end in ends:
+        if left and end.startswith(left[0]):
             left.popleft()
-    why = "" if not left else f"; expected {left[0]}: {records[-1].why}"
-    return Check.of(name, not left, text + why)
+    why = f"; expected {left[0]}: {records[-1].why}" if left else ""
+    return Check.of(name, not left, "; ".join(ends) + why)
 
 
-def _tell_story(trial: Trial, run: str) -> Iterator[Check]:
+def _send_story(trial: Trial, run: str) -> Check:
     """Sends the example story, each event when the one before it of its subject is settled, and
     compares the outcomes with those of the claim rule."""
     chains: dict[str, deque[Canary]] = defaultdict(deque)
@@ -235,7 +199,7 @@ def _tell_story(trial: Trial, run: str) -> Iterator[Check]:
         if wrong:
             break
     detail = "; ".join(wrong) or f"{words.count(total, 'event')} ended as promised"
-    yield Check.of("the example story", not wrong, detail)
+    return Check.of("the example story", not wrong, detail)
 
 
 def _summarise(outcome: Outcome, reason: str | None) -> str:

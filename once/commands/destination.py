@@ -8,15 +8,14 @@ from typing import Any
 import click
 import urllib3
 from pydantic import Field
-from rich.console import RenderableType
 from rich.markup import escape
-from rich.table import Table
 
 from once.cli_options import Operation, on_stack
 from once.errors import OnceError
 from once.genesys.server import ALWAYS, KEY_HEADER, RECEIVED
 from once.model import words
 from once.model.base import Model
+from once.screen import Row
 from once.stack.facade import Stack
 
 _LISTED = 50
@@ -85,9 +84,8 @@ def command(operation: Operation, state: str | None) -> None:
     text = _MEANING.get(state, f"The destination answers every event with: {state}.")
     if state == "ok" and (script := now.get("script")) is not None:
         text = f"The destination answers as its script has it: {script}"
-    operation.answer(
-        Destination(destination=state, requests=requests), [escape(text), *_view(requests)]
-    )
+    view = [escape(text), *([] if requests is None else _view(requests))]
+    operation.answer(Destination(destination=state, requests=requests), view)
 
 
 def _request(stack: Stack, method: str, path: str, content: Any = None, *, hint: str = "") -> bytes:
@@ -116,25 +114,16 @@ def _request(stack: Stack, method: str, path: str, content: Any = None, *, hint:
     return response.data
 
 
-def _view(requests: list[Request] | None) -> Iterator[RenderableType]:
-    if requests is None:
-        return
-    if not requests:
-        yield "It has received no request yet."
-        return
-    table = Table("time", "response", "", "event", "key", box=None)
+def _view(requests: list[Request]) -> Iterator[str]:
     for request in requests[-_LISTED:]:
         acted = "again" if request.repeated else "acted" if request.acted else ""
         family, state = request.family or "", request.state or ""
-        parts = (family, "" if family.endswith(state) else state, request.subject_id)
-        table.add_row(
-            words.format_clock(request.received_at_ms),
-            "none" if request.status is None else str(request.status),
-            acted,
-            escape(" ".join(part for part in parts if part)),
-            escape(words.shorten_ids(request.idempotency_key or "")),
+        state = "" if family.endswith(state) else state
+        parts = (family, state, request.subject_id, request.idempotency_key)
+        head = (
+            f"{words.format_clock(request.received_at_ms)} {request.status or 'none':>4} {acted:5}"
         )
-    yield table
+        yield Row.of(f"{head} ", escape(words.shorten_ids(" ".join(filter(None, parts)))))
     if len(requests) > _LISTED:
         yield f"The last {_LISTED} of {len(requests):,}; --json has all."
     acts = sum(request.acted and not request.repeated for request in requests)

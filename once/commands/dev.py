@@ -4,20 +4,17 @@ import contextlib
 import re
 import secrets
 import shlex
-import socket
 import threading
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 import click
 from botocore.exceptions import BotoCoreError, ClientError
-from once_enrichment.normalise import normalise
 
 from once.cli_options import Output, standalone
 from once.console.command import NO_BROWSER, PORT, opened, serve
 from once.errors import OnceError
-from once.lines import Line
+from once.lines import read_lines
 from once.local.aws import require_local
 from once.local.options import SET
 from once.local.stack import LocalStack, local_stack
@@ -26,25 +23,19 @@ from once.ports import LOOPBACK, listen
 from once.project import EXAMPLE, say_how_to_type_once
 from once.screen import say
 from once.stack import running
-from once.stack.facade import Stack, read_clock_ms
+from once.stack.facade import Stack
 from once.stack.log import OutcomeLog
 from once.stack.sending import send_to_queue
 
 _POLL_SECONDS = 0.5
 _DEMO_SECONDS = 1.0
-_CONNECT_SECONDS = 2.0
-_TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z|(?<![\w"-])1[5-9]\d{11}(?!\d)')
+_ADDRESS = re.compile(r"https://\S+|http://(127\.0\.0\.1|localhost):[0-9]{1,5}(/\S*)?")
 
 
 def _read_address(_: click.Context, __: click.Parameter, url: str | None) -> str | None:
     """Refuses, before anything starts, what the template would refuse as WebhookUrl."""
-    if url is None:
-        return None
-    with contextlib.suppress(ValueError):  # of a port that is none
-        parts = urlsplit(url)
-        is_here = parts.hostname in ("localhost", LOOPBACK) and parts.port
-        if parts.hostname and (parts.scheme == "https" or (parts.scheme == "http" and is_here)):
-            return url
+    if url is None or _ADDRESS.fullmatch(url):
+        return url
     raise click.BadParameter(
         f"{url!r} is no https address, nor one here such as http://localhost:3000/events"
     )
@@ -99,11 +90,10 @@ def command(
         threads: list[threading.Thread] = []
 
         def begin(server: Any) -> None:
-            threads.append(
-                threading.Thread(target=_print_outcomes, args=(local, forward, stopping, server))
-            )
+            outcomes = (local, forward, stopping, server)
+            threads.append(threading.Thread(target=_print_outcomes, args=outcomes))
             if demo:
-                threads.append(threading.Thread(target=_play_story, args=(stack, stopping)))
+                threads.append(threading.Thread(target=_send_story, args=(stack, stopping)))
             for thread in threads:
                 thread.start()
 
@@ -129,24 +119,9 @@ def _introduce(address: str, forward: str | None, local: LocalStack) -> None:
         say(f'  Webhook("{secret}").verify(body, headers)')
         say("A server that needs nothing but Python: once example receiver > receiver.py")
         say(f"  SIGNING_SECRET={secret} PORT={urlsplit(forward).port or 80} python3 receiver.py")
-        if problem := _try_connection(forward):
-            say(f"{forward}: {problem}. Events wait until a server listens there.")
     say("Send events from another terminal, in this folder: once send FILE. Ctrl-C ends all.")
     if line := say_how_to_type_once():
         say(f"To put the command once on your PATH: {line}")
-
-
-def _try_connection(url: str) -> str | None:
-    """Returns why nobody can connect to this address; None if somebody listens."""
-    parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    try:
-        socket.create_connection((str(parts.hostname), port), _CONNECT_SECONDS).close()
-    except ConnectionRefusedError:
-        return "connection refused"
-    except OSError as error:
-        return str(error)
-    return None
 
 
 def _print_outcomes(
@@ -178,28 +153,9 @@ def _describe(record: Record, forward: str | None) -> str:
     return line
 
 
-def _play_story(stack: Stack, stopping: threading.Event) -> None:
-    """Sends the example story as if it happened now."""
-    texts = EXAMPLE.read_text("utf-8").splitlines()
-    now_ms = read_clock_ms()
-    elements = (normalise({"messageId": "-", "body": text, "attributes": {}}) for text in texts)
-    newest_ms = max(element["occurredAtMs"] for element in elements)
-    for number, text in enumerate(texts, 1):
+def _send_story(stack: Stack, stopping: threading.Event) -> None:
+    for line in read_lines(EXAMPLE):
         if stopping.wait(_DEMO_SECONDS):
             return
-        # All by as much, so that order and distances stay as they are.
-        line = Line(number, _shift(text, now_ms - newest_ms))
         with contextlib.suppress(BotoCoreError):  # the emulator has ended, and so will this
             list(send_to_queue(stack, [line]))
-
-
-def _shift(text: str, milliseconds: int) -> str:
-    """Moves every time in a text."""
-
-    def move(match: re.Match[str]) -> str:
-        if match[0].isdecimal():
-            return str(int(match[0]) + milliseconds)
-        moved = datetime.fromisoformat(match[0]) + timedelta(milliseconds=milliseconds)
-        return moved.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-    return _TIME.sub(move, text)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 from once_enrichment.normalise import normalise
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from rich.markup import escape
 
 from once.cli_options import Operation, Output, on_stack
@@ -24,7 +24,7 @@ from once.model.tell import summarise
 from once.project import ROUTES, read_routes
 from once.screen import Row
 from once.stack.facade import Stack, read_clock_ms
-from once.stack.stories import MOST_SUBJECTS, Found, find, find_problems
+from once.stack.stories import MOST_SUBJECTS, Result, find, find_problems
 
 _SHOWN = 200
 _INDENT = " " * 6
@@ -34,50 +34,26 @@ _COLOURS = {Outcome.PROCESSED: "green", Outcome.PARKED: "red", Outcome.RETRY: "y
 class ToldChain(Model):
     """The messages that carried an event from one put-back or replay to the next."""
 
-    message_id: str
+    message_id: str = Field(validation_alias="id")
     cause: str | None = Field(description="Why it is a copy, in one word of a list that may grow.")
     text: str
-    deliveries: list[Record]
+    deliveries: list[Record] = Field(validation_alias="records")
 
 
 class ToldEvent(Model):
-    """One event, and what became of it."""
+    """One event, and what became of it: a story as JSON."""
 
-    key: str | None
+    key: Annotated[str | None, BeforeValidator(lambda key: key and str(key))]
     text: str
     outcome: Outcome | None
     verdict: str
     meaning: str = Field(description="What more than one request means; else empty.")
-    occurred_at_ms: int
+    occurred_at_ms: int = Field(validation_alias="occurred_ms")
     claim: Claim | None
     idempotency_keys: list[str]
     requests: int
     may_have_acted: int
     chains: list[ToldChain]
-
-    @classmethod
-    def of(cls, story: Story) -> "ToldEvent":
-        return cls(
-            key=str(story.key) if story.key else None,
-            text=story.text,
-            outcome=story.outcome,
-            verdict=story.verdict,
-            meaning=story.meaning,
-            occurred_at_ms=story.occurred_ms,
-            claim=story.claim,
-            idempotency_keys=story.idempotency_keys,
-            requests=story.requests,
-            may_have_acted=story.may_have_acted,
-            chains=[
-                ToldChain(
-                    message_id=chain.id,
-                    cause=chain.cause,
-                    text=chain.text,
-                    deliveries=chain.records,
-                )
-                for chain in story.chains
-            ],
-        )
 
 
 class ToldSubject(Model):
@@ -133,10 +109,13 @@ def command(
     ID is a conversation, user, Genesys queue, message, key, subject or Idempotency-Key.
     """
     if file is not None:
-        identities = list(identify(file))
+        identities = list(_identify(file))
         answer = Explanation(id=str(file), since_ms=0, is_complete=True, identities=identities)
+        has_event = any(identity.problem is None for identity in identities)
         Output.answer(operation, answer, _view_identities(identities))
-        return
+        if not (has_event or operation.as_json):
+            operation.say([f"There is no event in {file}."])
+        operation.exit(0 if has_event else 1)
     since_ms = words.parse_since(since, read_clock_ms())
     if not thing.strip("/ ") and not problems:
         raise click.UsageError(
@@ -144,32 +123,27 @@ def command(
             "parked, or perhaps acted on: once explain --problems"
         )
     stack = operation.stack
-    if thing:
-        found = find(stack, thing, since_ms)
-        if not found.subjects:
-            raise OnceError(_say_unknown(stack, found))
-    else:
-        found = find_problems(stack, since_ms)
-    if problems:
-        kept = [
-            (pk, [s for s in stories if (s.is_problem if thing else s.is_unclear)])
-            for pk, stories in found.subjects
-        ]
-        found.subjects = [(pk, stories) for pk, stories in kept if stories or thing]
+    result = find(stack, thing, since_ms) if thing else find_problems(stack, since_ms)
+    if thing and not result.subjects:
+        raise OnceError(_explain_absence(stack, result))
+    if thing and problems:
+        result.subjects = [(pk, [s for s in told if s.is_problem]) for pk, told in result.subjects]
+    subjects = [
+        ToldSubject(
+            pk=pk,
+            summary=summarise(stories),
+            events=[ToldEvent.model_validate(story, from_attributes=True) for story in stories],
+        )
+        for pk, stories in result.subjects
+    ]
     answer = Explanation(
-        id=thing,
-        since_ms=since_ms,
-        is_complete=found.is_complete,
-        subjects=[
-            ToldSubject(pk=pk, summary=summarise(stories), events=[*map(ToldEvent.of, stories)])
-            for pk, stories in found.subjects
-        ],
+        id=thing, since_ms=since_ms, is_complete=result.is_complete, subjects=subjects
     )
-    view = _view(stack, found, verbose) if thing else _view_problems(found, verbose)
+    view = _view(stack, result, verbose) if thing else _view_problems(result, verbose)
     operation.answer(answer, view)
 
 
-def identify(file: Path) -> Iterator[Identity]:
+def _identify(file: Path) -> Iterator[Identity]:
     """Yields what the enrichment makes of each event in a file, with the routes of this clone."""
     routes = read_routes() if ROUTES.is_file() else None
     for source in find_sources([file]):
@@ -196,41 +170,28 @@ def identify(file: Path) -> Iterator[Identity]:
 
 def _view_identities(identities: Sequence[Identity]) -> Iterator[str]:
     for identity in identities:
-        occurred = words.format_time(identity.occurred_at_ms)
         yield Row.of(f"[dim]{escape(identity.place)}[/] ", f"[bold]{escape(identity.key)}[/]")
+        known = identity.model_dump(exclude={"place", "key"}, exclude_none=True)
+        known["occurred_at_ms"] = words.format_time(identity.occurred_at_ms)
         if identity.problem:
-            yield Row.of(_INDENT, f"[red]no event:[/] {escape(identity.problem)}")
-            continue
-        window = f", window {identity.window_ms} ms" if identity.window_ms else ""
-        yield f"{_INDENT}{identity.family}, order {identity.order}{window}, occurred {occurred}"
-        yield f"{_INDENT}Idempotency-Key {identity.idempotency_key}"
-        if identity.facts:
-            yield Row.of(f"{_INDENT}facts ", escape(identity.facts))
-        ignored = f" ({identity.ignored})" if identity.ignored else ""
-        yield Row.of(
-            f"{_INDENT}route ", escape(f"{identity.route or 'no file of routes'}{ignored}")
-        )
-        if identity.note:
-            yield Row.of(f"{_INDENT}[yellow]note:[/] ", escape(identity.note))
-    if not identities:
-        yield "There is no event in it."
+            known = {"problem": identity.problem}
+        for name, value in known.items():
+            label = name.removesuffix("_at_ms").replace("_", " ")
+            yield Row.of(f"{_INDENT}[dim]{label}[/] ", escape(str(value)))
 
 
-def _say_unknown(stack: Stack, found: Found) -> str:
+def _explain_absence(stack: Stack, result: Result) -> str:
     """Says that nothing is known of a thing, and why that may be so."""
-    since = words.format_second(found.since_ms)
-    lines = [f"Nothing is known of {found.thing}: neither a claim nor a record since {since} UTC."]
+    since = words.format_second(result.since_ms)
+    text = f"Nothing is known of {result.thing}: neither a claim nor a record since {since} UTC.\n"
     if waiting := stack.read_depth("EventQueueUrl").total:
-        pipe, why = stack.read_pipe()
         queued = f"the {words.count(waiting, 'message')} in the event queue"
-        lines.append(f"Is it among {queued}? See: once status")
-        if pipe != "RUNNING":
-            lines.append(f"The pipe is {pipe}: {why or 'AWS gives no reason'} → once resume")
-    return "\n".join([*lines, "If it is older, look further back with --since 30d."])
+        text += f"Is it among {queued}? See: once status\n"
+    return text + "If it is older, look further back with --since 30d."
 
 
-def _view(stack: Stack, found: Found, verbose: bool) -> Iterator[str]:
-    for pk, stories in found.subjects:
+def _view(stack: Stack, result: Result, verbose: bool) -> Iterator[str]:
+    for pk, stories in result.subjects:
         yield ""
         yield _title(pk)
         yield f"[dim]{escape(summarise(stories))}[/]"
@@ -240,31 +201,29 @@ def _view(stack: Stack, found: Found, verbose: bool) -> Iterator[str]:
         for day, together in days:
             yield f"[dim]occurred on {day} (UTC)[/]"
             for story in together:
-                yield from view_story(story, verbose)
+                yield from _view_story(story, verbose)
     if not verbose:
         yield "[dim]Keys, executions and whole ids: --verbose[/]"
     else:
         yield f"[dim]Executions: {stack.outputs.get('StateMachineConsole', '')}[/]"
-    if waiting := stack.read_depth("EventQueueUrl").total:
-        yield f"[dim]Messages in the event queue: {waiting:,}[/]"
     if stack.only_observes:
         yield words.OBSERVED
-    if not found.is_complete:
+    if not result.is_complete:
         yield "[yellow]The log holds more than one search returns: use a later --since.[/]"
 
 
-def _view_problems(found: Found, verbose: bool) -> Iterator[str]:
+def _view_problems(result: Result, verbose: bool) -> Iterator[str]:
     """Shows a line for each event; verbose, with the keys of its requests."""
-    for pk, stories in found.subjects:
+    for pk, stories in result.subjects:
         yield _title(pk)
         for story in stories:
-            line = next(view_story(story, verbose=False))
+            line = next(_view_story(story, verbose=False))
             yield Row.of(f"{words.format_time(story.occurred_ms)[:10]} ", line)
             if verbose and story.meaning:
                 yield Row.of(_INDENT, escape(_describe_requests(story)))
-    if not found.subjects:
+    if not result.subjects:
         yield "No event is parked, or perhaps acted on."
-    if not found.is_complete:
+    if not result.is_complete:
         yield f"[yellow]There may be more: these are of the newest {MOST_SUBJECTS} subjects.[/]"
     yield "[dim]Their deliveries: once explain ID. Events that wait: once status[/]"
 
@@ -276,17 +235,17 @@ def _title(pk: str) -> str:
     return Row.of(f"[bold]{escape(subject.kind)}[/] ", f"[bold]{escape(subject.id)}[/]{tail}")
 
 
-def view_story(story: Story, verbose: bool) -> Iterator[str]:
+def _view_story(story: Story, verbose: bool) -> Iterator[str]:
     """Shows an event in a line, and below it one for each delivery."""
 
     def row(head: str, text: str) -> Row:
         return Row.of(head, text if verbose else words.shorten_ids(text))
 
-    sign, colour = SIGN[story.outcome] if story.outcome else " ", "dim"
-    if story.outcome:
-        colour = _COLOURS.get(story.outcome, "dim")
+    sign, colour = " ", "dim"
     if story.claim and story.claim.dropped_at_ms is not None:
-        sign, colour = "-", "dim"
+        sign = "-"
+    elif story.outcome:
+        sign, colour = SIGN[story.outcome], _COLOURS.get(story.outcome, "dim")
     verdict = escape(story.verdict)
     if story.is_in_doubt:
         colour, verdict = "yellow", f"[yellow]{verdict}[/]"
@@ -296,7 +255,7 @@ def view_story(story: Story, verbose: bool) -> Iterator[str]:
     lines = (
         (ms, f"{chain.id} {text}")
         for chain in story.chains
-        for ms, text in view_deliveries(chain, verbose)
+        for ms, text in _view_deliveries(chain, verbose)
     )
     for ms, text in sorted(lines):
         time = words.format_time(ms)
@@ -313,9 +272,9 @@ def view_story(story: Story, verbose: bool) -> Iterator[str]:
         yield from (f"{_INDENT}[dim]{escape(fact)}[/]" for fact in facts)
 
 
-def view_deliveries(chain: Chain, verbose: bool) -> Iterator[tuple[int, str]]:
+def _view_deliveries(chain: Chain, verbose: bool) -> Iterator[tuple[int, str]]:
     """Yields a line for each delivery, with its time; equal ones that were put back share one."""
-    groups: dict[Any, list[Record]] = {}
+    groups: dict[object, list[Record]] = {}
     for record in chain.records:
         is_alike = record.outcome is Outcome.RETRY and not verbose
         place = (record.reason, record.status) if is_alike else id(record)

@@ -85,8 +85,9 @@ def replay(
         facts = [*_count_reasons(letters), "Each is acted on, unless a copy of it has been."]
         if stale := sum(letter.is_stale for letter in letters):
             facts.append(f"{words.count(stale, 'event')} will be STALE: a newer state has passed.")
-        if unsure := {letter.reason for letter in letters if _may_have_acted(letter.reason)}:
-            codes = ", ".join(sorted(unsure))
+        maybe = {code for code, reason in REASONS.items() if reason.acted is Acted.MAYBE}
+        if unsure := sorted(maybe & {letter.reason for letter in letters}):
+            codes = ", ".join(unsure)
             facts.append(f"{codes}: may have been acted on already. Look at the destination first.")
         operation.confirm(f"Replay {words.count(len(letters), 'event')}?", yes, facts)
         _settle(operation, letters, "replayed", dead_letters.replay, rate)
@@ -157,10 +158,6 @@ def _settle(
         operation.exit(INTERRUPTED)
     if done.failed:
         operation.exit(ATTENTION)
-
-
-def _may_have_acted(reason: str) -> bool:
-    return reason in REASONS and REASONS[reason].acted is Acted.MAYBE
 
 
 def _count_reasons(letters: Sequence[DeadLetter]) -> Iterator[str]:

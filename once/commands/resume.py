@@ -13,7 +13,6 @@ from once.model import words
 from once.model.base import Model
 from once.model.pace import Pause
 from once.stack.facade import Stack, read_clock_ms
-from once.stack.waiting import Waits, group_by_reason, read_waiting
 
 _POLL_SECONDS = 0.5
 _PATIENCE_SECONDS = 180
@@ -25,9 +24,7 @@ class Resumed(Model):
 
     pipe: str
     ended: Pause | None = Field(description="The pause that was ended; null if there was none.")
-    waiting: list[Waits]
-    events: int = Field(description="Events that wait, as recorded or as the queue says.")
-    last_due_ms: int | None = Field(description="When the last is back; null if none waits.")
+    events: int = Field(description="Events that still wait, as the queue says.")
 
 
 @on_stack("once resume", answers=Resumed)
@@ -55,28 +52,16 @@ def command(operation: Operation, yes: bool) -> None:
         dynamodb.update_item(**breaker_row.resume(table))
     pipe = _start_pipe(stack)
 
-    depth = stack.read_depth("EventQueueUrl")
-    # Records of then, read as the breaker was then: those events wait still.
-    waits = group_by_reason(
-        read_waiting(stack, before, depth.delayed or min(depth.total, 1), now_ms), before, now_ms
-    )
-    events = max(sum(group.events for group in waits), depth.delayed)
-    last_due_ms = max((group.last_due_ms for group in waits), default=None)
+    events = stack.read_depth("EventQueueUrl").delayed
     view = [f"Requests are sent; the pipe is {pipe}."]
     if before.pause:
         view.insert(0, f"The pause is over ({escape(before.pause.reason)}).")
     if events:
-        until = f"in {_LONGEST_DELAY}"
-        if last_due_ms:
-            until = f"at {words.format_clock(last_due_ms)} UTC at the latest"
-        wait = f"{words.count(events, 'event')} still {'waits' if events == 1 else 'wait'}"
-        view.append(f"{wait}, and the last is back {until}; new events are acted on immediately.")
-    operation.answer(
-        Resumed(
-            pipe=pipe, ended=before.pause, waiting=waits, events=events, last_due_ms=last_due_ms
-        ),
-        view,
-    )
+        view.append(
+            f"Events that still wait: {events:,}. Each comes back at its own time, in "
+            f"{_LONGEST_DELAY}; new events are acted on immediately. See: once status"
+        )
+    operation.answer(Resumed(pipe=pipe, ended=before.pause, events=events), view)
 
 
 def _start_pipe(stack: Stack) -> str:

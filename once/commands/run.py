@@ -1,34 +1,29 @@
 """`once run`: a file of events through the real template on a local stack, and a report of it."""
 
-import os
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import Self
 
 import click
-from botocore.exceptions import BotoCoreError
 from rich.console import RenderableType
 from rich.markup import escape
-from rich.status import Status
 from rich.table import Table
 
 from once.cli_options import Output, standalone
 from once.errors import OnceError
-from once.genesys.server import GenesysServer
+from once.genesys.server import Received
 from once.lines import Line, read_lines
 from once.local.options import SCRIPT, SET
-from once.local.pipe import Delivery as PipeDelivery
-from once.local.pipe import Ending
 from once.local.stack import local_stack
 from once.model import keys, words
 from once.model.families import windowed
 from once.model.outcomes import MEANING, Outcome
 from once.model.reasons import describe
-from once.model.report import ActionReport, Key, LineReport, Report
+from once.model.report import Key, LineReport, Report
 from once.project import EXAMPLE, say_how_to_type_once
+from once.screen import say
 from once.stack.delivery import Delivery, Standing
 from once.stack.facade import Stack
 
@@ -36,8 +31,6 @@ from once.stack.facade import Stack
 _PATIENCE_SECONDS = 300.0
 _LISTED_LINES = 100
 _STILL_SECONDS = 10  # usually the next line is settled sooner
-_BAR_WIDTH = 30
-_MOST_FAILURES = 3
 _SHORT = {
     Outcome.PROCESSED: "acted on, each once",
     Outcome.DUPLICATE: "skipped as copies",
@@ -45,22 +38,14 @@ _SHORT = {
     Outcome.IGNORED: "ignored by the routes",
     Outcome.PARKED: "parked for a person",
 }
-_BURST = (
-    "Sent all together, newer states overtook older ones, which are then stale. Without --burst "
-    "each waits for the one before, as they happened."
-)
 
 
 @standalone("once run events.jsonl --report report.json")
 @click.argument("events", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--report", type=click.Path(path_type=Path), help="Write the outcome of each line to this file."
-)
-@click.option(
-    "--burst",
-    is_flag=True,
-    help="Send all lines together. Default: a copy or newer state is sent when the one before it "
-    "is settled.",
+    "--report",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Write the outcome of each line to this file.",
 )
 @click.option(
     "--patience",
@@ -75,7 +60,6 @@ def command(
     output: Output,
     events: Path | None,
     report: Path | None,
-    burst: bool,
     patience: float,
     script: Path | None,
     parameters: dict[str, str],
@@ -83,142 +67,51 @@ def command(
     """Send EVENTS, a file or folder in any known form, through the real template on a local stack,
     and show the outcome of each. Default: the example story.
 
-    The destination behaves as --destination says, or EVENTS.destination.json if it exists.
+    A copy or a newer state is sent when the event before it is settled. The destination behaves as
+    --destination says, or EVENTS.destination.json if it exists.
     """
     path = events or EXAMPLE
     lines = read_lines(path)
     beside = path.with_suffix(".destination.json")
     if script is None and beside.is_file():
         script = beside
-    if report is not None:
-        _check_writable(report)
-    failures = _Failures()
+    if report is not None and not report.absolute().parent.is_dir():
+        raise OnceError(f"Cannot write the report to {report}: its folder does not exist.")
     with (
-        _Progress(output, len(lines)) as progress,
-        local_stack(parameters, script, observer=failures.note, step=progress.step) as stack,
+        local_stack(parameters, script, step=lambda text: say(f"{text} …")) as local,
+        output.errors.status("sending …") as status,
     ):
 
         def is_over(standing: Standing) -> bool:
-            failures.check()
-            progress.show(standing)
+            status.update(_describe(standing, len(lines)))
             return standing.still_seconds > patience
 
-        delivery = Delivery(Stack.at(stack.describe()), is_over)
-        progress.step("sending, and waiting until all is settled")
+        delivery = Delivery(Stack.at(local.describe()), is_over)
         started = time.monotonic()
-        try:
-            if burst:
-                delivery.send(lines)
-                delivery.wait_for(lines)
-            else:
-                delivery.send_in_steps(lines)
-        except BotoCoreError as error:
-            raise OnceError(
-                f"The local stack stopped answering: {error}\n{stack.aws.log_tail()}"
-            ) from error
+        delivery.send_in_steps(lines)
         seconds = time.monotonic() - started
-        result = _make_report(lines, delivery, stack.destination, seconds)
-    output.say(_view(result, stack.destination, burst))
+    reports = [_report_line(line, delivery) for line in lines]
+    result = Report(
+        received=len(lines),
+        outcomes=dict(Counter(each.outcome for each in reports)),
+        events=reports,
+        seconds=round(seconds, 3),
+    )
+    output.say(_view(result, [entry for entry in local.destination.log if entry.facts]))
     if report is not None:
-        try:
-            report.write_text(result.to_json())
-        except OSError as error:
-            raise OnceError(f"Cannot write the report to {report}: {error.strerror}.") from error
+        report.write_text(result.to_json())
     if events is None:
         output.say(_next_steps())
     output.exit(0 if result.settled else 1)
 
 
-class _Failures:
-    """Ends a run whose state machine fails on everything."""
-
-    def __init__(self) -> None:
-        self._details: list[str] = []
-        self._is_armed = True
-
-    def note(self, delivery: PipeDelivery) -> None:
-        if delivery.ending is Ending.TARGET_FAILED:
-            self._details.append(delivery.detail)
-        elif delivery.deletes:
-            self._is_armed = False
-
-    def check(self) -> None:
-        if self._is_armed and len(self._details) >= _MOST_FAILURES:
-            raise OnceError(
-                f"The state machine has failed {len(self._details)} times and settled nothing: no "
-                f"event gets through it. Its last error: {self._details[-1]}"
-            )
-
-
-class _Progress:
-    """A line that moves on a terminal, and is gone at the end; finished steps stay."""
-
-    def __init__(self, output: Output, total: int) -> None:
-        self._console, self._total = output.console, total
-        self._status = Status("", console=output.console)
-        self._doing: str | None = None
-        self._since = 0.0
-
-    def __enter__(self) -> Self:
-        self._status.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._status.stop()
-        if kind is None:
-            self._finish()
-
-    def step(self, text: str) -> None:
-        self._finish()
-        self._doing, self._since = text, time.monotonic()
-        self._status.update(f"{text} …")
-
-    def show(self, standing: Standing) -> None:
-        done = round(_BAR_WIDTH * standing.settled / self._total)
-        text = f"[green]{'━' * done}[/][dim]{'━' * (_BAR_WIDTH - done)}[/] "
-        text += f"{standing.settled} of {self._total} settled"
-        if standing.waiting:
-            text += f", {standing.waiting} put back"
-        if standing.still_seconds >= _STILL_SECONDS:
-            text += f", none for {standing.still_seconds:.0f} s"
-        self._status.update(text)
-
-    def _finish(self) -> None:
-        if self._doing is not None:
-            seconds = time.monotonic() - self._since
-            self._console.print(
-                f"[green]✓[/] {self._doing} [dim]{seconds:.1f} s[/]", highlight=False
-            )
-
-
-def _make_report(
-    lines: list[Line], delivery: Delivery, destination: GenesysServer, seconds: float
-) -> Report:
-    events = [_report_line(line, delivery) for line in lines]
-    requests = defaultdict(list)
-    for entry in destination.log:
-        if entry.facts:
-            requests[entry.facts.get("idempotencyKey", "")].append(entry)
-    actions = []
-    for key, entries in requests.items():
-        acts = [entry for entry in entries if entry.acted]
-        # The owner ends with the message that holds the claim.
-        owner = (acts or entries[-1:])[0].headers.get("x-once-execution", "")
-        actions.append(
-            ActionReport(
-                idempotency_key=key,
-                line=delivery.line_of(owner.rpartition("#")[2]),
-                calls=len(entries),
-                effects=int(bool(acts)),
-            )
-        )
-    return Report(
-        received=len(lines),
-        outcomes=dict(Counter(event.outcome for event in events)),
-        events=events,
-        actions=sorted(actions, key=lambda action: action.line or 0),
-        seconds=round(seconds, 3),
-    )
+def _describe(standing: Standing, total: int) -> str:
+    text = f"{standing.settled} of {total} settled"
+    if standing.waiting:
+        text += f", {standing.waiting} put back"
+    if standing.still_seconds >= _STILL_SECONDS:
+        text += f", none for {standing.still_seconds:.0f} s"
+    return text
 
 
 def _report_line(line: Line, delivery: Delivery) -> LineReport:
@@ -236,7 +129,7 @@ def _report_line(line: Line, delivery: Delivery) -> LineReport:
     )
 
 
-def _view(report: Report, destination: GenesysServer, is_burst: bool) -> Iterator[RenderableType]:
+def _view(report: Report, requests: list[Received]) -> Iterator[RenderableType]:
     table = Table(
         title=f"{words.count(report.received, 'message')} in {report.seconds:.1f} s",
         title_justify="left",
@@ -251,8 +144,7 @@ def _view(report: Report, destination: GenesysServer, is_burst: bool) -> Iterato
     skipped = [event for event in report.events if event.outcome is not Outcome.PROCESSED]
     if skipped and len(report.events) <= _LISTED_LINES:
         yield _list_skipped(skipped)
-    yield _count_requests(report, destination)
-    reasons = {event.reason for event in report.events}
+    yield _count_requests(requests)
     passed = {
         keys.Key.of_row(event.key.pk, event.key.sk).family
         for event in report.events
@@ -260,8 +152,6 @@ def _view(report: Report, destination: GenesysServer, is_burst: bool) -> Iterato
     }
     if passed - windowed():
         yield 'To act on every change of a state: order = "every" on its route (docs/routes.md).'
-    if is_burst and "NEWER_STATE" in reasons:
-        yield _BURST
     style = "bold green" if report.settled else "bold red"
     yield f"[{style}]{_judge(report)}[/]"
 
@@ -279,27 +169,26 @@ def _list_skipped(skipped: list[LineReport]) -> Table:
     return table
 
 
-def _count_requests(report: Report, destination: GenesysServer) -> Table:
+def _count_requests(requests: list[Received]) -> Table:
     table = Table(title="What the destination received", title_justify="left")
     table.add_column("Response")
     table.add_column("Requests", justify="right")
-    responses: Counter[str] = Counter()
-    for entry in destination.log:
-        if not entry.facts:
-            continue
-        if entry.status is None:
-            response = "no response" + (", after it had acted" if entry.acted else "")
-        else:
-            response = f"{entry.status} {HTTPStatus(entry.status).phrase}"
-            response += ", already done" if entry.repeated else ""
-        responses[response] += 1
+    responses = Counter(map(_describe_response, requests))
     for response, number in sorted(responses.items()):
         table.add_row(response, str(number))
     table.add_section()
-    table.add_row("events acted on", str(sum(action.effects for action in report.actions)))
-    several = sum(action.effects > 0 and action.calls > 1 for action in report.actions)
-    table.add_row("of these, after several requests", str(several))
+    by_key = Counter(request.facts.get("idempotencyKey") for request in requests)
+    acted = {request.facts.get("idempotencyKey") for request in requests if request.acted}
+    table.add_row("events acted on", str(len(acted)))
+    table.add_row("of these, after several requests", str(sum(by_key[key] > 1 for key in acted)))
     return table
+
+
+def _describe_response(request: Received) -> str:
+    if request.status is None:
+        return "no response" + (", after it had acted" if request.acted else "")
+    text = f"{request.status} {HTTPStatus(request.status).phrase}"
+    return text + (", already done" if request.repeated else "")
 
 
 def _judge(report: Report) -> str:
@@ -327,14 +216,3 @@ def _next_steps() -> Iterator[str]:
         yield f"[dim]To put the command once on your PATH: {escape(line)}[/]"
     yield "[dim]The events that were sent, line by line: once example[/]"
     yield "[dim]Your own events: once run FILE. Your own server: once dev. All commands: once[/]"
-
-
-def _check_writable(path: Path) -> None:
-    """Refuses a report that could not be written at the end of the run."""
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise OnceError(f"Cannot write the report to {path}: its folder does not exist.")
-    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
-        raise OnceError(
-            f"Cannot write the report to {path}: it is a folder, or not yours to write."
-        )

@@ -97,30 +97,30 @@ def _add_ends(sent: Sent, lines: list[Line], delivery: Delivery) -> None:
     outcomes, unsettled = Counter[Outcome](), Counter[str]()
     for line in lines:
         end = delivery.end_of(line)
-        if end is not None and end.is_settled:
-            outcomes[end.outcome] += 1
-        elif end is not None:
-            unsettled[end.reason or Outcome.RETRY] += 1
-        else:
+        if end is None:
             unsettled["NOTHING_RECORDED" if delivery.is_sent(line) else "NOT_SENT"] += 1
+        elif end.is_settled:
+            outcomes[end.outcome] += 1
+        else:
+            unsettled[end.reason or Outcome.RETRY] += 1
     sent.outcomes, sent.unsettled = dict(outcomes), dict(unsettled)
 
 
 def _view(sent: Sent, lines: list[Line], delivery: Delivery, timeout: float) -> Iterator[str]:
+    number = words.count(sent.sent, "message")
     if sent.outcomes is None:
-        yield f"{words.count(sent.sent, 'message')} sent. To follow them: once status"
+        yield f"{number} sent. To follow them: once status"
     else:
-        numbers = ", ".join(f"{sent.outcomes[o]:,} {o}" for o in Outcome if o in sent.outcomes)
-        yield f"{words.count(sent.sent, 'message')} sent: {numbers or 'none is settled'}."
-        if len(lines) <= _LISTED_LINES:
-            for line in lines:
-                if (end := delivery.end_of(line)) is not None:
-                    why = end.why or "the destination acted"
-                    key = f"  once explain {escape(str(end.key))}" if end.key else ""
-                    yield f"{line.number:>3}  {end.outcome:<9}  {escape(why)}{key}"
-    for reason, number in (sent.unsettled or {}).items():
+        ends = ", ".join(f"{sent.outcomes[o]:,} {o}" for o in Outcome if o in sent.outcomes)
+        yield f"{number} sent: {ends or 'none is settled'}."
+        for line in lines if len(lines) <= _LISTED_LINES else ():
+            if (end := delivery.end_of(line)) is not None:
+                why = end.why or "the destination acted"
+                key = f"  once explain {escape(str(end.key))}" if end.key else ""
+                yield f"{line.number:>3}  {end.outcome:<9}  {escape(why)}{key}"
+    for reason, unsettled in (sent.unsettled or {}).items():
         failed = "Not sent" if reason == "NOT_SENT" else f"Not settled within {timeout:g} s"
-        yield f"{failed}: {words.count(number, 'message')}, {describe(reason)}."
+        yield f"{failed}: {words.count(unsettled, 'message')}, {describe(reason)}."
     if sent.unsettled:
         yield "See why with: once status"
     if sent.no_event:

@@ -26,11 +26,11 @@ from once.model import words
 from once.model.outcomes import MEANING, Outcome
 from once.model.reasons import describe
 from once.model.story import Story
-from once.refusals import explain_refusal
 from once.screen import showable
 from once.stack.facade import Stack, read_clock_ms
 from once.stack.log import read_path
-from once.stack.stories import find
+from once.stack.refusals import explain_refusal
+from once.stack.stories import Result, find
 
 _FOLDER = Path(__file__).parent
 _BACK_MS = 14 * 86_400_000
@@ -88,7 +88,7 @@ class _Pages:
         text, outcome = given.get("text", "").strip(), given.get("outcome", "")
         values = {
             "stories": self._feed.read_stories(text, outcome),
-            "status": self._feed.read_status(),
+            "status": self._feed.status,
             "status_ms": self._feed.status_ms,
             "trouble": self._feed.trouble,
             "text": text,
@@ -105,8 +105,7 @@ class _Pages:
 
     def show_event(self, request: Request) -> Response:
         name = request.query_params.get("of", "").strip()
-        found = find(self._stack, name, read_clock_ms() - _BACK_MS) if name else None
-        stories = [s for _, told in found.subjects for s in told] if found else []
+        stories = [story for _, told in self._find(name).subjects for story in told]
         story = next((story for story in stories if name in story.names), None)
         if story is None:
             raise OnceError(f"Nothing is known of {name}. If it is new, look again in a moment.")
@@ -118,8 +117,8 @@ class _Pages:
         ]
         # The chain that was asked for, else one that was no copy, in its last delivery.
         wanted = request.query_params.get("message")
-        shown = next((chain for chain in story.chains if chain.id == wanted), None)
-        shown = shown or next(iter([*story.own, *story.chains]), None)
+        asked = [chain for chain in story.chains if chain.id == wanted]
+        shown = next(iter([*asked, *story.own, *story.chains]), None)
         record = shown.records[-1] if shown else None
         steps = read_path(self._stack, record) if record and record.run else []
         lanes, ticks = axis.draw(story, others[:_OTHERS], steps, shown)
@@ -138,12 +137,13 @@ class _Pages:
 
     def search(self, request: Request) -> Response:
         name = request.query_params.get("id", "").strip()
-        found = find(self._stack, name, read_clock_ms() - _BACK_MS) if name else None
-        subjects = found.subjects if found else []
-        near = self._feed.read_stories(name) if name and not subjects else []
-        is_complete = found is None or found.is_complete
-        values = {"name": name, "subjects": subjects, "near": near, "is_complete": is_complete}
-        return self._render("search", values)
+        result = self._find(name)
+        near = self._feed.read_stories(name) if name and not result.subjects else []
+        return self._render("search", {"name": name, "result": result, "near": near})
+
+    def _find(self, name: str) -> Result:
+        since_ms = read_clock_ms() - _BACK_MS
+        return find(self._stack, name, since_ms) if name else Result(name, since_ms)
 
     def fail(self, _: Request, error: Exception) -> Response:
         if isinstance(error, BotoCoreError | ClientError):

@@ -8,15 +8,16 @@ from itertools import chain, islice
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from once.commands.status import Status, read_status
 from once.errors import OnceError
 from once.model.outcomes import Outcome
 from once.model.records import Record
+from once.model.status import Status
 from once.model.story import Story
 from once.model.tell import tell
-from once.refusals import explain_refusal
 from once.stack.facade import Stack, read_clock_ms
 from once.stack.log import OutcomeLog
+from once.stack.refusals import explain_refusal
+from once.stack.status import read_status
 
 SHOWN = 200
 # Seconds between readings of records and of the status. On AWS a search of the log for what came
@@ -33,22 +34,18 @@ class Feed:
         self.stack = stack
         self.status: Status | None = None
         self.status_ms = 0
+        self.trouble = ""
+        """Says why the stack cannot be read now; empty if it can."""
         self._clock, self._lock = clock, threading.Lock()
         self._records: dict[str, list[Record]] = defaultdict(list)
         self._stories: dict[str, list[Story]] = {}
         self._newest: list[Story] = []
         self._log: OutcomeLog | None = None
-        self._next: dict[Callable[[], None], float] = {}
-        self._troubles: dict[Callable[[], None], str] = {}
-
-    @property
-    def trouble(self) -> str:
-        """Says why the stack cannot be read now; empty if it can."""
-        return " ".join(dict.fromkeys(self._troubles.values()))
+        self._next_records = self._next_status = 0.0
 
     def read_stories(self, text: str = "", outcome: str = "") -> list[Story]:
         """Returns the newest stories that fit, newest first."""
-        self._refresh(self._read_records, EVERY_SECONDS[self.stack.is_local][0])
+        self._refresh()
         fitting = (
             story
             for story in self._newest
@@ -56,23 +53,24 @@ class Feed:
         )
         return list(islice(fitting, SHOWN))
 
-    def read_status(self) -> Status | None:
-        self._refresh(self._read_status, EVERY_SECONDS[self.stack.is_local][1])
-        return self.status
-
-    def _refresh(self, read: Callable[[], None], seconds: float) -> None:
-        """Reads again if it is time; if that fails, keeps what was read and says why it is old."""
+    def _refresh(self) -> None:
+        """Reads again what is due; if that fails, keeps what was read and says why it is old."""
+        records_seconds, status_seconds = EVERY_SECONDS[self.stack.is_local]
         with self._lock:
-            if self._clock() < self._next.get(read, 0):
-                return
+            now = self._clock()
             try:
-                read()
-                self._troubles.pop(read, None)
+                if now >= self._next_records:
+                    self._next_records = now + records_seconds
+                    self._read_records()
+                if now >= self._next_status:
+                    self._next_status = now + status_seconds
+                    now_ms = read_clock_ms()
+                    self.status, self.status_ms = read_status(self.stack, now_ms), now_ms
+                    self.trouble = ""
             except OnceError as error:
-                self._troubles[read] = str(error)
+                self.trouble = str(error)
             except (BotoCoreError, ClientError) as error:
-                self._troubles[read] = str(explain_refusal(error, self.stack.is_local))
-            self._next[read] = self._clock() + seconds
+                self.trouble = str(explain_refusal(error, self.stack.is_local))
 
     def _read_records(self) -> None:
         now_ms = read_clock_ms()
@@ -99,10 +97,6 @@ class Feed:
         if changed:
             every = chain.from_iterable(self._stories.values())
             self._newest = sorted(every, key=_read_last_ms, reverse=True)
-
-    def _read_status(self) -> None:
-        now_ms = read_clock_ms()
-        self.status, self.status_ms = read_status(self.stack, now_ms), now_ms
 
 
 def is_in(text: str, story: Story) -> bool:

@@ -16,7 +16,7 @@ from once.errors import OnceError
 from once.genesys.server import BUS, KEY_HEADER, GenesysServer
 from once.local.aws import ACCOUNT, REGION, Emulator
 from once.local.deploy import STACK_NAME, deploy
-from once.local.pipe import Delivery, Observer, PipeRunner, log_failures
+from once.local.pipe import PipeRunner, log_failures
 from once.project import TEMPLATE
 from once.stack.running import Running
 
@@ -65,7 +65,6 @@ def local_stack(
     script: Path | None = None,
     *,
     template: Path = TEMPLATE,
-    observer: Observer = lambda _: None,
     step: Callable[[str], None] = lambda _: None,
 ) -> Iterator[LocalStack]:
     """Runs until the block ends. `script` says how the destination behaves."""
@@ -77,13 +76,8 @@ def local_stack(
             target = parameters.get("ActionTarget", "genesys")
             chosen = {**destination_parameters(aws, destination, target), **parameters}
             outputs = deploy(aws, template, chosen, step)
-            note_failure = log_failures(aws.client, outputs["PipeLogGroupName"])
-
-            def observe(delivery: Delivery) -> None:
-                note_failure(delivery)
-                observer(delivery)
-
-            pipe = PipeRunner(aws.client, outputs["PipeName"], observer=observe).start()
+            observer = log_failures(aws.client, outputs["PipeLogGroupName"])
+            pipe = PipeRunner(aws.client, outputs["PipeName"], observer=observer).start()
             yield LocalStack(aws, pipe, destination, outputs, chosen)
         except BotoCoreError as error:
             raise OnceError(

@@ -1,4 +1,4 @@
-"""Models the file of `once run --report`: an entry per line sent and per act at the destination."""
+"""Models the file of `once run --report`: an entry per line sent."""
 
 from pydantic import Field
 
@@ -27,15 +27,6 @@ class LineReport(Model):
     )
 
 
-class ActionReport(Model):
-    """The requests that the destination got under one Idempotency-Key."""
-
-    idempotency_key: str = Field(description="As it was sent, the same on every attempt.")
-    line: int | None = Field(ge=1, description="The line of the copy that won the claim.")
-    calls: int = Field(ge=1, description="Requests received, failed ones included.")
-    effects: int = Field(ge=0, description="Times it acted; a repeated key acts once.")
-
-
 class Report(Model):
     """The whole of a run."""
 
@@ -45,7 +36,6 @@ class Report(Model):
         examples=[{"PROCESSED": 41, "DUPLICATE": 16, "STALE": 2, "PARKED": 1}],
     )
     events: list[LineReport]
-    actions: list[ActionReport]
     seconds: float = Field(ge=0, description="From the first line sent to the last one settled.")
 
     @property

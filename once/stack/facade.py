@@ -9,13 +9,12 @@ from typing import Any
 import boto3
 from botocore.config import Config
 from once_data_action import breaker_row
-from pydantic import Field
 
 from once.errors import OnceError
-from once.model.base import Model
 from once.model.claims import Claim, Latest, read_rows
 from once.model.keys import Subject
 from once.model.pace import Breaker
+from once.model.status import Depth
 from once.project import read_samconfig
 from once.session import open_anonymous_session
 from once.stack import running
@@ -23,18 +22,6 @@ from once.stack.running import Running
 
 LOCAL = "local"
 _OURS = "EventQueueUrl"
-
-
-class Depth(Model):
-    """The number of messages in a queue, roughly, as SQS says."""
-
-    visible: int
-    in_flight: int = Field(description="In progress.")
-    delayed: int = Field(description="Put back, and not due yet.")
-
-    @property
-    def total(self) -> int:
-        return self.visible + self.in_flight + self.delayed
 
 
 def read_clock_ms() -> int:

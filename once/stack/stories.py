@@ -25,8 +25,8 @@ MOST_SUBJECTS = 50  # so many fit into one search
 
 
 @dataclass
-class Found:
-    """Holds the stories of the subjects that a name stands for."""
+class Result:
+    """The result of a search: the stories of the subjects that a name stands for."""
 
     thing: str
     since_ms: int
@@ -35,7 +35,7 @@ class Found:
     is_complete: bool = True
 
 
-def find(stack: Stack, thing: str, since_ms: int) -> Found:
+def find(stack: Stack, thing: str, since_ms: int) -> Result:
     """Finds the events of a subject, or of a message, event id, key or Idempotency-Key."""
     key = Key.parse(thing)
     # The key of an event of one's own hides an id that may be about a person.
@@ -51,14 +51,14 @@ def find(stack: Stack, thing: str, since_ms: int) -> Found:
         if longer:
             names = {*longer}
             records = [record for record in searched.records if names & _read_names(record)]
-    found = Found(thing, since_ms, is_complete=searched.is_complete)
+    result = Result(thing, since_ms, is_complete=searched.is_complete)
     for subject in _find_subjects(stack, names, records):
         is_whole = bool({subject.id, str(subject)} & names)
         own = records
         if not is_whole:
             searched = log.search(stack, log.any_of(str(subject)), since_ms=since_ms)
             own = searched.records
-            found.is_complete = found.is_complete and searched.is_complete
+            result.is_complete = result.is_complete and searched.is_complete
         stories = _tell(stack, str(subject), own)
         if not is_whole:
             chosen = [story for story in stories if story.names & names]
@@ -69,11 +69,11 @@ def find(stack: Stack, thing: str, since_ms: int) -> Found:
                 if story in chosen or any(chain.id in met for chain in story.chains)
             ]
         if stories:
-            found.subjects.append((str(subject), stories))
-    return found
+            result.subjects.append((str(subject), stories))
+    return result
 
 
-def find_problems(stack: Stack, since_ms: int) -> Found:
+def find_problems(stack: Stack, since_ms: int) -> Result:
     """Finds the newest subjects with an event that was parked, or that a request without a clear
     response may have acted on."""
     searched = log.search(stack, "RETRY|PARKED", since_ms=since_ms)
@@ -87,7 +87,19 @@ def find_problems(stack: Stack, since_ms: int) -> Found:
     newest = list(pks)[:MOST_SUBJECTS]
     own = log.search(stack, log.any_of(*newest), since_ms=since_ms).records if newest else []
     is_complete = searched.is_complete and len(pks) == len(newest) and len(own) < log.MOST
-    return Found("", since_ms, [(pk, _tell(stack, pk, own)) for pk in newest], is_complete)
+    days = int(stack.parameters.get("ClaimDays", "30"))
+    kept_ms = read_clock_ms() - days * _DAY_MS
+    subjects = [
+        (pk, [s for s in _tell(stack, pk, own) if s.is_unclear and not _is_removed(s, kept_ms)])
+        for pk in newest
+    ]
+    return Result("", since_ms, [(pk, stories) for pk, stories in subjects if stories], is_complete)
+
+
+def _is_removed(story: Story, kept_ms: int) -> bool:
+    """Returns true for the unreadable canary of a check, which has deleted its claim."""
+    is_unreadable = story.key is not None and story.key.subject.kind == "message"
+    return is_unreadable and story.claim is None and story.first_recorded_ms > kept_ms
 
 
 def _tell(stack: Stack, pk: str, records: list[Record]) -> list[Story]:

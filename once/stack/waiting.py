@@ -8,13 +8,11 @@ may be days old.
 from collections import defaultdict
 from dataclasses import dataclass
 
-from pydantic import Field
-
-from once.model.base import Model
+from once.model.findings import OF_DESTINATION
 from once.model.outcomes import SETTLED, Outcome
 from once.model.pace import FOR_THE_BREAKER, Breaker, State
-from once.model.reasons import REASONS
 from once.model.records import LONGEST_DELAY_MS, Record
+from once.model.status import Waits
 from once.stack import log
 from once.stack.facade import Stack
 
@@ -23,21 +21,6 @@ _LOOKS_BACK_MS = (_HOUR_MS, 24 * _HOUR_MS, 11 * 24 * _HOUR_MS)
 _GRACE_MS = 300_000  # a running pipe takes a message within minutes after its return
 _NAMED = 50  # ids that fit into one search
 _SETTLED = f'"outcome": ?"({"|".join(sorted(SETTLED))})"'
-OF_DESTINATION = ("CALL_FAILED", "SETUP_FAULT", "RATE_LIMITED")
-
-
-class Waits(Model):
-    """Events that were put back for the same reason."""
-
-    reason: str
-    sentence: str = Field(description="The reason in words, with the newest cause.")
-    families: list[str]
-    events: int
-    most_tries: int
-    since_ms: int = Field(description="Since when the first of them waits, epoch milliseconds.")
-    newest_ms: int = Field(description="When one of them was put back last, as recorded.")
-    last_due_ms: int = Field(description="When the last of them is back, at the latest.")
-    example: str = Field(description="The subject of the one that waits longest.")
 
 
 @dataclass(frozen=True)
@@ -116,7 +99,6 @@ def group_by_reason(waiting: Waiting, breaker: Breaker, now_ms: int) -> list[Wai
                 sentence=breaker.explain_wait(code, now_ms) if is_paced else witness.why,
                 families=sorted({record.family for record in records if record.family}),
                 events=len(records),
-                most_tries=max(record.tries or 0 for record in records),
                 since_ms=_read_since_ms(oldest),
                 newest_ms=newest.recorded_at_ms,
                 last_due_ms=last_due_ms,
@@ -124,11 +106,6 @@ def group_by_reason(waiting: Waiting, breaker: Breaker, now_ms: int) -> list[Wai
             )
         )
     return sorted(made, key=lambda waits: (-waits.events, waits.reason))
-
-
-def is_failure(code: str) -> bool:
-    """Returns true for a reason that somebody has to repair."""
-    return code not in REASONS or bool(REASONS[code].remedy)
 
 
 def _read_since_ms(record: Record) -> int:

@@ -37,26 +37,26 @@ def once(*arguments: str, says: str = "") -> Answer:
     return Answer(result.exit_code, result.stdout, result.stderr)
 
 
+@pytest.fixture(scope="session")
+def dynamodb() -> Any:
+    """A client, which takes long to make. While `mock_aws` lasts it speaks to moto."""
+    session = boto3.Session("test", "test", region_name="eu-west-1")
+    return session.client("dynamodb")
+
+
 @pytest.fixture
-def stack(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeStack]:
+def stack(dynamodb: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeStack]:
     """The stack that every command finds, at a time that only sleeping moves."""
     clock = Clock()
     monkeypatch.setattr(time, "time_ns", lambda: clock.ms * 1_000_000)
     monkeypatch.setattr(time, "monotonic", lambda: clock.ms / 1000)
     monkeypatch.setattr(time, "sleep", clock.sleep)
     with mock_aws():
-        session = boto3.Session("test", "test", region_name="eu-west-1")
-        dynamodb = session.client("dynamodb")
+        keys = {"pk": "HASH", "sk": "RANGE"}
         dynamodb.create_table(
             TableName="claims",
-            KeySchema=[
-                {"AttributeName": "pk", "KeyType": "HASH"},
-                {"AttributeName": "sk", "KeyType": "RANGE"},
-            ],
-            AttributeDefinitions=[
-                {"AttributeName": "pk", "AttributeType": "S"},
-                {"AttributeName": "sk", "AttributeType": "S"},
-            ],
+            KeySchema=[{"AttributeName": name, "KeyType": kind} for name, kind in keys.items()],
+            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in keys],
             BillingMode="PAY_PER_REQUEST",
         )
         fake = FakeStack(clock, dynamodb)

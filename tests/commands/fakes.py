@@ -213,12 +213,8 @@ class Metrics:
 
     def describe_alarms(self, **_: Any) -> dict[str, Any]:
         updated = datetime.fromtimestamp(NOW_MS / 1000, UTC)
-        return {
-            "MetricAlarms": [
-                {"AlarmName": f"once-{name}", "StateUpdatedTimestamp": updated}
-                for name in self.alarms
-            ]
-        }
+        alarms = [{"AlarmName": f"once-{n}", "StateUpdatedTimestamp": updated} for n in self.alarms]
+        return {"MetricAlarms": alarms}
 
 
 class FakeStack(Stack):
@@ -236,26 +232,14 @@ class FakeStack(Stack):
         self.pipes, self.metrics = Pipes(), Metrics()
         self.dynamodb = dynamodb
         self.machine_status = "ACTIVE"
+        self.stepfunctions = SimpleNamespace(
+            describe_state_machine=lambda **_: {"status": self.machine_status}
+        )
+        arn = "arn:aws:sts::1:assumed-role/operator/ada"
+        self.sts = SimpleNamespace(get_caller_identity=lambda: {"Arn": arn})
 
     def client(self, service: str) -> Any:
-        match service:
-            case "logs":
-                return self.logs
-            case "sqs":
-                return self.sqs
-            case "pipes":
-                return self.pipes
-            case "cloudwatch":
-                return self.metrics
-            case "dynamodb":
-                return self.dynamodb
-            case "stepfunctions":
-                status = {"status": self.machine_status}
-                return SimpleNamespace(describe_state_machine=lambda **_: status)
-            case "sts":
-                identity = {"Arn": "arn:aws:sts::1:assumed-role/operator/ada"}
-                return SimpleNamespace(get_caller_identity=lambda: identity)
-        return getattr(self, service)
+        return getattr(self, {"cloudwatch": "metrics"}.get(service, service))
 
     def put_row(self, pk: str, sk: str, **values: int | str) -> None:
         item = {"pk": {"S": pk}, "sk": {"S": sk}}

@@ -62,32 +62,24 @@ def test_explain_names_several_ids_that_begin_alike(stack: FakeStack) -> None:
 
 def test_explain_of_an_unknown_thing_fails_and_names_the_queue(stack: FakeStack) -> None:
     stack.sqs.put("events", "{}")
-    stack.pipes.state = "STOPPED"
     answer = once("explain", "nothing-of-it", "--json")
     assert answer.code == answer.json["exitCode"] == 1
     assert "once status" in answer.json["error"]
-    assert "once resume" in answer.json["error"]
 
 
-def test_explain_says_which_event_passed_a_stale_one_and_which_setting_acts(
-    stack: FakeStack,
+@pytest.mark.parametrize(
+    ("outcome", "reason"), [("STALE", "NEWER_STATE"), ("DUPLICATE", "UNCHANGED")]
+)
+def test_explain_says_which_event_a_skipped_one_met_and_which_setting_acts(
+    stack: FakeStack, outcome: str, reason: str
 ) -> None:
-    stack.logs.add("PROCESSED", "ACTED", messageId=SECOND, sk=OTHER_SK, run=f"run#{SECOND}")
-    stack.logs.add("STALE", "NEWER_STATE", ago_ms=10_000, because=f"run#{SECOND}")
-    (subject,) = once("explain", FIRST, "--json").json["subjects"]
-    stale = next(event for event in subject["events"] if event["outcome"] == "STALE")
-    assert SECOND in stale["verdict"]
-    assert 'order = "every"' in stale["verdict"]
-    assert len(subject["events"]) == 2, "the event that it met is shown as well"
-
-
-def test_explain_says_what_an_unchanged_state_repeats(stack: FakeStack) -> None:
     stack.logs.add("PROCESSED", "ACTED", messageId=SECOND, sk=OTHER_SK)
-    stack.logs.add("DUPLICATE", "UNCHANGED", ago_ms=10_000, because=f"run#{SECOND}")
-    (subject,) = once("explain", USER, "--json").json["subjects"]
-    unchanged = next(event for event in subject["events"] if event["outcome"] == "DUPLICATE")
-    assert SECOND in unchanged["verdict"]
-    assert 'order = "every"' in unchanged["verdict"]
+    stack.logs.add(outcome, reason, ago_ms=10_000, because=f"run#{SECOND}")
+    (subject,) = once("explain", FIRST, "--json").json["subjects"]
+    skipped = next(event for event in subject["events"] if event["outcome"] == outcome)
+    assert SECOND in skipped["verdict"]
+    assert 'order = "every"' in skipped["verdict"]
+    assert len(subject["events"]) == 2, "the event that it met is shown as well"
 
 
 def test_explain_of_a_waiting_event_says_why_until_when_and_how_often(stack: FakeStack) -> None:
@@ -126,6 +118,15 @@ def test_explain_problems_leaves_out_what_is_well(stack: FakeStack) -> None:
     assert once("explain", "--problems").code == 0
 
 
+def test_explain_problems_leaves_out_canaries_that_a_check_removed(stack: FakeStack) -> None:
+    pk, sk = "-/message/0", "v2/broken"
+    stack.logs.add("PARKED", "UNREADABLE", pk=pk, sk=sk, family="broken")
+    assert once("explain", "--problems", "--json").json["subjects"] == []
+    stack.put_claim("DONE", "PARKED", pk=pk, sk=sk, family="broken")
+    (subject,) = once("explain", "--problems", "--json").json["subjects"]
+    assert subject["pk"] == pk
+
+
 def test_explain_takes_a_key_without_an_organisation(stack: FakeStack) -> None:
     stack.logs.add("PROCESSED", "ACTED", pk="-/conversation/c0de", sk=SK)
     answer = once("explain", f"-/conversation/c0de/{SK}", "--json")
@@ -154,3 +155,7 @@ def test_explain_event_needs_no_stack(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (first["family"], first["order"]) == ("user.presence", "latest")
     assert first["key"].startswith(f"{PK}/v2/user.presence/")
     assert second["problem"].startswith("NOT_JSON")
+    file.write_text("no event\n")
+    answer = once("explain", "--event", str(file))
+    assert answer.code == 1
+    assert "no event" in answer.out

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from once.cli import ENTRIES, load
+from once.cli import OPERATE, TRY, load
 from proof.definition.asl import ROOT
 from proof.template import of_type
 from proof.template.translated import Translated
@@ -41,7 +41,7 @@ def test_commands_are_found() -> None:
 def test_named_command_exists(said: str) -> None:
     words = said.split()[1:]
     name = words.pop(0)
-    assert name in ENTRIES, f"{said}: there is no {name}"
+    assert name in {**TRY, **OPERATE}, f"{said}: there is no {name}"
     command: Any = load(name)
     while commands := getattr(command, "commands", None):
         assert words, f"{said}: one of {', '.join(commands)}"

@@ -5,7 +5,7 @@ from once_data_action.breaker import Row, Wait, judge
 from once_data_action.times import Times
 
 from tests.commands.conftest import once
-from tests.commands.fakes import FIRST, KEY, NOW_MS, PK, SECOND, SK, USER, FakeStack
+from tests.commands.fakes import FIRST, KEY, NOW_MS, PK, SK, USER, FakeStack
 
 HOUR_MS = 3_600_000
 LATEST = "latest/user.presence/PURECLOUD"
@@ -27,6 +27,13 @@ def test_pause_stops_requests_with_its_reason_and_operator(stack: FakeStack) -> 
     assert judge(row, NOW_MS + HOUR_MS, Times.of()) == Wait("PAUSED")
 
 
+def test_pause_without_the_table_says_what_to_repair(stack: FakeStack) -> None:
+    stack.dynamodb.delete_table(TableName="claims")
+    answer = once("pause")
+    assert answer.code == 1
+    assert "docs/runbook.md#the-table-or-a-queue-fails" in answer.err
+
+
 @pytest.mark.parametrize("lasting", ["", "5", "25h", "-1h"])
 def test_pause_refuses_a_time_it_cannot_keep(stack: FakeStack, lasting: str) -> None:
     assert once("pause", "--for", lasting, "--yes").code == 2
@@ -38,32 +45,13 @@ def test_pause_without_a_yes_changes_nothing(stack: FakeStack) -> None:
     assert read_breaker(stack) is None
 
 
-def test_resume_ends_a_pause_and_says_what_waits_until_when(stack: FakeStack) -> None:
+def test_resume_ends_a_pause_and_says_how_many_events_wait(stack: FakeStack) -> None:
     once("pause", "--for", "2h", "--yes")
-    stack.logs.add("RETRY", "PAUSED", ago_ms=0, retryInSeconds=600)
-    stack.sqs.delayed = 1
-    answer = once("resume", "--yes", "--json").json
-    assert read_breaker(stack) is None
-    assert (answer["events"], answer["lastDueMs"]) == (1, NOW_MS + 600_000)
-    assert answer["ended"]["reason"] == "no reason was given"
-
-
-def test_resume_names_the_last_return_of_events_that_wrote_no_record(stack: FakeStack) -> None:
-    once("pause", "--for", "20h", "--yes")
-    stack.logs.add("RETRY", "PAUSED", ago_ms=10 * HOUR_MS)
     stack.sqs.delayed = 40
     answer = once("resume", "--yes", "--json").json
+    assert read_breaker(stack) is None
     assert answer["events"] == 40
-    assert answer["lastDueMs"] == NOW_MS + 900_000
-
-
-def test_resume_counts_no_copy_of_an_event_that_waits(stack: FakeStack) -> None:
-    stack.logs.add("RETRY", "CALL_FAILED", ago_ms=20_000, retryInSeconds=600)
-    stack.logs.add("RETRY", "HELD", ago_ms=20_000, messageId=SECOND, retryInSeconds=2)
-    copy = {"messageId": SECOND, "because": f"run#{FIRST}"}
-    stack.logs.add("DUPLICATE", "WAITS_ALREADY", ago_ms=10_000, **copy)
-    stack.sqs.delayed = 1
-    assert once("resume", "--yes", "--json").json["events"] == 1
+    assert answer["ended"]["reason"] == "no reason was given"
 
 
 def test_resume_in_an_outage_keeps_the_time_of_the_first_failure(stack: FakeStack) -> None:

@@ -100,11 +100,20 @@ def test_status_finds_each_reason_that_has_a_remedy(stack: FakeStack, code: str)
     assert "Nothing is stuck" not in once("status").out
 
 
-def test_status_prints_the_command_that_reads_a_failing_function(stack: FakeStack) -> None:
-    stack.logs.add("RETRY", "FUNCTION_FAILED", errorClass="Runtime.ImportModuleError")
+@pytest.mark.parametrize(
+    ("reason", "command"),
+    [
+        ("FUNCTION_FAILED", "aws logs tail /aws/lambda/data-action --since 1h"),
+        ("THROTTLED", "aws lambda get-function-concurrency --function-name data-action"),
+    ],
+)
+def test_status_prints_the_command_for_a_function_that_fails(
+    stack: FakeStack, reason: str, command: str
+) -> None:
+    stack.logs.add("RETRY", reason, errorClass="Runtime.ImportModuleError")
     stack.sqs.delayed = 1
-    finding = read_findings(once("status", "--json"))["FUNCTION_FAILED"]
-    assert "aws logs tail /aws/lambda/data-action --since 1h" in finding["commands"]
+    finding = read_findings(once("status", "--json"))[reason]
+    assert command in finding["commands"]
     assert "Runtime.ImportModuleError" in finding["sentence"]
 
 
@@ -150,21 +159,15 @@ def test_status_pages_for_a_stopped_pipe(stack: FakeStack) -> None:
 
 
 def test_status_pages_if_messages_are_taken_and_nothing_is_recorded(stack: FakeStack) -> None:
+    stack.metrics.taken = stack.sqs.in_flight = 2
+    assert once("status").code == 0, "those in flight are about to be recorded"
     stack.metrics.taken = 40
     finding = read_findings(once("status", "--json"))["NOTHING_RECORDED"]
     assert finding["severity"] == "page"
     assert "once check" in finding["commands"]
-
-
-def test_status_does_not_page_for_messages_in_flight(stack: FakeStack) -> None:
-    stack.metrics.taken = stack.sqs.in_flight = 2
-    assert once("status").code == 0
-
-
-def test_status_knows_that_looks_in_an_outage_write_no_record(stack: FakeStack) -> None:
-    stack.metrics.taken = 40
     stack.fail("a", since=NOW_MS - HOUR_MS, open_until=NOW_MS + 60_000)
-    assert "NOTHING_RECORDED" not in read_findings(once("status", "--json"))
+    findings = read_findings(once("status", "--json"))
+    assert "NOTHING_RECORDED" not in findings, "looks in an outage write no record"
 
 
 @pytest.mark.parametrize(
@@ -193,16 +196,13 @@ def test_status_finds_failed_executions_while_others_are_recorded(
 def test_status_pages_if_executions_fail_and_nothing_is_recorded(stack: FakeStack) -> None:
     stack.metrics.taken = 40
     stack.logs.add_failed_step("EnrichmentStageFailed", message="it failed")
-    stack.sqs.put("events", "{}")
+    message = stack.sqs.put("events", "{}")
     findings = read_findings(once("status", "--json"))
     assert [*findings] == ["ENRICHMENT_FAILS"]
     assert findings["ENRICHMENT_FAILS"]["severity"] == "page"
-
-
-def test_status_forgets_failed_executions_whose_messages_are_done(stack: FakeStack) -> None:
-    stack.logs.add("PROCESSED", "ACTED", requests=1)
-    stack.logs.add_failed_step("TargetStageFailed", message="it failed")
-    assert once("status", "--json").code == 0
+    stack.logs.add("PROCESSED", "ACTED", messageId=message, requests=1)
+    stack.sqs.queues["events"].clear()
+    assert once("status").code == 0, "the message that failed is done"
 
 
 def test_status_without_the_table_still_says_what_it_knows(stack: FakeStack) -> None:
@@ -214,14 +214,6 @@ def test_status_without_the_table_still_says_what_it_knows(stack: FakeStack) -> 
     assert "ResourceNotFoundException" in findings["TABLE_UNREADABLE"]["sentence"]
     assert "TABLE_UNANSWERED" in findings
     assert "requests are sent" not in once("status").out
-
-
-def test_status_gives_the_command_for_a_throttled_function(stack: FakeStack) -> None:
-    stack.logs.add("RETRY", "THROTTLED", retryInSeconds=20)
-    stack.sqs.delayed = 1
-    finding = read_findings(once("status", "--json"))["THROTTLED"]
-    command = "aws lambda get-function-concurrency --function-name data-action"
-    assert command in finding["commands"]
 
 
 def test_status_names_no_failure_of_an_earlier_outage(stack: FakeStack) -> None:
@@ -275,13 +267,3 @@ def test_a_copy_that_waits_already_does_not_settle_its_event(stack: FakeStack) -
     stack.logs.add("DUPLICATE", "WAITS_ALREADY", ago_ms=1_000, because=met)
     stack.sqs.delayed = 1
     assert once("status", "--json").json["waiting"][0]["events"] == 1
-
-
-def test_status_after_resume_still_says_that_no_request_succeeds(stack: FakeStack) -> None:
-    stack.fail("a", since=NOW_MS - HOUR_MS, open_until=NOW_MS + 60_000)
-    stack.logs.add("RETRY", "CALL_FAILED", cause="HTTP 503", requests=1)
-    stack.logs.add("RETRY", "BREAKER_OPEN", ago_ms=1_000, retryInSeconds=600)
-    stack.sqs.delayed = 1
-    once("resume", "--yes")
-    finding = read_findings(once("status", "--json"))["DESTINATION_DOWN"]
-    assert "HTTP 503" in finding["sentence"]

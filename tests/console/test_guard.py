@@ -2,8 +2,6 @@
 
 import pytest
 
-from once.errors import OnceError
-from once.ports import listen
 from tests.console.conftest import ask, cookie
 from tests.console.stacks import TOKEN
 
@@ -55,8 +53,3 @@ def test_foreign_scripts_and_frames_are_refused(console: str) -> None:
 def test_no_page_takes_what_a_form_posts(console: str) -> None:
     for path in ("/", "/event?of=x", "/search", "/act/resume", STYLE):
         assert ask(console, path, body=b"yes=yes")[0] in (404, 405)
-
-
-def test_taken_port_is_named(console: str) -> None:
-    with pytest.raises(OnceError, match="--port 0"):
-        listen(int(console.rpartition(":")[2]), "once console")

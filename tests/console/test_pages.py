@@ -15,7 +15,7 @@ from botocore.exceptions import EndpointConnectionError
 from click.testing import CliRunner
 
 from once.cli import app
-from once.console import command, drawing, feed
+from once.console import command, feed
 from once.console.axis import draw
 from once.console.feed import Feed
 from once.model.outcomes import Outcome
@@ -109,13 +109,6 @@ def test_event_lights_its_path_and_names_its_execution(console: str) -> None:
     assert "<code>execution-1</code>" in text
     other = page(console, f"/event?of={id_of(1)}&message={id_of(2)}")
     assert "<code>execution-1</code>" not in other
-
-
-def test_drawing_has_every_state_and_arrow_of_a_path() -> None:
-    picture = drawing.light(PATH)
-    assert picture.count('class="lit node') == len(PATH) + 2
-    assert picture.count('class="lit edge') == len(PATH) - 1
-    assert "<style>" not in picture
 
 
 def test_search_shows_the_events_of_a_thing(console: str) -> None:

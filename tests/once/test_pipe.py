@@ -111,13 +111,15 @@ def test_no_more_messages_are_taken_than_can_be_delivered(aws: FakeAws) -> None:
     may_end = threading.Event()
 
     def execute(_: str) -> dict[str, Any]:
+        with aws.arrived:
+            aws.arrived.notify_all()
         may_end.wait(20)
         return {"status": "SUCCEEDED"}
 
     aws.execute = execute
     aws.waiting = [message(number) for number in range(5)]
     with PipeRunner(aws.client, "pipe", concurrency=2) as pipe, aws.arrived:
-        aws.arrived.wait_for(lambda: len(aws.executions) == 2, 5)
+        assert aws.arrived.wait_for(lambda: len(aws.executions) == 2, 20)
         assert len(aws.waiting) == 3
         may_end.set()
         assert aws.arrived.wait_for(lambda: len(aws.deleted) == 5, 20)

@@ -31,7 +31,6 @@ def events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def fake(*_: Any, **__: Any) -> Iterator[Any]:
         yield SimpleNamespace(describe=Answering, destination=SimpleNamespace(log=[]))
 
-    monkeypatch.setattr(run.Stack, "at", lambda stack: stack)
     monkeypatch.setattr(run, "local_stack", fake)
     monkeypatch.setattr(run.Stack, "at", lambda stack: stack)
     path = tmp_path / "events.jsonl"

@@ -4,10 +4,6 @@ import io
 import json
 import unicodedata
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from rich.console import Console
 from rich.table import Table
 
 from once.screen import Row, put, screen, showable
@@ -22,14 +18,16 @@ def steering(text: str) -> set[str]:
     return {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
 
 
-@given(st.text(st.characters()))
-def test_nothing_that_steers_a_terminal_is_left(text: str) -> None:
-    assert steering(showable(text)) == set()
+# Each character of the first plane, and those of the tags; apart, so that no two are one.
+EVERY = " ".join(map(chr, (*range(0x10000), *range(0xE0000, 0xE0200))))
 
 
-@given(st.text())
-def test_inside_json_it_means_the_same(text: str) -> None:
-    assert json.loads(showable(json.dumps(text, ensure_ascii=False))) == text
+def test_nothing_that_steers_a_terminal_is_left() -> None:
+    assert steering(showable(EVERY)) == set()
+
+
+def test_inside_json_it_means_the_same() -> None:
+    assert json.loads(showable(json.dumps(EVERY, ensure_ascii=False))) == EVERY
 
 
 def test_letters_of_every_language_stay_as_they_are() -> None:
@@ -63,6 +61,7 @@ def test_prose_breaks_between_words_and_never_inside_a_key() -> None:
     prose = f"{'so many words ' * 10}{key} and more"
     lines = shown(prose, width=80).splitlines()
     (whole,) = [line for line in lines if key in line]
+    assert len(lines) > 3
     assert all(len(line) <= 80 for line in lines if line != whole)
     assert " ".join(lines) == prose
 
@@ -87,20 +86,5 @@ def test_a_row_whose_last_column_begins_far_right_goes_on_further_left() -> None
     assert second.startswith("    word")
 
 
-def test_a_command_is_not_broken_from_its_id_and_options() -> None:
-    ids = "a15f56f4-facd-4b03-81ba-2e8bf8edcdf6"
-    for command in (f"once explain {ids}", "once parked replay ID", "once check --look"):
-        for width in range(50, 90):
-            said = shown(f"! it acted once and {'fails ' * 6}→ {command}, and so on", width=width)
-            assert command in said, width
-
-
 def test_text_for_a_pipe_is_not_broken() -> None:
     assert shown("so many words " * 10).count("\n") == 1
-
-
-@pytest.mark.parametrize("stderr", [True, False])
-def test_a_screen_is_a_console_of_its_stream(stderr: bool) -> None:
-    console = screen(stderr=stderr)
-    assert isinstance(console, Console)
-    assert console.stderr is stderr

@@ -48,10 +48,11 @@ def test_event_waits_for_a_server_and_is_verified_by_it(tmp_path: Path) -> None:
         preexec_fn=hear_ctrl_c,
     ) as dev:
         try:
-            read_until(dev, output, "connection refused")
+            read_until(dev, output, "Ctrl-C")
             secret = output.partition(b"SIGNING_SECRET=")[2].split()[0].decode()
             subprocess.run([*once, "send", "one.jsonl"], cwd=tmp_path, check=True)
             read_until(dev, output, "RETRY")
+            read_until(dev, output, "connection refused")
             status = subprocess.run([*once, "status"], cwd=tmp_path, capture_output=True)
             assert b"connection refused" in status.stdout
             env = subprocess.run([*once, "up", "--env"], cwd=tmp_path, capture_output=True)

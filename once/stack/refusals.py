@@ -3,44 +3,49 @@
 from botocore import exceptions as aws
 
 from once.errors import OnceError
+from once.model import words
+from once.model.findings import KINDS
 
-UNKNOWN_CREDENTIALS = {
-    "InvalidClientTokenId",
-    "UnrecognizedClientException",
-    "SignatureDoesNotMatch",
-    "InvalidSignatureException",
-    "AuthFailure",
+_UNKNOWN = "AWS does not know these credentials."
+_EXPIRED = "These credentials have expired."
+_OF_CREDENTIALS = {
+    "InvalidClientTokenId": _UNKNOWN,
+    "UnrecognizedClientException": _UNKNOWN,
+    "SignatureDoesNotMatch": _UNKNOWN,
+    "InvalidSignatureException": _UNKNOWN,
+    "AuthFailure": _UNKNOWN,
+    "ExpiredToken": _EXPIRED,
+    "ExpiredTokenException": _EXPIRED,
+    "RequestExpired": _EXPIRED,
 }
-OLD_CREDENTIALS = {"ExpiredToken", "ExpiredTokenException", "RequestExpired"}
-NOT_ALLOWED = {
+_NOT_ALLOWED = {
     "AccessDenied",
     "AccessDeniedException",
     "AuthorizationError",
     "UnauthorizedOperation",
     "KMS.AccessDeniedException",
 }
+_OF_THE_TABLE = {"GetItem", "Query", "UpdateItem", "DeleteItem", "TransactWriteItems"}
 _LOG_IN = "Log in (for SSO: aws sso login), or name another profile with --profile."
 
 
 def explain_refusal(error: aws.BotoCoreError | aws.ClientError, is_local: bool) -> OnceError:
     """Says what a person at the terminal can do about an error of AWS."""
     if isinstance(error, aws.ClientError):
-        return OnceError(_say_refused(error))
+        return OnceError(_describe_refused(error))
     if is_local:
         return OnceError(
             f"The local stack does not answer: {error}\nStart it again with: once down, once up"
         )
-    return OnceError(_say_unreached(error))
+    return OnceError(_describe_unreached(error))
 
 
-def _say_refused(error: aws.ClientError) -> str:
+def _describe_refused(error: aws.ClientError) -> str:
     refused = error.response.get("Error", {})
     code, message = str(refused.get("Code", "")), refused.get("Message", str(error))
-    if code in UNKNOWN_CREDENTIALS:
-        return f"AWS does not know these credentials ({code}).\n{_LOG_IN}"
-    if code in OLD_CREDENTIALS:
-        return f"These credentials have expired.\n{_LOG_IN}"
-    if code in NOT_ALLOWED:
+    if code in _OF_CREDENTIALS:
+        return f"{_OF_CREDENTIALS[code]}\n{_LOG_IN}"
+    if code in _NOT_ALLOWED:
         return (
             f"These credentials lack a permission: {message}\n"
             "The policy that the commands need is docs/examples/operator-policy.json."
@@ -50,10 +55,14 @@ def _say_refused(error: aws.ClientError) -> str:
             f"{message}.\nName the stack with --stack, its region with --region, and whose account "
             "with --profile."
         )
-    return f"AWS refused {error.operation_name}: {message} ({code})."
+    refusal = f"AWS refused {error.operation_name}: {message} ({code})."
+    if error.operation_name in _OF_THE_TABLE:
+        kind = KINDS["TABLE_UNREADABLE"]
+        refusal = f"{refusal}\n{words.capitalise(kind.remedy)}: docs/runbook.md#{kind.page}"
+    return refusal
 
 
-def _say_unreached(error: aws.BotoCoreError) -> str:
+def _describe_unreached(error: aws.BotoCoreError) -> str:
     match error:
         case aws.NoRegionError():
             return (
@@ -64,10 +73,6 @@ def _say_unreached(error: aws.BotoCoreError) -> str:
             return (
                 f"{error}.\nThe profiles of this machine are listed by: aws configure list-profiles"
             )
-        case aws.InvalidRegionError():
-            return f"{error}\nA region is written like eu-central-1."
-        case aws.ConfigParseError():
-            return f"{error}.\nCorrect that file, or point AWS_CONFIG_FILE to another one."
         case aws.ConnectionError() | aws.HTTPClientError():
             return f"AWS cannot be reached: {error}\nIs the region spelled right, the network up?"
     # What is left of botocore's own errors is a login: SSO, a role, a process, or none at all.

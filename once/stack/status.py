@@ -1,0 +1,137 @@
+"""Reads the facts of a stack for `once status` and the console."""
+
+import json
+from collections import defaultdict
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from botocore.exceptions import ClientError
+
+from once.model.findings import find
+from once.model.outcomes import Outcome
+from once.model.pace import Breaker
+from once.model.status import Alarm, Arrived, PipeFailure, Status
+from once.stack import log
+from once.stack.dead_letters import QUEUE
+from once.stack.facade import Stack
+from once.stack.stories import CANARY_FAMILY
+from once.stack.waiting import group_by_reason, read_waiting
+
+_DAY_MS = 86_400_000
+_TAKEN_MS = 600_000
+_AGAIN_MS = 300_000  # a message that still fails has come back within four minutes
+
+
+def read_status(stack: Stack, now_ms: int) -> Status:
+    """Reads the facts, and finds in them what needs attention."""
+    outputs = stack.outputs
+    pipe, pipe_reason = stack.read_pipe()
+    machine = stack.client("stepfunctions").describe_state_machine(
+        stateMachineArn=outputs["StateMachineArn"]
+    )
+    breaker, table_error = Breaker(), ""
+    try:
+        breaker = stack.read_breaker(now_ms)
+    except ClientError as error:
+        table_error = str(error)
+    queue = stack.read_depth("EventQueueUrl")
+    waiting = read_waiting(stack, breaker, queue.delayed or min(queue.total, 1), now_ms)
+    recent = log.search(stack, '"messageId"', since_ms=now_ms - _TAKEN_MS, most=1)
+    names = [name for name in outputs if name.endswith("LogGroupName")]
+    status = Status(
+        queue=queue,
+        parked=stack.read_depth(QUEUE).total,
+        breaker=breaker,
+        table_error=table_error,
+        limit=int(outputs.get("MaxActionsPerMinute") or 0),
+        waiting=group_by_reason(waiting, breaker, now_ms),
+        last_failure=waiting.failure.why if waiting.failure else "",
+        is_complete=waiting.is_complete,
+        arrived=_read_arrived(stack, now_ms),
+        taken=_read_taken(stack, now_ms),
+        recorded_ms=recent.records[-1].recorded_at_ms if recent.records else None,
+        pipe=pipe,
+        pipe_reason=pipe_reason,
+        pipe_failures=_read_pipe_failures(stack, now_ms),
+        machine=machine["status"],
+        only_observes=stack.only_observes,
+        alarms=_read_alarms(stack),
+        table=outputs["ClaimTableName"],
+        function=outputs["DataActionFunctionName"],
+        logs={name: outputs[name] for name in names},
+    )
+    status.findings = list(find(status, now_ms))
+    return status
+
+
+def _read_arrived(stack: Stack, now_ms: int) -> list[Arrived]:
+    query = (
+        f'filter ispresent(family) and family != "{CANARY_FAMILY}" and outcome != "RETRY"'
+        " | stats count(*) as events, max(@timestamp) as last by source, family, outcome"
+    )
+    arrived: dict[tuple[str, str], Arrived] = {}
+    for row in log.query(stack, "OutcomeLogGroupName", query, now_ms - _DAY_MS):
+        source, family = row.get("source", "unknown"), row["family"]
+        new = Arrived(source=source, family=family, outcomes={}, last_ms=0)
+        events = arrived.setdefault((source, family), new)
+        events.outcomes[Outcome(row["outcome"])] = int(row["events"])
+        events.last_ms = max(events.last_ms, log.read_epoch_ms(row["last"]))
+    return sorted(arrived.values(), key=lambda events: (events.source, -events.last_ms))
+
+
+def _read_taken(stack: Stack, now_ms: int) -> int:
+    name = stack.outputs["EventQueueUrl"].rpartition("/")[2]
+    points = stack.client("cloudwatch").get_metric_statistics(
+        Namespace="AWS/SQS",
+        MetricName="NumberOfMessagesReceived",
+        Dimensions=[{"Name": "QueueName", "Value": name}],
+        StartTime=datetime.fromtimestamp((now_ms - _TAKEN_MS) / 1000, UTC),
+        EndTime=datetime.fromtimestamp(now_ms / 1000, UTC),
+        Period=600,
+        Statistics=["Sum"],
+    )["Datapoints"]
+    return round(sum(float(point["Sum"]) for point in points))
+
+
+def _read_pipe_failures(stack: Stack, now_ms: int) -> list[PipeFailure]:
+    """Reads the pipe's log, whose level is ERROR: a failed execution has a line for each step."""
+    failures: dict[bool, PipeFailure] = {}
+    executions: dict[bool, set[str]] = defaultdict(set)
+    lines = log.search_lines(stack, "PipeLogGroupName", since_ms=now_ms - _AGAIN_MS)
+    for logged_ms, text in lines:
+        line = json.loads(text)
+        step, error = line.get("messageType", ""), line.get("error") or {}
+        if not step.startswith(("Enrichment", "Target")):
+            continue  # of the execution as a whole
+        is_enrichment = step.startswith("Enrichment")
+        executions[is_enrichment].add(line.get("executionId", ""))
+        parts = filter(None, map(_read_error, (error.get("message"), error.get("details"))))
+        failures[is_enrichment] = PipeFailure(
+            is_enrichment=is_enrichment,
+            executions=len(executions[is_enrichment]),
+            last_ms=logged_ms,
+            error=": ".join(parts) or step,
+        )
+    return [*failures.values()]
+
+
+def _read_error(text: object) -> str:
+    """Returns a text; of an error as Lambda writes it, class and message."""
+    with suppress(ValueError):
+        error = json.loads(str(text))
+        if isinstance(error, dict) and "errorMessage" in error:
+            return f"{error.get('errorType', 'an error')}: {error['errorMessage']}"
+    return str(text or "")
+
+
+def _read_alarms(stack: Stack) -> list[Alarm]:
+    prefix = f"{stack.name}-"
+    found = stack.client("cloudwatch").describe_alarms(AlarmNamePrefix=prefix, StateValue="ALARM")
+    return [
+        Alarm(
+            name=alarm["AlarmName"].removeprefix(prefix),
+            since_ms=round(alarm["StateUpdatedTimestamp"].timestamp() * 1000),
+            description=alarm.get("AlarmDescription", "").partition(" See ")[0],
+        )
+        for alarm in found["MetricAlarms"]
+    ]
