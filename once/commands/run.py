@@ -38,6 +38,11 @@ _SHORT = {
     Outcome.IGNORED: "ignored by the routes",
     Outcome.PARKED: "parked for a person",
 }
+_BAR_WIDTH = 30
+_BURST = (
+    "Sent all together, newer states overtook older ones, which are then stale. Without --burst "
+    "each waits for the one before, as they happened."
+)
 
 
 @standalone("once run events.jsonl --report report.json")
@@ -46,6 +51,12 @@ _SHORT = {
     "--report",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Write the outcome of each line to this file.",
+)
+@click.option(
+    "--burst",
+    is_flag=True,
+    help="Send all lines together. Default: a copy or newer state is sent when the one before it "
+    "is settled.",
 )
 @click.option(
     "--patience",
@@ -60,6 +71,7 @@ def command(
     output: Output,
     events: Path | None,
     report: Path | None,
+    burst: bool,
     patience: float,
     script: Path | None,
     parameters: dict[str, str],
@@ -67,8 +79,7 @@ def command(
     """Send EVENTS, a file or folder in any known form, through the real template on a local stack,
     and show the outcome of each. Default: the example story.
 
-    A copy or a newer state is sent when the event before it is settled. The destination behaves as
-    --destination says, or EVENTS.destination.json if it exists.
+    The destination behaves as --destination says, or EVENTS.destination.json if it exists.
     """
     path = events or EXAMPLE
     lines = read_lines(path)
@@ -88,7 +99,11 @@ def command(
 
         delivery = Delivery(Stack.at(local.describe()), is_over)
         started = time.monotonic()
-        delivery.send_in_steps(lines)
+        if burst:
+            delivery.send(lines)
+            delivery.wait_for(lines)
+        else:
+            delivery.send_in_steps(lines)
         seconds = time.monotonic() - started
     reports = [_report_line(line, delivery) for line in lines]
     result = Report(
@@ -98,6 +113,8 @@ def command(
         seconds=round(seconds, 3),
     )
     output.say(_view(result, [entry for entry in local.destination.log if entry.facts]))
+    if burst and any(each.reason == "NEWER_STATE" for each in reports):
+        output.say([_BURST])
     if report is not None:
         report.write_text(result.to_json())
     if events is None:
@@ -106,7 +123,9 @@ def command(
 
 
 def _describe(standing: Standing, total: int) -> str:
-    text = f"{standing.settled} of {total} settled"
+    done = round(_BAR_WIDTH * standing.settled / total)
+    text = f"[green]{'━' * done}[/][dim]{'━' * (_BAR_WIDTH - done)}[/] "
+    text += f"{standing.settled} of {total} settled"
     if standing.waiting:
         text += f", {standing.waiting} put back"
     if standing.still_seconds >= _STILL_SECONDS:
