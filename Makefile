@@ -101,8 +101,8 @@ check-documents: $(TOOLS)
 	$(BIN)/python -m bench.sources
 
 check-release: check-records ## Fail if a release would name a repository that nobody has
-	@! grep -n 'github.com/OWNER/' pyproject.toml || { \
-		echo "Name the repository in pyproject.toml, README.md and docs, so that people can install from it."; exit 1; }
+	@! grep -ns 'github.com/OWNER/' pyproject.toml README.md template.yaml || { \
+		echo "Name the repository, so that people can install from it: CONTRIBUTING.md, Release."; exit 1; }
 
 check-records: $(TOOLS) ## Fail if a record in bench/results was made from what has changed since
 	$(BIN)/python -m bench.sources --strict

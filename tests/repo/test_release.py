@@ -169,12 +169,14 @@ def test_no_release_is_made_of_stale_records_or_for_an_unnamed_repository(tmp_pa
     job = release_job("build")
     assert commands_of(job).index("make check-release") < commands_of(job).index("make release")
     check = ["make", "-s", "-f", str(ROOT / "Makefile"), "-o", "check-records", "check-release"]
-    for owner, refused in (("OWNER", True), ("somebody", False)):
-        url = f'Repository = "https://github.com/{owner}/genesys-once"\n'
-        (tmp_path / "pyproject.toml").write_text(url)
+    pages = [tmp_path / name for name in ("pyproject.toml", "README.md", "template.yaml")]
+    for unnamed in (None, *pages):
+        for page in pages:
+            owner = "OWNER" if page == unnamed else "somebody"
+            page.write_text(f"https://github.com/{owner}/genesys-once")
         answer = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True)
-        assert bool(answer.returncode) is refused
-        assert ("Name the repository" in answer.stdout) is refused
+        assert bool(answer.returncode) is bool(unnamed)
+        assert ("Name the repository" in answer.stdout) is bool(unnamed)
 
 
 def test_the_bill_of_materials_lists_what_the_wheel_and_its_extras_install() -> None:
