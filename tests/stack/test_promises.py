@@ -33,7 +33,7 @@ def test_parked_event_that_is_sent_to_the_queue_twice_acts_once(local: SharedSta
 def test_requests_of_one_agent_keep_their_order_and_never_overlap(local: SharedStack) -> None:
     seed = time.time_ns()
     drawn = random.Random(seed)  # noqa: S311 - no secret
-    agents = [new_id() for _ in range(8)]
+    agents = [new_id() for _ in range(4)]
     states = ("AVAILABLE", "BUSY", "MEAL", "MEETING")
     events = [
         presence(agent, state, NOON_MS + 5_000 * number)
@@ -42,6 +42,7 @@ def test_requests_of_one_agent_keep_their_order_and_never_overlap(local: SharedS
     ]
     drawn.shuffle(events)
     with local.variant() as variant:
+        variant.settle(customer_start())  # the functions have started
         for agent in agents:
             replies = [{"delayMs": drawn.randrange(600)} for _ in states]
             variant.script(agent, *replies, fact="subjectId")
