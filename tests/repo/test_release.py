@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from email.message import Message
 from pathlib import Path
@@ -59,6 +60,23 @@ def test_a_build_without_the_python_of_its_runtime_says_what_is_missing() -> Non
         check=True,
     )
     assert "python3.13 --version" in named.stdout
+
+
+def test_install_without_a_registry_names_the_setting_and_makes_no_environment(
+    tmp_path: Path,
+) -> None:
+    no_registry = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": os.devnull}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    answer = subprocess.run(
+        ["make", "-s", "run", f"VENV={tmp_path}", f"PYTHON={sys.executable}"],
+        cwd=ROOT,
+        env={**variables, **no_registry},
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode
+    assert "PIP_INDEX_URL" in answer.stdout.splitlines()[-1]
+    assert not (tmp_path / "bin").exists()
 
 
 @pytest.mark.parametrize("path", FUNCTIONS, ids=lambda p: p.parent.name)
