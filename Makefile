@@ -20,6 +20,9 @@ RUNTIME = $(shell sed -n 's/^    Runtime: //p' template.yaml)
 # pip checks hashes of all that one command installs, or of nothing: the clone has none of its own.
 LOCKED := --no-deps --require-hashes
 OURS := --no-deps --no-build-isolation -e .
+# Before $(VENV) is made, which takes seconds: a folder has all wheels (PIP_FIND_LINKS), or the registry answers.
+DOWNLOAD := -m pip download --dest $(VENV)/probe
+IN_TIME := import subprocess, sys; subprocess.run([sys.executable, *sys.argv[1:]], check=True, timeout=4)
 # SAM imports cfn-lint for `sam validate --lint` alone, and with sympy it is a third of what SAM installs.
 SPARE := $(addprefix --no-emit-package ,cfn-lint sympy networkx mpmath)
 PIN := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -98,8 +101,8 @@ check-documents: $(TOOLS)
 	$(BIN)/python -m bench.sources
 
 check-release: check-records ## Fail if a release would name a repository that nobody has
-	@! grep -n 'github.com/OWNER/' pyproject.toml || { \
-		echo "Name the repository in pyproject.toml, README.md and docs, so that people can install from it."; exit 1; }
+	@! grep -ns 'github.com/OWNER/' pyproject.toml README.md template.yaml || { \
+		echo "Name the repository, so that people can install from it: CONTRIBUTING.md, Release."; exit 1; }
 
 check-records: $(TOOLS) ## Fail if a record in bench/results was made from what has changed since
 	$(BIN)/python -m bench.sources --strict
@@ -205,13 +208,18 @@ $(READY): requirements.lock pyproject.toml
 		echo "genesys-once needs Python 3.11 to 3.14, and '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo "not on your PATH")."; \
 		echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Installing what requirements.lock pins into $(VENV); it takes about half a minute."
-	@$(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) download --no-deps --retries 0 --timeout 3 --dest $(VENV)/probe packaging >/dev/null 2>&1 || { \
+	@python=$(PYTHON); $(PYTHON) -c 'import pip' 2>/dev/null || { \
+		$(PYTHON) -m venv --clear $(VENV) && python=$(BIN)/python || exit 1; }; \
+	export PIP_REQUIRE_VIRTUALENV=0; \
+	if $$python $(DOWNLOAD) --no-index $(LOCKED) -r requirements.lock >/dev/null 2>&1; then index=--no-index; \
+	elif ! $$python -c '$(IN_TIME)' $(DOWNLOAD) --no-deps --no-input --retries 0 --timeout 2 six >/dev/null 2>&1; then \
 		echo "Python's package registry does not answer. Connect to it, or name yours (PIP_INDEX_URL), and run make again."; \
-		exit 1; }
-	@$(PIP) install $(LOCKED) -r requirements.lock
+		exit 1; \
+	fi; \
+	[ $$python = $(BIN)/python ] || $(PYTHON) -m venv --clear $(VENV) && \
+	$(PIP) install $$index $(LOCKED) -r requirements.lock
 	@$(PIP) install $(OURS)
-	@touch $(READY)
+	@rm -rf $(VENV)/probe && touch $(READY)
 
 $(TOOLS): $(READY) requirements-dev.lock
 	@echo "Installing what tests and checks need as well (requirements-dev.lock); it takes about half a minute."

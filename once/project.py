@@ -85,4 +85,6 @@ def say_how_to_type_once() -> str | None:
     if program and not is_passing:
         return None
     activate = Path(sys.executable).with_name("activate")
-    return f"source {shlex.quote(str(activate))}" if IN_CLONE else say_how_to_install("local")
+    if activate.is_file() and not is_passing:
+        return f"source {shlex.quote(str(activate))}"
+    return say_how_to_install("local")

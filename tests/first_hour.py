@@ -1,7 +1,7 @@
 """`make first-hour`: runs each command that README and program print, as a newcomer types it.
 
 A clone in a folder with a space and an umlaut, an empty HOME and no AWS credentials. The address of
-the repository is replaced by that of this one. A command that goes to AWS must end by naming what
+the repository is replaced by that of the clone. A command that goes to AWS must end by naming what
 it lacks; a command that serves is ended with Ctrl-C.
 """
 
@@ -31,6 +31,13 @@ MEANT = {
     "ID": "74e1a5fd-6d34-55a6-844d-5f3f3b0c54bc",
 }
 NEEDS_UV = re.compile(r"uvx? ")
+# They take the requirement that `uvx --from` has on the page.
+INSTALLERS = {
+    "uv": "uv tool install --python 3.13 {} && ~/.local/bin/once --version "
+    "&& uv tool uninstall genesys-once",
+    "pipx": "pipx install {} && ~/.local/bin/once --version",
+    "pip": "python3 -m venv own && own/bin/pip install --quiet {} && own/bin/once --version",
+}
 SERVES = re.compile(r"\b(make dev|once (dev|console))\b")
 OPERATES = re.compile(r"once (check|console|explain ID|parked|pause|resume|send|status)\b")
 TO_AWS = re.compile(r"make deploy\b|--stack genesys-once")
@@ -84,7 +91,9 @@ class Newcomer:
 
     def type(self, command: str, folder: Path | None = None) -> None:
         """Runs a command until it ends, or serves; prints how that went."""
-        typed = command.replace(f"git+{ADDRESS}", f"git+{ROOT.as_uri()}")
+        # With a host, as older versions of pip demand.
+        address = self.clone.as_uri().replace("file://", "file://localhost")
+        typed = command.replace(ADDRESS, address)
         for word, meant in MEANT.items():
             typed = re.sub(rf"(?<![\w=/-]){re.escape(word)}(?![\w/-])", meant, typed)
         self.is_active = self.is_active or typed.startswith("source ")
@@ -142,11 +151,17 @@ def main() -> int:
     examples = list(read_examples())
     has_uv = shutil.which("uv") is not None
     not_tried = [command for command in readme if NEEDS_UV.match(command) and not has_uv]
+    (requirement,) = {
+        match for line in readme for match in re.findall(r"'genesys-once\[.*?'", line)
+    }
     with tempfile.TemporaryDirectory(prefix="first-hour-") as folder:
         person = Newcomer(Path(folder) / "früh stück")
         for command in readme:
             if command not in not_tried:
                 person.type(command, person.elsewhere if NEEDS_UV.match(command) else None)
+        for program, command in INSTALLERS.items():
+            if shutil.which(program):
+                person.type(command.format(requirement), person.elsewhere)
         # `once run` and `once dev` have a stack of their own, which these share.
         own_stack = [line for line in examples if line.startswith(("once dev", "once run"))]
         for command in own_stack:

@@ -45,7 +45,8 @@ def command(_: Output, parameters: dict[str, str], script: Path | None, prints_e
             raise OnceError(f"The local stack ended as soon as it was up. See {running.LOG}.")
         say(f"Up at {stack.endpoint}; its destination is {destination}.")
         say("In this folder every command uses it now. To watch it: once console")
-        say('To end it: once down. For AWS\'s own tools (again with: eval "$(once up --env)"):')
+        say("To end it: once down")
+        say('For AWS\'s own tools, run these lines, or: eval "$(once up --env)"')
     for line in _exports(stack):
         say(line)
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from email.message import Message
 from pathlib import Path
@@ -59,6 +60,23 @@ def test_a_build_without_the_python_of_its_runtime_says_what_is_missing() -> Non
         check=True,
     )
     assert "python3.13 --version" in named.stdout
+
+
+def test_install_without_a_registry_names_the_setting_and_makes_no_environment(
+    tmp_path: Path,
+) -> None:
+    no_registry = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": os.devnull}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    answer = subprocess.run(
+        ["make", "-s", "run", f"VENV={tmp_path}", f"PYTHON={sys.executable}"],
+        cwd=ROOT,
+        env={**variables, **no_registry},
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode
+    assert "PIP_INDEX_URL" in answer.stdout.splitlines()[-1]
+    assert not (tmp_path / "bin").exists()
 
 
 @pytest.mark.parametrize("path", FUNCTIONS, ids=lambda p: p.parent.name)
@@ -169,12 +187,14 @@ def test_no_release_is_made_of_stale_records_or_for_an_unnamed_repository(tmp_pa
     job = release_job("build")
     assert commands_of(job).index("make check-release") < commands_of(job).index("make release")
     check = ["make", "-s", "-f", str(ROOT / "Makefile"), "-o", "check-records", "check-release"]
-    for owner, refused in (("OWNER", True), ("somebody", False)):
-        url = f'Repository = "https://github.com/{owner}/genesys-once"\n'
-        (tmp_path / "pyproject.toml").write_text(url)
+    pages = [tmp_path / name for name in ("pyproject.toml", "README.md", "template.yaml")]
+    for unnamed in (None, *pages):
+        for page in pages:
+            owner = "OWNER" if page == unnamed else "somebody"
+            page.write_text(f"https://github.com/{owner}/genesys-once")
         answer = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True)
-        assert bool(answer.returncode) is refused
-        assert ("Name the repository" in answer.stdout) is refused
+        assert bool(answer.returncode) is bool(unnamed)
+        assert ("Name the repository" in answer.stdout) is bool(unnamed)
 
 
 def test_the_bill_of_materials_lists_what_the_wheel_and_its_extras_install() -> None:

@@ -38,25 +38,3 @@ def status(conversation: str, name: str, at_ms: int) -> dict[str, Any]:
         "resources": [],
         "detail": {"conversation_id": conversation, "status": name, "timestamp": iso(at_ms)},
     }
-
-
-def call(
-    user: str, conversation: str, at_ms: int, state: str = "connected", **agent: Any
-) -> dict[str, Any]:
-    """Makes a snapshot of a call in the list of an agent's calls."""
-    body = {
-        "id": conversation,
-        "participants": [
-            {"id": f"customer-of-{conversation}", "purpose": "customer", "state": "connected"},
-            {
-                "id": f"agent-of-{conversation}",
-                "purpose": "agent",
-                "state": state,
-                "user": {"id": user},
-                "held": False,
-                "muted": False,
-                **agent,
-            },
-        ],
-    }
-    return enveloped("v2.users.{id}.conversations.calls", user, body, at_ms, SOURCE)

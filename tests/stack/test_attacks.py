@@ -5,11 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from http.client import HTTPConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -100,43 +97,18 @@ def test_destination_is_controlled_with_its_key_alone(local: SharedStack) -> Non
     assert ask(port, key, "GET", ALWAYS) == 200
 
 
-@contextmanager
-def another_origin() -> Iterator[str]:
-    """Serves an empty page on a port of its own, as a tab of the developer's browser shows it."""
-
-    class Empty(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(b"<!doctype html><title>any page</title>")
-
-        def log_message(self, *_: object) -> None:
-            """Prints nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Empty) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 def test_page_of_another_origin_cannot_fetch(local: SharedStack, browser: Browser) -> None:
-    with another_origin() as address:
-        page = browser.new_page()
-        page.goto(address)
-        for mode, method, query in (
-            ("no-cors", "POST", ""),
-            ("no-cors", "GET", urlencode({TOKEN: local.up.key})),
-            ("cors", "POST", urlencode({TOKEN: local.up.key})),
-        ):
-            url = f"{local.up.endpoint}/?{query}&{create_queue('by-fetch')}"
-            read = page.evaluate(FETCH, [url, method, mode, create_queue("by-fetch")])
-            assert read == (0 if mode == "no-cors" else "blocked")
-        page.close()
+    page = browser.new_page()
+    page.goto(f"{local.up.genesys}/a-page-of-another-port")
+    for mode, method, query in (
+        ("no-cors", "POST", ""),
+        ("no-cors", "GET", urlencode({TOKEN: local.up.key})),
+        ("cors", "POST", urlencode({TOKEN: local.up.key})),
+    ):
+        url = f"{local.up.endpoint}/?{query}&{create_queue('by-fetch')}"
+        read = page.evaluate(FETCH, [url, method, mode, create_queue("by-fetch")])
+        assert read == (0 if mode == "no-cors" else "blocked")
+    page.close()
     assert "by-fetch" not in queues(local)
 
 

@@ -2,7 +2,6 @@
 
 import json
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from once.stack.log import read_path
@@ -119,30 +118,6 @@ def test_failed_condition_has_its_name_and_all_old_returns_the_row(local: Shared
     refused = update("attribute_not_exists(pk)")
     assert refused["error"] == "DynamoDB.ConditionalCheckFailedException"
     assert update("#owner = :me")["Attributes"]["owner"] == {"S": "me"}
-
-
-def test_one_condition_holds_for_writes_at_the_same_time(local: SharedStack) -> None:
-    row = f"test/emulator/{new_id()}"
-
-    def claim(_: int) -> bool:
-        try:
-            local.client("dynamodb").put_item(
-                TableName=local.outputs["ClaimTableName"],
-                Item={"pk": {"S": row}, "sk": {"S": "any"}},
-                ConditionExpression="attribute_not_exists(pk)",
-            )
-        except local.client("dynamodb").exceptions.ConditionalCheckFailedException:
-            return False
-        return True
-
-    with ThreadPoolExecutor(12) as pool:
-        assert sum(pool.map(claim, range(24))) == 1
-
-
-def test_deployed_pipe_is_described_whole(local: SharedStack) -> None:
-    pipe = local.client("pipes").describe_pipe(Name=local.outputs["PipeName"])
-    assert pipe["Enrichment"].endswith(local.outputs["EnrichmentFunctionName"])
-    assert int(pipe["SourceParameters"]["SqsQueueParameters"]["BatchSize"]) == 1
 
 
 def test_states_of_an_execution_are_logged(local: SharedStack) -> None:

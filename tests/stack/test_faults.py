@@ -31,17 +31,6 @@ def test_function_that_cannot_be_loaded_keeps_the_event_until_it_is_repaired(
         variant.wait(lambda: variant.requests(conversation))
 
 
-def test_throttled_function_makes_the_event_wait(local: SharedStack) -> None:
-    conversation = new_id()
-    with local.variant() as variant:
-        functions, name = local.client("lambda"), variant.outputs["DataActionFunctionName"]
-        functions.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
-        variant.send(customer_start(conversation))
-        assert variant.wait(variant.records)[0].reason == "THROTTLED"
-        functions.delete_function_concurrency(FunctionName=name)
-        variant.wait(lambda: variant.requests(conversation))
-
-
 def test_enrichment_that_fails_leaves_the_message_until_it_is_repaired(local: SharedStack) -> None:
     conversation = new_id()
     with local.variant(visibility_seconds=5) as variant:
@@ -57,45 +46,20 @@ def test_enrichment_that_fails_leaves_the_message_until_it_is_repaired(local: Sh
         variant.wait(lambda: variant.requests(conversation))
 
 
-def test_credentials_that_are_refused_are_a_fault_of_the_setup(local: SharedStack) -> None:
-    conversation = new_id()
-    local.script(conversation, then=404)
-    local.send(customer_start(conversation))
-    record = local.wait(
-        lambda: [r for r in local.records() if conversation in (r.pk or "")],
-    )[0]
-    assert (record.outcome, record.reason) == ("RETRY", "SETUP_FAULT")
-    local.script(conversation, then=200)
-    local.wait(lambda: any(r["acted"] for r in local.requests(conversation)))
-
-
-def test_event_that_alone_fails_is_given_up(local: SharedStack) -> None:
-    failing = new_id()
-    with local.variant(action={"MAX_TRIES": "2"}) as variant:
-        variant.script(failing, then=500)
-        variant.send(customer_start(failing))
-
-        def given_up() -> bool:
-            variant.settle(customer_start())  # others succeed meanwhile
-            return any(record.reason == "GAVE_UP" for record in variant.records())
-
-        variant.wait(given_up)
-        listed = variant.once("parked", "list", "--json").json
-        assert "GAVE_UP" in str(listed)
-        variant.script(failing, then=200)
-        assert variant.once("parked", "replay", "--yes").code == 0
-        variant.wait(lambda: any(r["acted"] for r in variant.requests(failing)))
-
-
-def test_parked_event_can_be_dropped_and_stays_dropped(local: SharedStack) -> None:
-    conversation = new_id()
+def test_parked_event_is_replayed_or_dropped(local: SharedStack) -> None:
+    replayed, dropped = new_id(), new_id()
     with local.variant() as variant:
-        variant.script(conversation, 422, then=200)
-        (record,) = variant.settle(customer_start(conversation))
-        assert record.outcome == "PARKED"
-        assert variant.once("parked", "drop", conversation, "--yes").code == 0
+        for conversation in (replayed, dropped):
+            variant.script(conversation, 422, then=200)
+            (record,) = variant.settle(customer_start(conversation))
+            assert (record.outcome, record.reason, record.status) == ("PARKED", "REJECTED", 422)
+        listed = variant.once("parked", "list", "--json").json["messages"]
+        assert [message["reason"] for message in listed] == ["REJECTED", "REJECTED"]
+        assert variant.once("parked", "drop", dropped, "--yes").code == 0
+        assert variant.once("parked", "replay", "--yes").code == 0
+        variant.wait(lambda: any(request["acted"] for request in variant.requests(replayed)))
         assert variant.once("parked", "list", "--json").json["messages"] == []
-        (copy,) = variant.settle(customer_start(conversation))
+        (copy,) = variant.settle(customer_start(dropped))
         assert copy.outcome == "DUPLICATE"
 
 

@@ -1,7 +1,7 @@
 """The deployed roles under enforced IAM and TLS: enough for the work, and each right is needed.
 
-The emulator enforces the roles of functions and of whoever assumes one, here the pipe's. It does
-not enforce the state machine's, so that is asked of IAM's simulator. It evaluates no key policies.
+The emulator enforces the roles of functions and of whoever assumes one, here the pipe's. It
+enforces neither the state machine's role (tests/template/test_permissions.py) nor key policies.
 """
 
 import json
@@ -263,31 +263,3 @@ def test_function_sends_nothing_without_the_right_to_its_secret(
     secured.restart("DataActionFunction")
     assert delivery.ending is Ending.SUCCEEDED  # the event was put back
     assert secured.count_acts(conversation) == 0
-
-
-def test_machine_may_do_what_it_does_and_no_more(local: SharedStack) -> None:
-    iam, role = local.client("iam"), local.physical("StateMachineRole")
-    arn = iam.get_role(RoleName=role)["Role"]["Arn"]
-    table = local.client("dynamodb").describe_table(TableName=local.outputs["ClaimTableName"])
-    queues = {
-        output: local.client("sqs").get_queue_attributes(
-            QueueUrl=local.outputs[output], AttributeNames=["QueueArn"]
-        )["Attributes"]["QueueArn"]
-        for output in ("EventQueueUrl", "DeadLetterQueueUrl")
-    }
-
-    def may(action: str, resource: str) -> bool:
-        (result,) = iam.simulate_principal_policy(
-            PolicySourceArn=arn, ActionNames=[action], ResourceArns=[resource]
-        )["EvaluationResults"]
-        return bool(result["EvalDecision"] == "allowed")
-
-    claims = table["Table"]["TableArn"]
-    assert all(may("sqs:SendMessage", queue) for queue in queues.values())
-    assert all(may(f"dynamodb:{verb}Item", claims) for verb in ("Get", "Update"))
-    assert not any(
-        may(f"sqs:{verb}Message", queues["EventQueueUrl"]) for verb in ("Receive", "Delete")
-    )
-    assert not any(
-        may(f"dynamodb:{verb}", claims) for verb in ("DeleteItem", "Scan", "DeleteTable")
-    )
