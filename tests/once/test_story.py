@@ -1,60 +1,32 @@
-"""The example stream that ships is what its script writes, and holds the situations it promises."""
+"""The example stream that ships holds the situations that it is there to show."""
 
 import json
 from collections import Counter
-from typing import Any
 
-from proof.story import FOLDER, files, morning
+from once.project import EXAMPLE
 
-WRITTEN = files()
-LINES = WRITTEN["story.jsonl"].splitlines()
-EXPECTED: list[dict[str, Any]] = json.loads(WRITTEN["story.expected.json"])
-OUTCOMES = [entry["outcome"] for entry in EXPECTED]
-
-
-def test_the_files_are_what_the_script_writes() -> None:
-    for name, content in WRITTEN.items():
-        assert (FOLDER / name).read_text() == content, "run python -m proof.story"
+LINES = EXAMPLE.read_text().splitlines()
+EXPECTED = json.loads(EXAMPLE.with_suffix(".expected.json").read_text())
+ACTED = [
+    (end["happening"], json.loads(line)["detail"])
+    for end, line in zip(EXPECTED, LINES, strict=True)
+    if end["outcome"] == "PROCESSED"
+]
 
 
-def test_every_line_has_its_expectation() -> None:
-    assert len(EXPECTED) == len(LINES) == len(morning().lines)
-    assert Counter(OUTCOMES) == {"PROCESSED": 37, "DUPLICATE": 18, "STALE": 2, "PARKED": 1}
+def test_story_has_each_outcome_and_acts_once_on_each_happening() -> None:
+    outcomes = Counter(end["outcome"] for end in EXPECTED)
+    assert outcomes == {"PROCESSED": 37, "DUPLICATE": 18, "STALE": 2, "PARKED": 1}
+    assert len({happening for happening, _ in ACTED}) == 37
 
 
-def test_each_happening_acts_once_unless_it_is_told_too_late_or_broken() -> None:
-    acts = Counter(e["happening"] for e in EXPECTED if e["outcome"] == "PROCESSED")
-    assert set(acts.values()) == {1}
-    never = [e["outcome"] for e in EXPECTED if e["happening"] not in acts]
-    assert sorted(never) == ["PARKED", "STALE", "STALE"]
+def test_story_has_exact_copies_and_copies_under_other_ids() -> None:
+    assert len(LINES) - len(set(LINES)) >= 5
+    assert len(set(LINES)) > len({end["happening"] for end in EXPECTED})
 
 
-def test_some_copies_are_exact_and_some_come_under_another_event_id() -> None:
-    exact = [line for line, count in Counter(LINES).items() if count > 1]
-    assert len(exact) >= 5
-    chats = [json.loads(line)["detail"] for line in LINES if "chat-00" in line]
-    happenings = [
-        e["happening"] for e, line in zip(EXPECTED, LINES, strict=True) if "chat-00" in line
-    ]
-    renumbered = [
-        happening
-        for happening in set(happenings)
-        if len({c["event_id"] for c, h in zip(chats, happenings, strict=True) if h == happening})
-        > 1
-    ]
-    assert len(renumbered) >= 4
-
-
-def test_two_states_share_a_millisecond_and_both_act() -> None:
-    times = Counter(
-        (body["conversationId"], body["eventTime"])
-        for line, outcome in zip(LINES, OUTCOMES, strict=True)
-        if outcome == "PROCESSED"
-        and "eventTime" in (body := json.loads(line)["detail"].get("eventBody", {}))
-    )
+def test_story_acts_on_two_states_of_one_millisecond() -> None:
+    bodies = [detail.get("eventBody", {}) for _, detail in ACTED]
+    times = Counter((body.get("conversationId"), body.get("eventTime")) for body in bodies)
+    del times[None, None]
     assert 2 in times.values()
-
-
-def test_the_destination_limits_twice_and_fails_once() -> None:
-    (rule,) = json.loads(WRITTEN["story.destination.json"])["rules"]
-    assert [r["status"] if isinstance(r, dict) else r for r in rule["replies"]] == [429, 500]
