@@ -126,17 +126,6 @@ def test_a_role_is_passed_to_the_services_that_assume_one_and_to_no_other() -> N
     assert set(statement["Condition"]["StringEquals"]["iam:PassedToService"]) == assumed
 
 
-def test_all_that_can_have_tags_gets_those_of_the_stack() -> None:
-    """CloudFormation, "Resource tag": stack-level tags go to each resource that supports them."""
-    tagging = {kind: schema.get("tagging", {}) for kind, schema in schemas().items()}
-    without = {
-        kind.rpartition("::")[2] for kind, said in tagging.items() if not said.get("taggable")
-    }
-    assert without == {"Archive", "LogStream", "QueuePolicy", "Subscription", "TopicPolicy"}
-    late = {kind for kind, said in tagging.items() if said.get("tagOnCreate") is False}
-    assert not late - {kind for kind, said in tagging.items() if not said.get("taggable")}
-
-
 @pytest.mark.parametrize("policy", [DEPLOYER, OPERATOR], ids=["deployer", "operator"])
 def test_each_statement_ends_at_this_stack_and_the_policy_fits(
     policy: list[dict[str, Any]],
