@@ -49,25 +49,22 @@ def main() -> int:
     runs = []
     for seed in SEEDS:
         runs.append(play(seed))
-        print(seed, {letter: dict(_sum(counts)) for letter, counts in runs[-1].items()}, flush=True)
+        print(f"seed {seed} played", flush=True)
     titles = {rival.letter: rival.title for rival in RIVALS} | dict([OURS])
     every = [stream for seed in SEEDS for stream in streams(seed)]
+    contestants = []
+    for letter, title in titles.items():
+        counts = {
+            name: sum((run[letter][name] for run in runs), Counter[str]())
+            for name in runs[0][letter]
+        }
+        named = {name: dict(count) for name, count in counts.items() if count}
+        contestants.append({"letter": letter, "title": title, "streams": named})
     sources.write(
         "compare",
         {
             "seeds": [SEEDS[0], SEEDS[-1]],
-            "contestants": [
-                {
-                    "letter": letter,
-                    "title": title,
-                    "streams": {
-                        name: dict(counts)
-                        for name in runs[0][letter]
-                        if (counts := sum((run[letter][name] for run in runs), Counter[str]()))
-                    },
-                }
-                for letter, title in titles.items()
-            ],
+            "contestants": contestants,
             "streams": [_described(name, every) for name in runs[0][OURS[0]]],
         },
     )
@@ -85,10 +82,6 @@ def _described(name: str, every: list[Stream]) -> dict[str, str | int]:
         "happenings": sum(len(stream.happenings) for stream in own),
         "messages": sum(len(stream.messages) for stream in own),
     }
-
-
-def _sum(counts: Counts) -> Counter[str]:
-    return sum(counts.values(), Counter[str]())
 
 
 if __name__ == "__main__":
