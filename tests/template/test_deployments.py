@@ -16,7 +16,7 @@ import pytest
 from cfnlint.api import lint
 
 from proof.definition.asl import ROOT
-from proof.template import TEMPLATE, of_type
+from proof.template import TEMPLATE
 from proof.template.translated import ACCOUNT, STACK, Translated
 from tests.enrichment.topic_models import MODELS
 from tests.template.deployments import (
@@ -25,9 +25,6 @@ from tests.template.deployments import (
     ON_BUSES,
     OWN_EVENTS,
     SETS,
-    TO_BUS,
-    TO_FUNCTION,
-    TO_GENESYS,
     WEBHOOK,
 )
 
@@ -65,14 +62,6 @@ def test_name_of_a_stack_is_at_most_57_characters() -> None:
     too_long = faults(SETS["source"], stack="s" * (LONGEST_STACK + 1))
     assert any("EventRule" in fault for fault in too_long)
     assert f"{LONGEST_STACK} characters" in (ROOT / "samconfig.toml").read_text()
-
-
-def test_the_functions_have_the_python_that_make_build_looks_for() -> None:
-    given = TEMPLATE["Globals"]["Function"]
-    for function in DEPLOYMENTS["source"].of_type("AWS::Lambda::Function").values():
-        assert function["Runtime"] == given["Runtime"]
-        assert function["Architectures"] == given["Architectures"]
-    assert given["Runtime"] in make("build")
 
 
 # The rule and its bus.
@@ -154,7 +143,7 @@ def test_the_longest_topics_fit_into_a_rule_as_often_as_the_description_says() -
 # The archive, the redrive and the replay.
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", ["source", "archive", "archive of a source"])
 def test_an_archive_is_kept_only_if_asked_for_and_has_what_the_rule_matches(name: str) -> None:
     """ "You cannot change the source event bus once an archive is created": eventbridge, "Archiving
     and replaying events". So it has no name of ours, else CloudFormation could not move it."""
@@ -195,60 +184,6 @@ def test_the_replay_command_sends_the_archive_to_the_rule_on_its_own_bus() -> No
     (destination,) = re.findall(r"--destination '(.+)'", line)
     bus = f"arn:aws:events:eu-central-1:{ACCOUNT}:event-bus/default"
     assert json.loads(destination) == {"Arn": bus, "FilterArns": ["${EventRule.Arn}"]}
-
-
-# Limits and concurrency.
-
-
-@pytest.mark.parametrize(
-    ("parameters", "limit"),
-    [
-        ({}, "0"),
-        (WEBHOOK, "0"),
-        (TO_GENESYS, "300"),
-        (TO_BUS, "0"),
-        (TO_FUNCTION, "0"),
-        ({"MaxActionsPerMinute": "20"}, "20"),
-        (TO_GENESYS | {"MaxActionsPerMinute": "0"}, "0"),
-    ],
-)
-def test_the_limit_is_the_same_for_the_function_and_in_the_outputs(
-    parameters: dict[str, str], limit: str
-) -> None:
-    deployed = Translated(parameters)
-    function = deployed.resources["DataActionFunction"]["Properties"]
-    assert function["Environment"]["Variables"]["MAX_ACTIONS_PER_MINUTE"] == limit
-    assert deployed.outputs["MaxActionsPerMinute"]["Value"] == limit
-
-
-@pytest.mark.parametrize(("asked", "reserved"), [("0", None), ("20", 20)])
-def test_reserved_concurrency_is_that_of_both_functions_or_of_none(
-    asked: str, reserved: int | None
-) -> None:
-    functions = Translated({"MaxConcurrentActions": asked}).of_type("AWS::Lambda::Function")
-    assert len(functions) == 2
-    assert {f.get("ReservedConcurrentExecutions") for f in functions.values()} == {reserved}
-
-
-@pytest.mark.parametrize(
-    ("level", "logged"),
-    [("ALL", ("ALL", False)), ("ALL_WITH_PAYLOADS", ("ALL", True)), ("ERROR", ("ERROR", False))],
-)
-def test_events_are_in_the_execution_log_only_if_asked_for(
-    level: str, logged: tuple[str, bool]
-) -> None:
-    machine = Translated({"LogLevel": level}).resources["StateMachine"]["Properties"]
-    logging = machine["LoggingConfiguration"]
-    assert (logging["Level"], logging["IncludeExecutionData"]) == logged
-
-
-@pytest.mark.parametrize("name", ["boundary", "default bus"])
-def test_each_role_is_bounded_as_the_account_demands(name: str) -> None:
-    """Those that SAM would make by itself included: there are none."""
-    roles = DEPLOYMENTS[name].of_type("AWS::IAM::Role")
-    assert sorted(roles) == sorted(of_type("AWS::IAM::Role"))
-    for role in roles.values():
-        assert role.get("PermissionsBoundary") == SETS[name].get("PermissionsBoundaryArn")
 
 
 # A key that is given, changed or removed.
