@@ -116,12 +116,6 @@ class Translated:
             return filled
         return {"Fn::Sub": [filled, left] if left else filled}
 
-    def _found(self, mapping: str, *keys: str) -> Any:
-        found = TEMPLATE["Mappings"][mapping]
-        for key in keys:
-            found = found[key]
-        return found
-
 
 @cache
 def _translated(parameters: tuple[tuple[str, str], ...], region: str) -> dict[str, Any]:
@@ -155,7 +149,7 @@ def _open(value: Any) -> bool:
 
 
 _FUNCTIONS: Mapping[str, Any] = {
-    "Fn::FindInMap": Translated._found,
+    "Fn::FindInMap": lambda _, name, top, second: TEMPLATE["Mappings"][name][top][second],
     "Fn::Select": lambda _, index, items: items[int(index)],
     "Fn::Split": lambda _, by, text: text.split(by),
     "Fn::Join": lambda _, by, items: by.join(items),
