@@ -13,7 +13,6 @@ from functools import cache
 from itertools import product
 
 import pytest
-from cfnlint.api import lint
 
 from proof.definition.asl import ROOT
 from proof.template import TEMPLATE
@@ -33,6 +32,8 @@ LONGEST_STACK = 57  # so that the name of its rule has 64 characters
 
 
 def faults(parameters: dict[str, str], **where: str) -> list[str]:
+    from cfnlint.api import lint  # takes long, and most processes do not need it
+
     deployed = Translated(OWN_EVENTS | parameters, **where)
     template = {"AWSTemplateFormatVersion": "2010-09-09", "Resources": deployed.resources}
     found = lint(json.dumps(template), regions=[deployed.region])

@@ -2,9 +2,7 @@
 
 import json
 import re
-from pathlib import Path
 
-import cfnlint
 import pytest
 
 from proof.definition.asl import ROOT
@@ -15,6 +13,7 @@ from tests.template.deployments import (
     GENESYS,
     KEY,
     PARTNER,
+    SCHEMAS,
     SETS,
     TARGET_BUS,
     TARGET_FUNCTION,
@@ -132,8 +131,8 @@ def test_each_target_with_what_it_needs_is_accepted(target: dict[str, str]) -> N
 
 def test_a_region_is_refused_if_it_has_no_pipes_and_only_then() -> None:
     """cfn-lint knows each region's resource types from CloudFormation's registry."""
-    folder = Path(cfnlint.__file__).parent / "data" / "schemas" / "providers"
-    known = {path.stem: path.read_text() for path in folder.glob("*-*-*.json")}
+    providers = (SCHEMAS / "providers").glob("*-*-*.json")
+    known = {path.stem: path.read_text() for path in providers}
     assert len(known) > 30
     for region, types in known.items():
         refusals = Translated(PARTNER, region=region).refusals

@@ -9,16 +9,14 @@ import json
 import re
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import cfnlint
 import pytest
 
 from proof.definition.asl import ROOT
 from proof.template import RESOURCES, TEMPLATE
 from proof.template.translated import Translated
-from tests.template.deployments import PARTNER, WEBHOOK
+from tests.template.deployments import PARTNER, SCHEMAS, WEBHOOK
 from tests.template.test_permissions import IAM_ACTIONS, aws_calls
 
 EXAMPLES = ROOT / "docs" / "examples"
@@ -78,10 +76,9 @@ def schemas() -> dict[str, dict[str, Any]]:
     more = {"AlarmEmail": "on-call@example.com", "ArchiveDays": "7"}
     deployed = Translated({**WEBHOOK, **PARTNER, **more})
     assert deployed.resources.keys() >= RESOURCES.keys()
-    folder = Path(cfnlint.__file__).parent / "data" / "schemas"
-    known = json.loads((folder / "providers" / f"{deployed.region}.json").read_text())
+    known = json.loads((SCHEMAS / "providers" / f"{deployed.region}.json").read_text())
     return {
-        kind: json.loads((folder / "resources" / f"{known[kind]}.json").read_text())
+        kind: json.loads((SCHEMAS / "resources" / f"{known[kind]}.json").read_text())
         for kind in {resource["Type"] for resource in deployed.resources.values()}
     }
 
