@@ -3,7 +3,6 @@
 Run: python -m bench.cost. Writes bench/results/cost.json, in some minutes.
 """
 
-import json
 import sys
 from collections.abc import Iterable, Mapping
 from random import Random
@@ -21,11 +20,12 @@ from bench.costs.count import (
     Units,
     dollars,
 )
-from bench.events import START_MS, Centre, Event, text
-from proof.template import RESOURCES
+from bench.events import START_MS, STEPS, Centre, Event, text
+from proof.template import of_type
 
-HAPPENINGS = 800  # of each mix
-RATES = (10, 50)
+HAPPENINGS = 800
+PER_SECOND = 10  # of them; each event is an execution of its own, so others cost the same
+RATES = (10, 50)  # in an outage
 OUTAGE_HOURS = (1, 6, 24)
 SAMPLES = 60  # of an outage's events
 LAST_S = 900  # of an outage, in which most events wait
@@ -33,18 +33,17 @@ HOUR_MS = 3_600_000
 MONTH_S = 30 * 86_400
 POLLERS = 5  # of a pipe that waits for events
 NOW_MS = START_MS + HOUR_MS
-STEPS = ("customer.start", "acd.start", "user.start", "user.end", "acd.end", "customer.end")
 
 Messages = list[tuple[str, str, int]]  # each with its event's name, its body and when it comes
 
 
-def mix(per_second: float) -> Messages:
+def mix() -> Messages:
     """Makes events of which a fifth has an order, and messages of which a fifth are copies, which
     come soon after."""
     centre, draw = Centre(1), Random(1)  # noqa: S311 - to be repeated, not to be guessed
     messages = []
     for number in range(HAPPENINGS):
-        after_ms = round(number * 1.25 * 1_000 / per_second)
+        after_ms = round(number * 1.25 * 1_000 / PER_SECOND)
         event = an_event(centre, number, START_MS + after_ms)
         messages.append((f"e{number}", text(event), after_ms))
         if number % 4 == 1:
@@ -68,9 +67,9 @@ def played(messages: Messages, **options: Any) -> Counted:
     return counted
 
 
-def of_a_million(per_second: float) -> tuple[Units, list[str]]:
-    """Returns the units of a million events at a rate, and the metrics that they emit."""
-    messages = mix(per_second)
+def of_a_million() -> tuple[Units, list[str]]:
+    """Returns the units of a million events, and the metrics that they emit."""
+    messages = mix()
     counted = played(messages)
     total = sum(counted.units().values(), Units())
     total.update(arrived=len(messages), queueRequests=len(messages))  # EventBridge sends them
@@ -111,21 +110,21 @@ def paths() -> dict[str, dict[str, float]]:
     return costs
 
 
-def _dollars_of(every: Iterable[Units], *, arrives: bool = False) -> dict[str, float]:
+def _dollars_of(units: Iterable[Units], *, arrives: bool = False) -> dict[str, float]:
     """Returns the dollars of a million such executions, on average."""
-    units = list(every)
-    total = sum(units, Units())
+    every = list(units)
+    total = sum(every, Units())
     if arrives:
-        total.update(arrived=len(units), queueRequests=len(units))
-    million = Units({name: value * 1_000_000 / len(units) for name, value in total.items()})
-    return {level: round(sum(dollars(million, level).values()), 2) for level in LEVELS}
+        total.update(arrived=len(every), queueRequests=len(every))
+    costs = {level: sum(dollars(total, level).values()) for level in LEVELS}
+    return {level: round(cost * 1_000_000 / len(every), 2) for level, cost in costs.items()}
 
 
 def outage(hours: float) -> tuple[dict[str, Any], dict[str, dict[str, float]]]:
     """Plays an outage for a sample of the events that come during it. How often an event is looked
     at follows from when it came, not from how many others wait.
 
-    Returns figures per event, and what its looks cost.
+    Returns figures for each rate, and what its looks cost.
     """
     centre, lasts_ms = Centre(3), round(hours * HOUR_MS)
     # The first open the breaker, as a second's events do at any usual rate.
@@ -135,42 +134,48 @@ def outage(hours: float) -> tuple[dict[str, Any], dict[str, dict[str, float]]]:
         [(f"e{n}", text(event), ms) for n, (event, ms) in enumerate(events)],
         weather=lambda now_ms: "500" if now_ms < NOW_MS + lasts_ms else "",
     )
-    site, units = counted.site, counted.units()
+    tapes, witness = counted.site.world.tapes or {}, counted.site.witness
     sample = {f"e{n}" for n in range(25, len(times))}
     looks = {
-        name: units[name]
-        for name, tape in (site.world.tapes or {}).items()
-        if site.witness.events[name] in sample
-        and tape.began_ms < NOW_MS + lasts_ms
+        name: units
+        for name, units in counted.units().items()
+        if witness.events[name] in sample
+        and tapes[name].began_ms < NOW_MS + lasts_ms
         # A probe is one of few looks if many events wait.
-        and not site.witness.records.get(name, {}).get("requests")
+        and not witness.records.get(name, {}).get("requests")
     }
-    tapes, records = site.world.tapes or {}, site.witness.records
-    short = [each for name, each in looks.items() if name not in records]
-    first = [looks[n] for n in looks if records.get(n, {}).get("reason") == "BREAKER_OPEN"]
+    reasons = {name: witness.records.get(name, {}).get("reason") for name in looks}
+    costs = {
+        "put back, as the breaker is open": "BREAKER_OPEN",
+        "a short look, with the breaker open": None,
+    }
     last = [name for name in looks if tapes[name].began_ms >= NOW_MS + lasts_ms - LAST_S * 1_000]
     peak = sum((looks[name] for name in last), Units())
-    peak["records"] = sum(name in records for name in last)
+    peak["records"] = sum(reasons[name] is not None for name in last)
     # Of one event that comes each second.
     scale = lasts_ms / 1_000 / len(sample) / LAST_S
+    total = sum(looks.values(), Units())
+    rates = {}
+    for rate in RATES:
+        events_waiting = round(rate * hours * 3_600)
+        rates[str(rate)] = {
+            "events": events_waiting,
+            "peakExecutionsPerSecond": round(peak["executions"] * scale * rate),
+            "dollars": {
+                level: round(sum(dollars(total, level).values()) / len(sample) * events_waiting, 2)
+                for level in LEVELS
+            },
+            "quotas": outage_quotas(peak, scale * rate),
+        }
     figures = {
         "hours": hours,
         "looksPerEvent": round(len(looks) / len(sample), 1),
-        "looksOfTheFirst": sum(site.witness.events[name] == "e25" for name in looks),
-        "shortShare": round(len(short) / len(looks), 3),
-        "dollarsPerEvent": {
-            level: sum(dollars(sum(looks.values(), Units()), level).values()) / len(sample)
-            for level in LEVELS
-        },
-        "peak": {name: value * scale for name, value in peak.items()},
-        "actedWithinMinutes": round(
-            (max(act.at_ms for act in site.witness.done) - NOW_MS - lasts_ms) / 60_000, 1
-        ),
-        "parked": len(site.world.dead_letters),
+        "looksOfTheFirst": sum(witness.events[name] == "e25" for name in looks),
+        "rates": rates,
     }
     return figures, {
-        "put back, as the breaker is open": _dollars_of(first),
-        "a short look, with the breaker open": _dollars_of(short),
+        what: _dollars_of(looks[name] for name in looks if reasons[name] == reason)
+        for what, reason in costs.items()
     }
 
 
@@ -215,17 +220,16 @@ def outage_quotas(peak: Mapping[str, float], per_second: float) -> dict[str, flo
 
 def fixed(metrics: Iterable[str]) -> dict[str, float]:
     """Returns dollars per month without any event, but for the metrics of a healthy stack."""
-    properties = [resource["Properties"] for resource in RESOURCES.values()
-                  if resource["Type"] == "AWS::CloudWatch::Alarm"]  # fmt: skip
+    alarms = [alarm["Properties"] for alarm in of_type("AWS::CloudWatch::Alarm").values()]
     watched = sum(
         sum("MetricStat" in query for query in alarm["Metrics"]) if "Metrics" in alarm else 1
-        for alarm in properties
+        for alarm in alarms
     )
-    dashboards = sum(r["Type"] == "AWS::CloudWatch::Dashboard" for r in RESOURCES.values())
+    dashboards = len(of_type("AWS::CloudWatch::Dashboard"))
     price = PRICES["cloudwatch"]
     polls = POLLERS * MONTH_S / ASSUMED["long_poll_s"]
     return {
-        f"{len(properties)} alarms on {watched} metrics": watched * price["alarm_month"],
+        f"{len(alarms)} alarms on {watched} metrics": watched * price["alarm_month"],
         "dashboard": dashboards * price["dashboard_month"],
         "idle pipe": polls * PRICES["sqs"]["requests_per_million"] / 1_000_000,
         f"metrics: {', '.join(metrics)}": len(list(metrics)) * price["metric_month"],
@@ -233,38 +237,18 @@ def fixed(metrics: Iterable[str]) -> dict[str, float]:
 
 
 def main() -> int:
-    rates, result = {}, dict[str, Any]()
-    for per_second in RATES:
-        units, metrics = of_a_million(per_second)
-        rates[str(per_second)] = {
-            "units": {name: round(value) for name, value in units.items()},
-            "dollars": {level: dollars(units, level) for level in LEVELS},
-        }
-        each_s = units["seconds"] / 1_000_000
-        waited = {str(events): backlog_s(events, each_s) for events in (1_000, 10_000, 100_000)}
-        result |= {"quotas": quotas(units), "fixed": fixed(metrics), "backlogSeconds": waited}
-    costs, outages = paths(), []
-    for hours in OUTAGE_HOURS:
-        figures, looks = outage(hours)
-        figures["rates"] = {
-            str(per_second): {
-                "events": round(per_second * hours * 3_600),
-                "looks": round(figures["looksPerEvent"] * per_second * hours * 3_600),
-                "peakExecutionsPerSecond": round(figures["peak"]["executions"] * per_second),
-                "dollars": {
-                    level: round(each * per_second * hours * 3_600, 2)
-                    for level, each in figures["dollarsPerEvent"].items()
-                },
-                "quotas": outage_quotas(figures["peak"], per_second),
-            }
-            for per_second in RATES
-        }
-        outages.append(figures)
-        print(json.dumps(figures), flush=True)
-        if hours == OUTAGE_HOURS[0]:
-            costs |= looks
-    result |= {"rates": rates, "paths": costs, "outages": outages}
-    print(json.dumps({name: result[name] for name in ("quotas", "fixed", "paths")}, indent=2))
+    units, metrics = of_a_million()
+    seconds = units["seconds"] / 1_000_000
+    played_outages = [outage(hours) for hours in OUTAGE_HOURS]
+    result = {
+        "dollars": {level: dollars(units, level) for level in LEVELS},
+        "paths": paths() | played_outages[0][1],
+        "fixed": fixed(metrics),
+        "outages": [figures for figures, _ in played_outages],
+        "quotas": quotas(units),
+        "backlogSeconds": {str(n): backlog_s(n, seconds) for n in (1_000, 10_000, 100_000)},
+    }
+    print(result)
     sources.write("cost", result)
     return 0
 

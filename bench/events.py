@@ -3,7 +3,9 @@
 import copy
 import json
 import uuid
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -13,6 +15,7 @@ Event = dict[str, Any]
 
 START_MS = 1_760_000_000_000
 PUBLISHED_AFTER_MS = 300
+STEPS = ("customer.start", "acd.start", "user.start", "user.end", "acd.end", "customer.end")
 
 
 class Centre:
@@ -138,3 +141,18 @@ class Centre:
 def text(event: Event) -> str:
     """The body of its SQS message, as the rule writes it."""
     return json.dumps(event, separators=(",", ":"))
+
+
+def usual(centre: Centre) -> Iterator[Event]:
+    """Yields events of all usual kinds without end, no event twice."""
+    for number in count():
+        at_ms, who = START_MS + number * 37, centre.id()
+        match number % 10:
+            case 0:
+                yield centre.presence(who, "AVAILABLE", at_ms)
+            case 1:
+                yield centre.snapshot(who, centre.id(), at_ms)
+            case 2:
+                yield centre.membership(who, joined=True, published_ms=at_ms)
+            case _:
+                yield centre.conversation(STEPS[number % len(STEPS)], at_ms)

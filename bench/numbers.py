@@ -5,14 +5,12 @@ Run: python -m bench.numbers [--check]. With --check it writes nothing, and ends
 document differs from the records.
 """
 
-import argparse
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-from bench.sources import RESULTS, ROOT, read
+from bench.sources import ROOT, read
 
 DOCUMENTS = ("README.md", "docs/*.md")
 BLOCK = re.compile(r"(<!-- numbers:([a-z-]+) -->\n).*?(<!-- /numbers:\2 -->)", re.DOTALL)
@@ -35,19 +33,15 @@ def comparison() -> str:
     totals = [sum(map(Counter, each["streams"].values()), Counter[str]())
               for each in record["contestants"]]  # fmt: skip
     best = {column: min(total[column] for total in totals) for column in COLUMNS}
+    happenings, messages = (
+        sum(stream[name] for stream in record["streams"]) for name in ("happenings", "messages")
+    )
     rows = []
     for each, total in zip(record["contestants"], totals, strict=True):
         title = f"({each['letter']}) {each['title']}"
         counts = [f"**{total[c]:,}**" if total[c] == best[c] else f"{total[c]:,}" for c in COLUMNS]
         rows.append([f"**{title}**" if each is record["contestants"][-1] else title, *counts])
-    return table([_size(record), *COLUMNS.values()], rows)
-
-
-def _size(record: Mapping[str, Any]) -> str:
-    happenings, messages = (
-        sum(stream[name] for stream in record["streams"]) for name in ("happenings", "messages")
-    )
-    return f"{happenings:,} events in {messages:,} messages"
+    return table([f"{happenings:,} events in {messages:,} messages", *COLUMNS.values()], rows)
 
 
 def streams() -> str:
@@ -75,16 +69,11 @@ def comparison_open() -> str:
 
 
 def cost() -> str:
-    rates = read("cost")["rates"]
-    kinds = [(rate, level) for rate in rates for level in ("ERROR", "ALL")]
-    items = rates["10"]["dollars"]["ALL"]
-    rows = [
-        [item, *(f"{rates[rate]['dollars'][level][item]:.2f}" for rate, level in kinds)]
-        for item in items
-    ]
-    sums = [f"**{sum(rates[rate]['dollars'][level].values()):.2f}**" for rate, level in kinds]
-    head = [f"{rate}/s, `{level}`" for rate, level in kinds]
-    return table(["dollars per million events", *head], [*rows, ["**sum**", *sums]])
+    costs = read("cost")["dollars"]
+    rows = [[item, *(f"{costs[level][item]:.2f}" for level in costs)] for item in costs["ALL"]]
+    sums = [f"**{sum(items.values()):.2f}**" for items in costs.values()]
+    head = ["dollars per million events", *(f"`{level}`" for level in costs)]
+    return table(head, [*rows, ["**sum**", *sums]])
 
 
 def paths() -> str:
@@ -155,9 +144,7 @@ def breaker() -> str:
 
 def cost_short() -> str:
     record = read("cost")
-    error, every = (
-        sum(record["rates"]["10"]["dollars"][level].values()) for level in ("ERROR", "ALL")
-    )
+    error, every = (sum(record["dollars"][level].values()) for level in ("ERROR", "ALL"))
     month = sum(record["fixed"].values())
     return (
         f"${error:.2f} per million events, or ${every:.2f} with each state of each execution in "
@@ -172,13 +159,11 @@ def speed() -> str:
     sizes = ", ".join(f"{ms:.1f} ms at {size}" for size, ms in own["snapshotsMs"].items())
     return (
         f"- **The enrichment** takes {own['medianMs']:.2f} ms (median) and {own['p99Ms']:.2f} ms "
-        f"(p99) of processor time for an event; a\n  snapshot {sizes}. Its package has "
-        f"{own['packageBytes'] / 1_000:.0f} KB, and its import\n  takes {own['importRatio']:.1f} "
-        "times as long as that of pydantic with one model.\n"
-        f"- **The data action** adds {action['genesys']['addedMedianMs']:.1f} ms to a request to "
-        f"Genesys Cloud and {action['webhook']['addedMedianMs']:.1f} ms to a webhook, the mock's "
-        f"own work\n  included. Its import takes {action['importRatio']:.1f} times as long as that "
-        "of boto3.\n"
+        f"(p99) of processor time for an event; a\n  snapshot {sizes}. Its import takes "
+        f"{own['importRatio']:.1f} times\n  as long as that of pydantic with one model.\n"
+        f"- **The data action** adds {action['addedMedianMs']:.1f} ms to a request to "
+        f"Genesys Cloud, the mock's own work included. Its import\n  takes "
+        f"{action['importRatio']:.1f} times as long as that of boto3.\n"
     )
 
 
@@ -186,8 +171,8 @@ def audit() -> str:
     record = read("audit")
     return (
         f"{record['events']:,} events ({record['megabytes']:,} MB) took "
-        f"{record['processorSeconds']:.0f} s of processor time, and {record['peakMegabytes']} MB "
-        "of memory in all processes together.\n"
+        f"{record['processorSeconds']:.0f} s of processor time and {record['peakMegabytes']} MB "
+        "of memory.\n"
     )
 
 
@@ -249,16 +234,12 @@ def write() -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.numbers", description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    if not parser.parse_args().check:
+    if "--check" not in sys.argv:
         write()
         return 0
     names = outdated()
     for name in names:
-        print(f"{name} differs from {RESULTS.relative_to(ROOT)}.", file=sys.stderr)
-    if names:
-        print("Write it: python -m bench.numbers", file=sys.stderr)
+        print(f"{name} differs from bench/results. Run: python -m bench.numbers", file=sys.stderr)
     return 1 if names else 0
 
 

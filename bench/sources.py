@@ -4,7 +4,6 @@ Run: python -m bench.sources [--strict]. Lists the records whose sources have ch
 --strict it ends with 1 if there is one.
 """
 
-import argparse
 import ast
 import hashlib
 import json
@@ -88,14 +87,12 @@ def _without_comments(value: Any) -> Any:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.sources", description=__doc__)
-    parser.add_argument("--strict", action="store_true", help="end with 1 if a record is stale")
     records = sorted(file.stem for file in RESULTS.glob("*.json"))
     stale = [record for record in records if read(record)["madeFrom"] != made_from(record)]
     for record in stale:
         print(f"stale: bench/results/{record}.json, made from other sources than there are now")
     print(f"records: {len(stale) or 'none'} of {len(records)} stale")
-    return int(bool(stale) and parser.parse_args().strict)
+    return int(bool(stale) and "--strict" in sys.argv)
 
 
 if __name__ == "__main__":

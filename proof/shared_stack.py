@@ -17,18 +17,15 @@ import uuid
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from fcntl import LOCK_EX, flock
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
+from urllib.parse import urlsplit
 
 import urllib3
 from botocore.config import Config
-from click.testing import CliRunner
 
-from once.cli import app
 from once.genesys.server import KEY_HEADER, RECEIVED, RULES
 from once.lines import Line
 from once.local.pipe import PipeRunner, log_failures
@@ -39,6 +36,7 @@ from once.stack.delivery import Delivery
 from once.stack.facade import LOCAL, Stack
 from once.stack.log import OutcomeLog
 from once.stack.running import Running
+from proof.terminal import Answer, once
 
 FOLDER, RUN = "ONCE_TEST_STACK", "ONCE_TEST_RUN"
 """The variables with the folder of the stack, and with the process whose end ends it."""
@@ -58,19 +56,6 @@ class SeenDeadError(Exception):
     """Another process has already reported that the stack is dead."""
 
 
-@dataclass
-class Answer:
-    """The exit code and the output of a command."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
 class Tried:
     """A stack as tests see it: send, wait, look at the rows, the requests and the queues."""
 
@@ -84,13 +69,12 @@ class Tried:
     def client(self, service: str) -> Any:
         return self.stack.client(service)
 
-    def send(self, *bodies: str | Mapping[str, Any], delay_seconds: int = 0) -> list[str]:
+    def send(self, *bodies: str | Mapping[str, Any]) -> list[str]:
         """Sends bodies as the rule delivers them; returns the ids of the messages."""
         return [
             self.client("sqs").send_message(
                 QueueUrl=self.outputs["EventQueueUrl"],
                 MessageBody=body if isinstance(body, str) else json.dumps(body),
-                DelaySeconds=delay_seconds,
             )["MessageId"]
             for body in bodies
         ]
@@ -130,8 +114,7 @@ class Tried:
 
     def records(self) -> list[Record]:
         """Returns every record of the outcome log, oldest first."""
-        log = OutcomeLog(self.client, self.outputs)
-        return log.read_new()
+        return OutcomeLog(self.client, self.outputs).read_new()
 
     def depth(self, attribute: str, queue: str = "EventQueueUrl") -> int:
         found = self.client("sqs").get_queue_attributes(
@@ -161,13 +144,10 @@ class Tried:
         rule = {"match": {fact: value}, "replies": replies, "then": then}
         self.ask_destination("PUT", RULES, rule)
 
-    def once(self, *arguments: str, says: str = "") -> Answer:
-        """Runs a command on this stack; `says` is what the person types when asked."""
+    def once(self, *arguments: str) -> Answer:
+        """Runs a command on this stack."""
         with patch.object(Stack, "find", lambda *_: self.stack):
-            result = CliRunner(mix_stderr=False).invoke(app, arguments, input=says)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return Answer(result.exit_code, result.stdout, result.stderr)
+            return once(*arguments)
 
     def ask_destination(self, method: str, path: str, content: Any = None) -> bytes:
         up = self.stack.up
@@ -191,22 +171,9 @@ class SharedStack(Tried):
         self._pipe_clients: dict[str, Any] = {}
 
     @contextmanager
-    def variant(
-        self,
-        enrichment: Mapping[str, str] | None = None,
-        action: Mapping[str, str] | None = None,
-        files: Mapping[str, str] | None = None,
-        visibility_seconds: int = _VISIBILITY_SECONDS,
-        **configuration: Any,
-    ) -> Iterator["Variant"]:
-        """Makes a stack of its own in the same emulator, and runs its pipe.
-
-        `enrichment` and `action` change the environment of the functions, `files` the package of
-        the enrichment, `configuration` the function that acts.
-        """
-        made = Variant(
-            self, enrichment or {}, action or {}, files or {}, visibility_seconds, configuration
-        )
+    def variant(self, **changes: Any) -> Iterator["Variant"]:
+        """Makes a stack of its own in the same emulator, and runs its pipe."""
+        made = Variant(self, **changes)
         try:
             with made.pipe:
                 yield made
@@ -227,16 +194,11 @@ class SharedStack(Tried):
         )
         return str(created["FunctionArn"])
 
-    def read_code(self, logical_id: str) -> bytes:
-        """Returns the package of a deployed function."""
-        properties = self.template["Resources"][logical_id]["Properties"]
-        code = properties.get("Code") or properties["CodeUri"]
-        bucket, key = (
-            (code["S3Bucket"], code["S3Key"])
-            if isinstance(code, dict)
-            else code.removeprefix("s3://").split("/", 1)
-        )
-        return bytes(self.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read())
+    def read_code(self, function: str) -> bytes:
+        """Returns the package of a function."""
+        location = self.client("lambda").get_function(FunctionName=function)["Code"]["Location"]
+        address = self.up.endpoint + urlsplit(location).path
+        return urllib3.request("GET", address, headers={"X-Amz-Security-Token": self.up.key}).data
 
     def client_of_pipe(self, service: str) -> Any:
         """Returns a client that waits for an execution as long as the pipe does."""
@@ -252,13 +214,6 @@ class SharedStack(Tried):
             )
         return self._pipe_clients[service]
 
-    @cached_property
-    def template(self) -> dict[str, Any]:
-        found = self.client("cloudformation").get_template(StackName=self.up.stack)
-        body = found["TemplateBody"]
-        template: dict[str, Any] = json.loads(body) if isinstance(body, str) else body
-        return template
-
     def physical(self, logical_id: str) -> str:
         detail = self.client("cloudformation").describe_stack_resource(
             StackName=self.up.stack, LogicalResourceId=logical_id
@@ -272,12 +227,13 @@ class Variant(Tried):
     def __init__(
         self,
         shared: SharedStack,
-        enrichment: Mapping[str, str],
-        action: Mapping[str, str],
-        files: Mapping[str, str],
-        visibility_seconds: int,
-        configuration: Mapping[str, Any],
+        action: Mapping[str, str] | None = None,
+        files: Mapping[str, str] | None = None,
+        visibility_seconds: int = _VISIBILITY_SECONDS,
+        **configuration: Any,
     ) -> None:
+        """`action` changes the environment of the function that acts, `configuration` its other
+        settings, `files` the package of the enrichment."""
         self.name = f"variant-{uuid.uuid4().hex[:8]}"
         self._shared = shared
         super().__init__(Stack(open_anonymous_session(), shared.up.stack, shared.up))
@@ -300,9 +256,10 @@ class Variant(Tried):
         )
         for output in ("OutcomeLogGroupName", "PipeLogGroupName"):
             logs.create_log_group(logGroupName=new[output])
-        new["EnrichmentFunctionName"] = self._copy("EnrichmentFunction", enrichment, files)
+        new["EnrichmentFunctionName"] = self._copy(old["EnrichmentFunctionName"], {}, files or {})
+        variables = {"CLAIM_TABLE": self.name, **(action or {})}
         new["DataActionFunctionName"] = self._copy(
-            "DataActionFunction", {"CLAIM_TABLE": self.name, **action}, {}, **configuration
+            old["DataActionFunctionName"], variables, {}, **configuration
         )
         new["StateMachineArn"] = self._copy_machine(old, new)
         self.stack.__dict__["outputs"] = new
@@ -319,34 +276,25 @@ class Variant(Tried):
 
     def _copy(
         self,
-        logical_id: str,
+        function: str,
         variables: Mapping[str, str],
         files: Mapping[str, str],
         **configuration: Any,
     ) -> str:
-        functions = self.client("lambda")
-        deployed = functions.get_function_configuration(
-            FunctionName=self._shared.physical(logical_id)
-        )
-        code = self._shared.read_code(logical_id)
-        if files:
-            package = io.BytesIO()
-            with zipfile.ZipFile(io.BytesIO(code)) as old, zipfile.ZipFile(package, "w") as new:
-                for name in old.namelist():
-                    new.writestr(name, files.get(name) or old.read(name))
-            code = package.getvalue()
-        name = f"{self.name}-{logical_id}"
-        functions.create_function(
+        deployed = self.client("lambda").get_function_configuration(FunctionName=function)
+        package = io.BytesIO()
+        code = io.BytesIO(self._shared.read_code(function))
+        with zipfile.ZipFile(code) as old, zipfile.ZipFile(package, "w") as new:
+            for file in old.namelist():
+                new.writestr(file, files.get(file) or old.read(file))
+        name = f"{self.name}-{function}"
+        self.client("lambda").create_function(
             FunctionName=name,
             Runtime=deployed["Runtime"],
             Role=deployed["Role"],
-            Code={"ZipFile": code},
+            Code={"ZipFile": package.getvalue()},
             Environment={"Variables": {**deployed["Environment"]["Variables"], **variables}},
-            **{
-                "Handler": deployed["Handler"],
-                "Timeout": _FUNCTION_SECONDS,
-                **configuration,
-            },
+            **{"Handler": deployed["Handler"], "Timeout": _FUNCTION_SECONDS, **configuration},
         )
         return name
 

@@ -1,6 +1,34 @@
-"""Starts commands as a user does in a terminal."""
+"""Runs commands as a user does in a terminal."""
 
+import json
 import signal
+from dataclasses import dataclass
+from typing import Any
+
+from click.testing import CliRunner
+
+from once.cli import app
+
+
+@dataclass
+class Answer:
+    """The exit code and the output of a command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def once(*arguments: str, says: str = "") -> Answer:
+    """Runs a command; `says` is what the person types when asked."""
+    result = CliRunner(mix_stderr=False).invoke(app, arguments, input=says)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Answer(result.exit_code, result.stdout, result.stderr)
 
 
 def hear_ctrl_c() -> None:

@@ -5,12 +5,13 @@ It ends with 1 if genesys-once does in a stream what it promises not to do there
 """
 
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
+from typing import Any
 
 from bench import sources
 from bench.compare import judge, ours
 from bench.compare.rivals import OURS, RIVALS
-from bench.compare.streams import Stream, streams
+from bench.compare.streams import streams
 from bench.compare.world import World
 
 SEEDS = range(10)
@@ -21,74 +22,48 @@ ADMITTED = {
     "there and back": {judge.SKIPPED, judge.OLD},
 }
 
-Counts = dict[str, Counter[str]]
+Counts = dict[str, Counter[str]]  # by stream
 
 
-def play(seed: int) -> dict[str, Counts]:
-    """Returns the verdicts by contestant and stream."""
-    made = streams(seed)
-    verdicts: dict[str, Counts] = {
-        rival.letter: {s.name: judge.judge(s, World(rival, s, seed).play()) for s in made}
-        for rival in RIVALS
-    }
-    verdicts[OURS[0]] = {s.name: judge.judge(s, ours.play(s, seed)) for s in made}
-    return verdicts
-
-
-def broken(verdicts: Counts) -> list[str]:
+def broken(ours: Counts) -> list[str]:
     """Lists the promises that genesys-once did not keep."""
     return [
         f"{stream}: {what}"
-        for stream, counts in verdicts.items()
+        for stream, counts in ours.items()
         for what in counts
         if what not in ADMITTED.get(stream, ())
     ]
 
 
 def main() -> int:
-    runs = []
-    for seed in SEEDS:
-        runs.append(play(seed))
-        print(seed, {letter: dict(_sum(counts)) for letter, counts in runs[-1].items()}, flush=True)
     titles = {rival.letter: rival.title for rival in RIVALS} | dict([OURS])
-    every = [stream for seed in SEEDS for stream in streams(seed)]
-    sources.write(
-        "compare",
-        {
-            "seeds": [SEEDS[0], SEEDS[-1]],
-            "contestants": [
-                {
-                    "letter": letter,
-                    "title": title,
-                    "streams": {
-                        name: dict(counts)
-                        for name in runs[0][letter]
-                        if (counts := sum((run[letter][name] for run in runs), Counter[str]()))
-                    },
-                }
-                for letter, title in titles.items()
-            ],
-            "streams": [_described(name, every) for name in runs[0][OURS[0]]],
-        },
-    )
-    found = sorted({what for run in runs for what in broken(run[OURS[0]])})
+    verdicts: dict[str, Counts] = {letter: defaultdict(Counter) for letter in titles}
+    sent: dict[str, dict[str, Any]] = {}
+    for seed in SEEDS:
+        for stream in streams(seed):
+            new = {"name": stream.name, "what": stream.what, "happenings": 0, "messages": 0}
+            about = sent.setdefault(stream.name, new)
+            about["happenings"] += len(stream.happenings)
+            about["messages"] += len(stream.messages)
+            for rival in RIVALS:
+                result = World(rival, stream, seed).play()
+                verdicts[rival.letter][stream.name] += judge.judge(stream, result)
+            verdicts[OURS[0]][stream.name] += judge.judge(stream, ours.play(stream, seed))
+        print(f"seed {seed} played", flush=True)
+    contestants = []
+    for letter, title in titles.items():
+        counts = {name: dict(count) for name, count in verdicts[letter].items() if count}
+        contestants.append({"letter": letter, "title": title, "streams": counts})
+    record = {
+        "seeds": [SEEDS[0], SEEDS[-1]],
+        "contestants": contestants,
+        "streams": list(sent.values()),
+    }
+    sources.write("compare", record)
+    found = broken(verdicts[OURS[0]])
     for what in found:
         print(f"A promise of ours did not hold: {what}", file=sys.stderr)
     return 1 if found else 0
-
-
-def _described(name: str, every: list[Stream]) -> dict[str, str | int]:
-    own = [stream for stream in every if stream.name == name]
-    return {
-        "name": name,
-        "what": own[0].what,
-        "happenings": sum(len(stream.happenings) for stream in own),
-        "messages": sum(len(stream.messages) for stream in own),
-    }
-
-
-def _sum(counts: Counts) -> Counter[str]:
-    return sum(counts.values(), Counter[str]())
 
 
 if __name__ == "__main__":

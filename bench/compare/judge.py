@@ -22,8 +22,7 @@ def judge(stream: Stream, result: Result) -> Counter[str]:
         counts[TOLD_APART] += max(0, len({act.key for act in own}) - 1)
         if not own and happening.name not in result.kept and not _is_overtaken(happening, acts):
             # A fault was met and the event is gone; else it was taken for a copy, or for older.
-            met = happening.fault or happening.replies or happening.is_rejected
-            counts[LOST if met else SKIPPED] += 1
+            counts[LOST if happening.fault else SKIPPED] += 1
     counts[OLD] = _old_over_new(result.acts)
     return +counts
 

@@ -5,11 +5,14 @@ share, `Act` to the destination. A failed act is thrown into it. Who chooses a k
 that the event has: its topic and its body, which copies share.
 """
 
+import json
+import re
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from bench.compare.reading import Event, content_key, entity, happened_ms, state
+from bench.events import Event
 
 Row = dict[str, Any]
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
@@ -66,6 +69,35 @@ class Rival(NamedTuple):
     group: Callable[[Event], str] | None = None
 
 
+def entity(event: Event) -> str:
+    """Returns the id of the conversation, user or queue that an event is about."""
+    body, topic = event["detail"]["eventBody"], event["detail"]["topicName"]
+    return str(
+        body.get("conversationId") or body.get("id") or re.findall(r"[0-9a-f-]{36}", topic)[0]
+    )
+
+
+def state(event: Event) -> str:
+    """Returns the state of the entity that the event names."""
+    body = event["detail"]["eventBody"]
+    presence = body.get("presenceDefinition", {}).get("systemPresence")
+    return f"{event['detail-type']}:{presence or body.get('routingStatus') or body.get('joined')}"
+
+
+def happened_ms(event: Event) -> int:
+    """Returns the time of the event itself, else when it was published."""
+    body = event["detail"]["eventBody"]
+    if "eventTime" in body:
+        return int(body["eventTime"])
+    stamp = body.get("modifiedDate") or event["detail"]["timestamp"]
+    return round(datetime.fromisoformat(stamp).timestamp() * 1000)
+
+
+def content_key(event: Event) -> str:
+    """Returns the topic and the body, which copies share, whoever sends them."""
+    return json.dumps([event["detail"]["topicName"], event["detail"]["eventBody"]], sort_keys=True)
+
+
 def is_absent(row: Row | None) -> bool:
     return row is None
 
@@ -93,7 +125,7 @@ def check_then_write(event: Event, _: Environment) -> Steps:
 
 def newer_updated_at(event: Event, _: Environment) -> Steps:
     """The habit of those who keep the latest state: an event that is not newer is a copy."""
-    key, at_ms = entity(event), happened_ms(event) or 0
+    key, at_ms = entity(event), happened_ms(event)
     if (yield Put(key, {"at": at_ms}, lambda row: row is None or row["at"] < at_ms)):
         yield Act(f"{key}:{at_ms}")
 
@@ -108,7 +140,7 @@ def hash_for_500_ms(event: Event, environment: Environment) -> Steps:
 def in_memory(event: Event, environment: Environment) -> Steps:
     """The habit of a single server: on Lambda each environment remembers for itself."""
     seen, newest = environment.memory.setdefault("", (set(), {}))
-    at_ms = happened_ms(event) or 0
+    at_ms = happened_ms(event)
     if event["id"] in seen or at_ms <= newest.get(entity(event), 0):
         return
     yield Act(event["id"])

@@ -4,21 +4,28 @@ A happening is one real thing that happened; it must be acted on once. Several m
 it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from random import Random
 from typing import Any
 
-from bench.events import START_MS, Centre, Event, text
+from bench.events import START_MS, Centre, Event
 
 LATE_MS = 360_000
 
-# Faults of the way to the destination, each striking its happening once.
-TWICE_AT_ONCE = "twice-at-once"
-AGAIN_LATER = "again-later"
-DIES_BEFORE_ACT = "dies-before-act"
-DIES_AFTER_ACT = "dies-after-act"
-RESPONSE_LOST = "response-lost"
+
+class Fault(Enum):
+    """A fault of the way to the destination, or of the destination; each strikes once."""
+
+    TWICE_AT_ONCE = "SQS delivers the message twice at the same time"
+    AGAIN_LATER = "SQS delivers the message again after it was deleted"
+    DIES_BEFORE_ACT = "the worker dies before it acts"
+    DIES_AFTER_ACT = "the worker dies after it acted"
+    STORE_UNHEARD = "a write succeeds, and its response is lost"
+    ACT_UNHEARD = "the destination acted, and its response is lost"
+    DOWN_TWICE = "the destination fails twice"
+    REJECTED = "the destination rejects the event each time, so it must be kept for a person"
 
 
 @dataclass(frozen=True)
@@ -29,9 +36,7 @@ class Happening:
     number: int
     at_ms: int
     latest_by: str | None = None
-    replies: tuple[str, ...] = ()  # of the destination, before it acts: fail or lose
-    is_rejected: bool = False  # then it must be kept for a person
-    fault: str | None = None
+    fault: Fault | None = None
 
     @property
     def name(self) -> str:
@@ -44,41 +49,41 @@ class Message:
     happening: Happening
     send_ms: int  # after the stream began
 
-    @property
-    def body(self) -> str:
-        return text(self.event)
-
 
 @dataclass
 class Stream:
     name: str
     what: str
+    happenings: list[Happening] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
 
-    @property
-    def happenings(self) -> list[Happening]:
-        return list(dict.fromkeys(message.happening for message in self.messages))
-
-    def happens(self, event: Event, at_ms: int, send_ms: int, **about: Any) -> Happening:
+    def happens(
+        self,
+        event: Event,
+        at_ms: int,
+        send_ms: int,
+        copies: Sequence[tuple[Event, int]] = (),
+        **about: Any,
+    ) -> None:
+        """Sends an event, and each copy so many milliseconds after it."""
         happening = Happening(self.name, len(self.happenings), at_ms, **about)
-        self.messages.append(Message(event, happening, send_ms))
-        return happening
-
-    def tells_again(self, happening: Happening, event: Event, send_ms: int) -> None:
-        self.messages.append(Message(event, happening, send_ms))
+        self.happenings.append(happening)
+        for sent, after_ms in ((event, 0), *copies):
+            self.messages.append(Message(sent, happening, send_ms + after_ms))
 
 
 def streams(seed: int) -> list[Stream]:
     centre, random = Centre(seed), Random(seed)  # noqa: S311 - to be repeated, not to be guessed
-    found = []
+    made = []
     for name, what, fill in _FILLED:
-        found.append(Stream(name, what))
-        fill(found[-1], centre, random)
-    for name, what, step, count, about in _SINGLY:
-        found.append(stream := Stream(name, what))
+        made.append(Stream(name, what))
+        fill(made[-1], centre, random)
+    for name, what, step, count, faults in _FAULTY:
+        made.append(stream := Stream(name, what))
         for number, at in _moments(count):
-            stream.happens(centre.conversation(step, at), at, number * 30, **about(number))
-    return found
+            fault = faults[number % len(faults)]
+            stream.happens(centre.conversation(step, at), at, number * 30, fault=fault)
+    return made
 
 
 def _moments(count: int, step_ms: int = 37) -> Iterator[tuple[int, int]]:
@@ -89,18 +94,16 @@ def _moments(count: int, step_ms: int = 37) -> Iterator[tuple[int, int]]:
 def _copies(stream: Stream, centre: Centre, random: Random) -> None:
     for number, at in _moments(30):
         event = centre.conversation("customer.start", at)
-        happening = stream.happens(event, at, number * 30)
-        for _ in range(random.choice((1, 1, 2))):
-            stream.tells_again(happening, event, number * 30 + random.randrange(10))
+        copies = [(event, random.randrange(10)) for _ in range(random.choice((1, 1, 2)))]
+        stream.happens(event, at, number * 30, copies)
 
 
 def _other_ids(stream: Stream, centre: Centre, random: Random) -> None:
     for number, at in _moments(30):
         event = centre.conversation("acd.end", at)
-        happening = stream.happens(event, at, number * 30)
         integration = "events" if number % 2 else "second"
         again = centre.published_again(event, random.randrange(90), integration)
-        stream.tells_again(happening, again, number * 30 + random.randrange(200))
+        stream.happens(event, at, number * 30, [(again, random.randrange(200))])
 
 
 def _same_millisecond(stream: Stream, centre: Centre, random: Random) -> None:
@@ -108,41 +111,40 @@ def _same_millisecond(stream: Stream, centre: Centre, random: Random) -> None:
         conversation = centre.id()
         for suffix in ("user.end", "acd.end"):
             event = centre.conversation(suffix, at, conversation)
-            happening = stream.happens(event, at, number * 30)
-            if random.random() < 0.5:
-                stream.tells_again(happening, centre.published_again(event), number * 30 + 20)
+            copies = [(centre.published_again(event), 20)] if random.random() < 0.5 else []
+            stream.happens(event, at, number * 30, copies)
 
 
 def _state_again(stream: Stream, centre: Centre, _: Random) -> None:
     for number, at in _moments(10):
         conversation, user = centre.id(), centre.id()
-        for turn in range(2):
-            then, send_ms = at + turn * 3_000, number * 30 + turn * 3_000
-            stream.happens(centre.conversation("acd.start", then, conversation), then, send_ms)
-        for turn, joined in enumerate((True, False, True)):
-            then, send_ms = at + turn * 3_000, number * 30 + turn * 3_000
-            stream.happens(centre.membership(user, joined, then), then, send_ms, latest_by=user)
+        for later_ms in (0, 3_000):
+            event = centre.conversation("acd.start", at + later_ms, conversation)
+            stream.happens(event, at + later_ms, number * 30 + later_ms)
+        for later_ms, joined in ((0, True), (3_000, False), (6_000, True)):
+            event = centre.membership(user, joined, at + later_ms)
+            stream.happens(event, at + later_ms, number * 30 + later_ms, latest_by=user)
 
 
 def _late(stream: Stream, centre: Centre, random: Random) -> None:
     for number, at in _moments(20):
         event = centre.conversation("customer.end", at)
-        happening = stream.happens(event, at, number * 30)
         again = centre.published_again(event, LATE_MS) if random.random() < 0.5 else event
-        stream.tells_again(happening, again, number * 30 + LATE_MS)
+        stream.happens(event, at, number * 30, [(again, LATE_MS)])
 
 
 def _out_of_order(stream: Stream, centre: Centre, random: Random) -> None:
     for number, at in _moments(14, 10_000):
         user = centre.id()
-        states = [(at + turn * 2_000, s) for turn, s in enumerate(("AVAILABLE", "BUSY", "AWAY"))]
+        states = [(at, "AVAILABLE"), (at + 2_000, "BUSY"), (at + 4_000, "AWAY")]
         random.shuffle(states)
         for turn, (then, state) in enumerate(states):
             event = centre.presence(user, state, then)
             stream.happens(event, then, number * 30 + turn * 700, latest_by=user)
         conversation, session = centre.id(), centre.id()
-        for turn, suffix in enumerate(("customer.end", "customer.start")):
-            then = at + 5_000 * (1 - turn)
+        for turn, (then, suffix) in enumerate(
+            ((at + 5_000, "customer.end"), (at, "customer.start"))
+        ):
             event = centre.conversation(suffix, then, conversation, sessionId=session)
             stream.happens(event, then, number * 30 + turn * 700)
 
@@ -150,10 +152,9 @@ def _out_of_order(stream: Stream, centre: Centre, random: Random) -> None:
 def _there_and_back(stream: Stream, centre: Centre, _: Random) -> None:
     for number, at in _moments(12, 10_000):
         user = centre.id()
-        for turn, joined in enumerate((True, False, True)):
-            then = at + turn * 200
-            event = centre.membership(user, joined, then)
-            stream.happens(event, then, number * 30 + turn * 200, latest_by=user)
+        for later_ms, joined in ((0, True), (200, False), (400, True)):
+            event = centre.membership(user, joined, at + later_ms)
+            stream.happens(event, at + later_ms, number * 30 + later_ms, latest_by=user)
 
 
 def _state_returns(stream: Stream, centre: Centre, random: Random) -> None:
@@ -168,42 +169,33 @@ def _state_returns(stream: Stream, centre: Centre, random: Random) -> None:
                 queue: centre.counters(queue, 1 if is_back else 2, at),
             }
             for latest_by, event in states.items():
-                _copied(stream, centre, random, event, at, number * 30 + turn * LATE_MS, latest_by)
+                copies = _copy(centre, random, event)
+                send_ms = number * 30 + turn * LATE_MS
+                stream.happens(event, at, send_ms, copies, latest_by=latest_by)
 
 
 def _undeclared_field(stream: Stream, centre: Centre, random: Random) -> None:
+    changes: tuple[dict[str, Any], ...] = ({}, {"sentiment": 1}, {"wrapup": {"notes": "x"}})
     for number, at in _moments(12, 10_000):
         user, conversation = centre.id(), centre.id()
-        changes: tuple[dict[str, Any], ...] = ({}, {"sentiment": 1}, {"wrapup": {"notes": "x"}})
         for turn, change in enumerate(changes):
-            then, send_ms = at + turn * 2_000, number * 30 + turn * 2_000
-            event = centre.snapshot(user, conversation, then, **change)
-            _copied(stream, centre, random, event, then, send_ms, conversation)
+            event = centre.snapshot(user, conversation, at + turn * 2_000, **change)
+            copies = _copy(centre, random, event)
+            send_ms = number * 30 + turn * 2_000
+            stream.happens(event, at + turn * 2_000, send_ms, copies, latest_by=conversation)
 
 
-def _copied(
-    stream: Stream,
-    centre: Centre,
-    random: Random,
-    event: Event,
-    at_ms: int,
-    send_ms: int,
-    latest_by: str,
-) -> None:
-    happening = stream.happens(event, at_ms, send_ms, latest_by=latest_by)
-    again = centre.published_again(event, random.randrange(90))
-    stream.tells_again(happening, again, send_ms + random.randrange(200))
+def _copy(centre: Centre, random: Random, event: Event) -> list[tuple[Event, int]]:
+    return [(centre.published_again(event, random.randrange(90)), random.randrange(200))]
 
 
 def _burst(stream: Stream, centre: Centre, random: Random) -> None:
     for _, at in _moments(100):
         conversation = centre.id()
         for turn, suffix in enumerate(("customer.start", "acd.start", "acd.end")):
-            then = at + turn * 5_000
-            event = centre.conversation(suffix, then, conversation)
-            happening = stream.happens(event, then, 0)
-            if random.random() < 0.2:
-                stream.tells_again(happening, centre.published_again(event), 0)
+            event = centre.conversation(suffix, at + turn * 5_000, conversation)
+            copies = [(centre.published_again(event), 0)] if random.random() < 0.2 else []
+            stream.happens(event, at + turn * 5_000, 0, copies)
 
 
 _FILLED: tuple[tuple[str, str, Callable[[Stream, Centre, Random], None]], ...] = (
@@ -221,40 +213,17 @@ _FILLED: tuple[tuple[str, str, Callable[[Stream, Centre, Random], None]], ...] =
     ("burst", "300 events of 100 conversations at the same time, a fifth of them copied", _burst),
 )  # fmt: skip
 
-
-def _redelivered(number: int) -> dict[str, Any]:
-    return {"fault": AGAIN_LATER if number % 2 else TWICE_AT_ONCE}
-
-
-def _dying(number: int) -> dict[str, Any]:
-    return {"fault": DIES_BEFORE_ACT} if number % 4 else {}
-
-
-def _failing(number: int) -> dict[str, Any]:
-    if number % 8 == 0:
-        return {"is_rejected": True}
-    return {"replies": ("fail", "fail")} if number % 4 == 1 else {}
-
-
-def _forgetting(number: int) -> dict[str, Any]:
-    return {} if number % 3 else {"fault": RESPONSE_LOST}
-
-
-def _unheard(number: int) -> dict[str, Any]:
-    if number % 4 == 0:
-        return {"replies": ("lose",)}
-    return {"fault": DIES_AFTER_ACT} if number % 4 == 1 else {}
-
-
-_SINGLY: tuple[tuple[str, str, str, int, Callable[[int], dict[str, Any]]], ...] = (
+# Events of one kind, so many of them, which the faults strike in turns.
+_FAULTY: tuple[tuple[str, str, str, int, tuple[Fault | None, ...]], ...] = (
     ("redelivery", "SQS delivers the same message twice, immediately or later",
-     "user.start", 24, _redelivered),
+     "user.start", 24, (Fault.TWICE_AT_ONCE, Fault.AGAIN_LATER)),
     ("crashes", "the worker dies after it received an event, before it acts",
-     "acd.start", 24, _dying),
+     "acd.start", 24, (None, Fault.DIES_BEFORE_ACT, Fault.DIES_BEFORE_ACT, Fault.DIES_BEFORE_ACT)),
     ("failing action", "the destination is down twice, or permanently rejects an event",
-     "user.end", 24, _failing),
+     "user.end", 24, (Fault.REJECTED, Fault.DOWN_TWICE, None, None, None, Fault.DOWN_TWICE, None,
+                      None)),
     ("store's response lost", "a write succeeds, its response is lost, and the client repeats it",
-     "customer.start", 20, _forgetting),
+     "customer.start", 20, (Fault.STORE_UNHEARD, None, None)),
     ("act's response lost", "the destination acted, and its response or its sender is lost",
-     "user.start", 24, _unheard),
+     "user.start", 24, (Fault.ACT_UNHEARD, Fault.DIES_AFTER_ACT, None, None)),
 )  # fmt: skip

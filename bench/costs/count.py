@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from bench import product, sources
-from bench.costs.machine_log import OVERHEAD_BYTES, Task, size
 from proof.asl.errors import Failure
 from proof.asl.machine import Machine, State
 from proof.asl.position import Ended, Position
@@ -28,6 +27,8 @@ ASSUMED = {name: assumed["value"] for name, assumed in PRICES["assumed"].items()
 GB = 1_000_000_000
 ENRICHMENT_MB, ACTION_MB = 512, 128
 LEVELS = ("ERROR", "ALL")
+# Each event of a log counts for so much more than its text, when it is put and when it is kept.
+OVERHEAD_BYTES = 26
 
 Units = Counter[str]  # amounts by what is counted
 
@@ -59,16 +60,15 @@ _UNITS = {"_per_million": 1_000_000, "_gb": GB, "_gb_month": GB}
 
 
 class NotingMachine(Machine):
-    """Notes each state that an execution passes through without a call."""
+    """Counts the states that an execution passes through without a call."""
 
     def __init__(self) -> None:
         definition = deployed.machine().definition
         super().__init__(definition, deployed.EXPRESSIONS, draw=lambda: 0.5)
-        self.passed: dict[str, list[tuple[str, str]]] = {}
+        self.passed: Counter[str] = Counter()
 
     def _through(self, at: Position, state: State, clock_ms: int) -> Position | Ended:
-        names = self.passed.setdefault(at.execution.id.rpartition(":")[2], [])
-        names.append((state["Type"], at.top.state))
+        self.passed[at.execution.id.rpartition(":")[2]] += 1
         return super()._through(at, state, clock_ms)
 
 
@@ -82,6 +82,7 @@ class Counted:
             "cold": ASSUMED["call_ms"],
             "request": ASSUMED["action_ms"],
         }
+        self._speed = sources.read("speed")
         self.machine = NotingMachine()
         self.site = product.Site(
             tempers,
@@ -101,31 +102,32 @@ class Counted:
     def _execution(
         self, name: str, tape: Tape, invoked: Mapping[str, list[tuple[Invocation, int]]]
     ) -> Units:
-        speed = sources.read("speed")
+        speed = self._speed
         units = Units(executions=1, queueRequests=2)  # received and deleted
         enriching_s = _function_s(speed["enrichment"]["medianMs"], ENRICHMENT_MB)
         units["enrichmentGbSeconds"] = enriching_s * ENRICHMENT_MB / 1024
-        tasks, states = [], [*self.machine.passed.get(name, [])]
         for answered in tape.answers:
             if answered.call is None:
                 raise TypeError("an answer without a call")
-            states.append(("Task", answered.call.state))
-            error = answered.answer.error if isinstance(answered.answer, Failure) else ""
-            tasks.append(Task(answered.call.resource, error))
             operation = answered.call.resource.rpartition(":")[2]
             _count_request(units, operation, answered.call.arguments)
             if "pace" in str(answered.call.arguments.get("Key", "")):
                 # Environments of the function read the row once a second, which is far less.
                 units["breakerReadUnits"] += 0.5
-        ended_ms = tape.answers[-1].answered_ms + ASSUMED["state_ms"] * len(states)
+        tasks = len(tape.answers)
+        failed = sum(isinstance(answered.answer, Failure) for answered in tape.answers)
+        states = self.machine.passed[name] + tasks
+        ended_ms = tape.answers[-1].answered_ms + ASSUMED["state_ms"] * states
         step_ms = PRICES["step_functions"]["express_rounds_to_ms"]
         billed_s = math.ceil((ended_ms - tape.began_ms) / step_ms) * step_ms / 1_000
         units["machineGbSeconds"] = billed_s * PRICES["step_functions"]["express_memory_mb"] / 1024
         units["seconds"] = (ended_ms - tape.began_ms) / 1_000
-        units["states"] = len(states)
-        units.update({f"machineBytes{level}": n for level, n in size(states, tasks).items()})
+        # It begins and ends, each state is entered and left, a task is scheduled, started and ends.
+        lines = 2 + 2 * states + 3 * tasks - failed
+        units["machineBytesERROR"] = failed * ASSUMED["log_failure_bytes"]
+        units["machineBytesALL"] = units["machineBytesERROR"] + lines * ASSUMED["log_line_bytes"]
         for invocation, action_ended_ms in invoked.get(name, []):
-            own_s = _function_s(speed["dataAction"]["genesys"]["processorMs"], ACTION_MB)
+            own_s = _function_s(speed["dataAction"]["processorMs"], ACTION_MB)
             lasts_s = (action_ended_ms - invocation.began_ms) / 1_000 + own_s
             units["invocations"] += 1
             units["actionGbSeconds"] += lasts_s * ACTION_MB / 1024
@@ -135,7 +137,7 @@ class Counted:
                 if isinstance(step, Step):
                     _count_request(units, f"{step.verb}Item", step.request)
                 else:
-                    sent = speed["dataAction"]["genesys"]["sentBytes"]
+                    sent = speed["dataAction"]["sentBytes"]
                     units["sentBytes"] += sent + ASSUMED["call_overhead_bytes"]
         return units
 

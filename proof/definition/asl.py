@@ -1,7 +1,6 @@
 """The state machine's definition as data: read once, placeholders filled in."""
 
 import copy
-import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -43,11 +42,6 @@ def definition(substitutions: Mapping[str, str] = SUBSTITUTIONS) -> dict[str, An
 def _loaded(text: str) -> dict[str, Any]:
     loaded: dict[str, Any] = yaml.safe_load(text)
     return loaded
-
-
-def definition_json(substitutions: Mapping[str, str] = SUBSTITUTIONS) -> str:
-    """Returns the definition in JSON, for tools that read no YAML."""
-    return json.dumps(definition(substitutions), indent=2)
 
 
 def states(machine: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:

@@ -1,22 +1,21 @@
 """Draws the state machine from its definition: `python -m proof.definition.diagram [--check]`.
 
-The picture is laid out by Graphviz (Debian: apt-get install graphviz). --check needs none: it
-compares the states, arrows, labels and comments in the picture with those of the definition.
+The picture is laid out by Graphviz (Debian: apt-get install graphviz). --check needs none: the
+picture has a hash of the graph and the comments that it was drawn from.
 """
 
+import hashlib
 import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
-from xml.etree import ElementTree
+from typing import Any
 from xml.sax.saxutils import escape
 
 from proof.definition.asl import ROOT, definition, states
 
 PICTURE = ROOT / "docs" / "statemachine.svg"
 
-_SVG = "{http://www.w3.org/2000/svg}"
 _SHAPES = {"Choice": "hexagon", "Wait": "octagon"}
 _STYLE = """
   text { font: 14px Helvetica, Arial, sans-serif; fill: #24292f; }
@@ -76,29 +75,18 @@ _BOXES = ("Processed", "SkipDuplicate", "SkipStale", "Ignored", "Parked", "PutBa
 State = Mapping[str, Any]
 
 
-class Arrow(NamedTuple):
-    start: str
-    end: str
-    error: bool
-    label: str = ""
-
-
-def arrows(level: Mapping[str, State]) -> Iterator[Arrow]:
+def _arrows(level: Mapping[str, State]) -> Iterator[tuple[str, str, str]]:
     """Each way from a state to another, an error's only where no other goes there."""
     for name, state in level.items():
         onward = [state.get("Next"), state.get("Default")]
         onward += [choice["Next"] for choice in state.get("Choices", [])]
         usual = dict.fromkeys(target for target in onward if target)
-        yield from (_arrow(name, target, error=False) for target in usual)
+        yield from ((name, target, "usual") for target in usual)
         caught = dict.fromkeys(catch["Next"] for catch in state.get("Catch", []))
-        yield from (_arrow(name, target, error=True) for target in caught if target not in usual)
+        yield from ((name, target, "error") for target in caught if target not in usual)
 
 
-def _arrow(start: str, end: str, *, error: bool) -> Arrow:
-    return Arrow(start, end, error, LABELS.get((start, end), ""))
-
-
-def titles(machine: Mapping[str, Any]) -> dict[str, str]:
+def _titles(machine: Mapping[str, Any]) -> dict[str, str]:
     return {name: f"{name}: {state['Comment']}" for name, state in states(machine).items()}
 
 
@@ -111,14 +99,24 @@ def drawn(machine: Mapping[str, Any]) -> str:
     picture = re.sub(r'<svg width="\d+pt" height="\d+pt"', "<svg", picture)
     picture = re.sub(r' (fill|stroke|font-family|font-size|stroke-dasharray)="[^"]*"', "", picture)
     picture = re.sub(r"<!--.*?-->\n", "", picture, flags=re.DOTALL)
-    for name, title in titles(machine).items():
+    for name, title in _titles(machine).items():
         picture = picture.replace(f"<title>{name}</title>", f"<title>{escape(title)}</title>")
     picture = re.sub(r"<title>(graph|Start|End)</title>\n", "", picture)
-    return picture.replace(">", f">\n<style>{_STYLE}</style>", 1)
+    return picture.replace(">", f">\n<!-- {made_from(machine)} -->\n<style>{_STYLE}</style>", 1)
+
+
+def made_from(machine: Mapping[str, Any]) -> str:
+    """Hashes all that the picture shows."""
+    shown = f"{_graph(machine)} {_titles(machine)} {_STYLE}"
+    return f"made from {hashlib.sha256(shown.encode()).hexdigest()[:12]}"
 
 
 def _graph(machine: Mapping[str, Any]) -> str:
     level = machine["States"]
+    arrows = list(_arrows(level))
+    unused = LABELS.keys() - {(start, end) for start, end, _ in arrows}
+    if unused:
+        raise ValueError(f"There is no such arrow: {unused}")
     lines = [
         "digraph { id=machine; bgcolor=transparent; nodesep=0.3; ranksep=0.4;",
         'node [shape=box, style=rounded, fontname="Helvetica", fontsize=14, margin="0.12,0.06"];',
@@ -126,7 +124,7 @@ def _graph(machine: Mapping[str, Any]) -> str:
         f"Start -> {machine['StartAt']} [class=mark];",
         *(_node(name, state) for name, state in level.items()),
         f"{{ rank=same; {'; '.join(_BOXES)} }}",
-        *(_line(arrow) for arrow in arrows(level)),
+        *(_line(*arrow) for arrow in arrows),
         *(f'{name} -> End [class="mark"];' for name, state in level.items() if state.get("End")),
         "}",
     ]
@@ -140,45 +138,19 @@ def _node(name: str, state: State) -> str:
     return f'{name} [id={name}, class="{kinds}", shape={shape}{style}];'
 
 
-def _line(arrow: Arrow) -> str:
-    kind = "error" if arrow.error else "usual"
-    label = f', label=" {arrow.label} ", fontname="Helvetica", fontsize=12' if arrow.label else ""
-    return f'{arrow.start} -> {arrow.end} [id="{arrow.start}-{arrow.end}", class="{kind}"{label}];'
-
-
-def shown(picture: str) -> tuple[dict[str, str], set[Arrow]]:
-    """The states, with their comments, and the arrows that a picture shows."""
-    found: dict[str, str] = {}
-    ways: set[Arrow] = set()
-    for group in ElementTree.fromstring(picture).iter(f"{_SVG}g"):  # noqa: S314 - our own
-        kinds = group.get("class", "").split()
-        title = group.find(f"{_SVG}title")
-        if "node" in kinds and "mark" not in kinds:
-            found[group.get("id", "")] = (title.text or "") if title is not None else ""
-        elif "edge" in kinds and ("usual" in kinds or "error" in kinds):
-            start, _, end = group.get("id", "").partition("-")
-            label = group.findtext(f"{_SVG}text", "").strip()
-            ways.add(Arrow(start, end, "error" in kinds, label))
-    return found, ways
-
-
-def stale(picture: str, machine: Mapping[str, Any]) -> list[str]:
-    """Lists where the picture differs from the definition."""
-    found, ways = shown(picture)
-    wanted, wanted_ways = titles(machine), set(arrows(machine["States"]))
-    names = {name for name in {*found, *wanted} if found.get(name) != wanted.get(name)}
-    changed = {(way.start, way.end) for way in ways ^ wanted_ways}
-    changed |= LABELS.keys() - {(way.start, way.end) for way in wanted_ways}
-    return sorted(names) + sorted(f"{start} to {end}" for start, end in changed)
+def _line(start: str, end: str, kind: str) -> str:
+    text = LABELS.get((start, end))
+    label = f', label=" {text} ", fontname="Helvetica", fontsize=12' if text else ""
+    return f'{start} -> {end} [id="{start}-{end}", class="{kind}"{label}];'
 
 
 def main(arguments: list[str]) -> int:
     machine = definition()
     if "--check" in arguments:
-        old = stale(PICTURE.read_text("utf-8"), machine)
-        if old:
-            print(f"{', '.join(old)}: stale; run python -m proof.definition.diagram")
-        return int(bool(old))
+        is_stale = made_from(machine) not in PICTURE.read_text("utf-8")
+        if is_stale:
+            print(f"{PICTURE.relative_to(ROOT)} is stale; run python -m proof.definition.diagram")
+        return int(is_stale)
     PICTURE.write_text(drawn(machine), "utf-8")
     print(f"{PICTURE.relative_to(ROOT)} drawn")
     return 0

@@ -11,6 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from proof.asl.definition import check
 from proof.asl.jsonata import (
     Clock,
     Engine,
@@ -19,7 +20,7 @@ from proof.asl.jsonata import (
     Reference,
     ReferenceMissingError,
 )
-from proof.definition.asl import ASL_PATH, definition, definition_json, states, strings
+from proof.definition.asl import ASL_PATH, definition, states, strings
 
 MOST_CHARACTERS = 110
 # More belongs into one of the functions; these two write what cannot be computed there.
@@ -104,31 +105,12 @@ def unparsed(machine: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{type(engine).__name__}: {error} in {text}"
 
 
-def wrapped_in_template(text: str) -> str:
-    return json.dumps(
-        {
-            "Resources": {
-                "StateMachine": {
-                    "Type": "AWS::StepFunctions::StateMachine",
-                    "Properties": {
-                        "StateMachineType": "EXPRESS",
-                        "RoleArn": "arn:aws:iam::123456789012:role/machine",
-                        "DefinitionString": text,
-                    },
-                }
-            }
-        }
-    )
-
-
-def findings(linter: str, file_name: str, content: str) -> list[str]:
+def statelint(as_json: str) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, file_name)
-        path.write_text(content)
-        command = [str(Path(sys.executable).parent / linter), str(path)]
+        path = Path(folder, "once.asl.json")
+        path.write_text(as_json)
+        command = [str(Path(sys.executable).parent / "statelint"), str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return []
     lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
     return [
         line
@@ -140,17 +122,13 @@ def findings(linter: str, file_name: str, content: str) -> list[str]:
 
 
 def main() -> int:
-    machine, as_json = definition(), definition_json()
+    machine, text = definition(), ASL_PATH.read_text("utf-8")
+    check(machine)  # raises if a field or a target is not there
     found = {
-        "layout": [
-            *layout(ASL_PATH.read_text("utf-8")),
-            *expressions_too_long(ASL_PATH.read_text("utf-8")),
-            *uncommented(machine),
-        ],
+        "layout": [*layout(text), *expressions_too_long(text), *uncommented(machine)],
         "retries": list(retries(machine)),
         "jsonata": list(unparsed(machine)),
-        "cfn-lint": findings("cfn-lint", "template.json", wrapped_in_template(as_json)),
-        "statelint": findings("statelint", "once.asl.json", as_json),
+        "statelint": statelint(json.dumps(machine)),
     }
     for linter, lines in found.items():
         print(f"{linter}: {len(lines) or 'no'} findings in {ASL_PATH.name}", *lines, sep="\n  ")

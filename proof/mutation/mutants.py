@@ -7,6 +7,7 @@ import copy
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -51,16 +52,13 @@ class Mutant:
 
     file: str
     line: int
-    text: str
     change: str
     module: str
 
 
-def mutants(file: str, source: str) -> list[Mutant]:
-    """All changes of one module, in the order of its lines."""
+def mutants(file: str, source: str) -> Iterator[Mutant]:
+    """Yields all changes of one module, in the order of its lines."""
     tree = ast.parse(source)
-    lines = source.splitlines()
-    found = []
     for owner, field, index, node in _places(tree):
         for replacement, left_out in _replacements(node):
             _put(owner, field, index, replacement)
@@ -70,8 +68,7 @@ def mutants(file: str, source: str) -> list[Mutant]:
             change = f"{_said(node)} -> {_said(replacement)}"
             if left_out is not None:
                 change = f"without {_said(left_out)}"
-            found.append(Mutant(file, line, lines[line - 1].strip(), change, module))
-    return found
+            yield Mutant(file, line, change, module)
 
 
 def _said(node: ast.AST) -> str:
@@ -138,7 +135,8 @@ def _others(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.Compare(ops=ops):
             for index, op in enumerate(ops):
-                yield _changed(node, ops=_with(ops, index, COMPARED[type(op)]()))
+                other = COMPARED[type(op)]()
+                yield _changed(node, ops=[*ops[:index], other, *ops[index + 1 :]])
         case ast.BoolOp(op=op):
             yield _changed(node, op=ast.Or() if isinstance(op, ast.And) else ast.And())
         case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
@@ -161,13 +159,15 @@ def _others(node: ast.AST) -> Iterator[ast.AST]:
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
             if not isinstance(test, ast.Compare | ast.UnaryOp):
                 yield _changed(node, test=ast.UnaryOp(ast.Not(), test))
-        case ast.Return(value=value) if value is not None and not _is_none(value):
+        case ast.Return(value=None | ast.Constant(value=None)):
+            return
+        case ast.Return():
             yield _changed(node, value=ast.Constant(None))
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
             yield ast.Pass()
-        case ast.Expr() | ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break():
-            yield ast.Pass()
-        case ast.Delete():
+        case (
+            ast.Expr() | ast.AugAssign() | ast.Raise() | ast.Delete() | ast.Continue() | ast.Break()
+        ):
             yield ast.Pass()
 
 
@@ -178,15 +178,5 @@ def _changed(node: ast.AST, **fields: object) -> ast.AST:
     return changed
 
 
-def _with(items: list[ast.cmpop], index: int, item: ast.cmpop) -> list[ast.cmpop]:
-    return [*items[:index], item, *items[index + 1 :]]
-
-
-def _without(
-    items: list[ast.expr | None] | list[ast.expr] | list[ast.keyword], index: int
-) -> object:
+def _without(items: list[Any], index: int) -> list[Any]:
     return [*items[:index], *items[index + 1 :]]
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None

@@ -1,6 +1,5 @@
 """Checks the state machine's definition for what AWS refuses, or does differently."""
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -10,13 +9,11 @@ import yaml
 from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
 from once_data_action import errors
 
-from proof.asl.definition import DefinitionError
-from proof.asl.definition import check as check_definition
 from proof.asl.errors import matches
 from proof.asl.jsonata import Clock, Library
 from proof.asl.readings import Readings
 from proof.template.check import GITHUB, RECORDED, Deployed, Edit, check
-from proof.template.metrics import MEASURES, NOW_MS, embedded_metrics, every_line
+from proof.template.metrics import NOW_MS
 
 
 def _argument(action: str, name: str, value: Any) -> Edit:
@@ -55,31 +52,6 @@ def _expiries(arguments: dict[str, Any]) -> Iterator[dict[str, str]]:
         if field.endswith("Expression"):
             for word in re.findall(r"\bexpires_at\s*[<>=]+\s*(:\w+)", text):
                 yield arguments["ExpressionAttributeValues"][word]
-
-
-_TYPES = {"S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"}
-_OPERATOR = re.compile(r"<>|<=|>=|[=<>+-]|\b(?:AND|OR|NOT|BETWEEN|IN)\b|\w+\(")
-
-
-def _bare(deployed: Deployed) -> None:
-    deployed.task("putItem")["Arguments"]["Item"]["status"] = "IN_PROGRESS"
-
-
-@check(
-    "amazondynamodb/latest/developerguide/Constraints.html",
-    long=_argument("putItem", "ConditionExpression", " OR ".join(["#status = :done"] * 301)),
-    bare=_bare,
-)
-def dynamodb_takes_the_expressions(deployed: Deployed) -> Iterator[str]:
-    """An expression has at most 4 KB and 300 operators, and every value has its type."""
-    for name, task in deployed.tasks.items():
-        for field, text in _expressions(task).items():
-            if len(text.encode()) > 4_096 or len(_OPERATOR.findall(text)) > 300:
-                yield f"{name}, {field}: {len(text.encode())} bytes"
-        for field in ("Item", "Key", "ExpressionAttributeValues"):
-            for word, value in task["Arguments"].get(field, {}).items():
-                if not isinstance(value, dict) or len(value) != 1 or not set(value) <= _TYPES:
-                    yield f"{name}, {field}: {word} has no type"
 
 
 def _missing(deployed: Deployed) -> None:
@@ -239,55 +211,6 @@ def error_names_are_those_that_come(deployed: Deployed) -> Iterator[str]:
                 yield f"{name}: {error} is not known to come from here"
 
 
-def _ten_minutes(deployed: Deployed) -> None:
-    deployed.definition["TimeoutSeconds"] = 600
-
-
-def _callback(deployed: Deployed) -> None:
-    deployed.task("sendMessage")["Resource"] += ".waitForTaskToken"
-
-
-@check(
-    "step-functions/latest/dg/choosing-workflow-type.html",
-    "step-functions/latest/dg/service-quotas.html",
-    ten_minutes=_ten_minutes,
-    callback=_callback,
-)
-def express_has_its_limits(deployed: Deployed) -> Iterator[str]:
-    """An Express machine runs for five minutes, waits for no callback, and its definition has a
-    megabyte at most."""
-    if deployed.definition.get("TimeoutSeconds", 301) > 300:
-        yield "TimeoutSeconds is over 300"
-    if len(json.dumps(deployed.definition)) > 1_000_000:
-        yield "the definition is over 1,000,000 bytes"
-    for name, state in deployed.states.items():
-        if state.get("Resource", "").endswith((".sync", ".sync:2", ".waitForTaskToken")):
-            yield f"{name} waits for what an Express machine cannot wait for"
-
-
-def _result_path(deployed: Deployed) -> None:
-    deployed.task("putItem")["ResultPath"] = None
-
-
-def _too_early(deployed: Deployed) -> None:
-    deployed.task("putItem")["Arguments"]["TableName"] = "{% $states.result.Name %}"
-
-
-@check(
-    "step-functions/latest/dg/statemachine-structure.html",
-    "step-functions/latest/dg/transforming-data.html",
-    result_path=_result_path,
-    too_early=_too_early,
-)
-def fields_stand_where_they_may(deployed: Deployed) -> Iterator[str]:
-    """Each type of state has fields of its own, and an expression sees $states.result only where
-    there is one. Emulators ignore unknown fields."""
-    try:
-        check_definition(deployed.definition)
-    except DefinitionError as error:
-        yield str(error)
-
-
 def _refusal_retried(deployed: Deployed) -> None:
     del deployed.task("putItem")["Retry"][0]
 
@@ -302,32 +225,3 @@ def refusal_is_not_retried(deployed: Deployed) -> Iterator[str]:
             matching = [r for r in task["Retry"] if matches(r["ErrorEquals"], refused, Readings())]
             if matching and matching[0].get("MaxAttempts", 3):
                 yield f"{name} retries a refused condition"
-
-
-def _line(old: str, new: str) -> Edit:
-    def edit(deployed: Deployed) -> None:
-        (line,) = deployed.task("putLogEvents")["Arguments"]["LogEvents"]
-        assert old in line["Message"], old
-        line["Message"] = line["Message"].replace(old, new)
-
-    return edit
-
-
-@check(
-    "AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html",
-    "AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html",
-    no_list_of_lists=_line("[['Stack']]", "['Stack']"),
-    other_metadata=_line("'_aws'", "'aws'"),
-)
-def outcome_lines_make_metrics(deployed: Deployed) -> Iterator[str]:
-    """A log line becomes metrics only if it keeps to the embedded metric format; any other line is
-    logged and makes none, without an error."""
-    for event in every_line(deployed.task("putLogEvents")):
-        if type(event["Timestamp"]) is not int or len(event["Message"].encode()) > 256_000:
-            yield f"PutLogEvents takes no {event['Timestamp']!r}"
-        try:
-            measured = MEASURES & json.loads(event["Message"]).keys()
-            if measured and not embedded_metrics(event["Message"]):
-                yield f"no metric in {event['Message'][:200]}"
-        except (AssertionError, KeyError) as error:
-            yield f"{error!r} in {event['Message'][:200]}"

@@ -40,15 +40,6 @@ DOCUMENTED: Mapping[str, Mapping[str, set[Dimensions]]] = {
     "AWS/Logs": {"IncomingLogEvents": {frozenset({"LogGroupName"})}},
 }
 
-# What the machine measures, beside the outcomes that it records.
-MEASURES = {
-    "NEEDS_REPAIR",
-    "NOTED",
-    "SECONDS_TO_ACTION",
-    "BREAKER_SECONDS",
-    "SECONDS_WAITING",
-}
-
 # An event with all that its record may say, and one way in which each outcome ends.
 EVENT: Mapping[str, Any] = {
     "firstMessageId": "m1",

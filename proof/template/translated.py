@@ -11,11 +11,10 @@ from functools import cache, cached_property
 from typing import Any
 
 import boto3
-from samcli.yamlhelper import yaml_parse
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
-from proof.definition.asl import ROOT
+from proof.template import TEMPLATE
 
 STACK, ACCOUNT = "once", "111122223333"
 _NOTHING = object()
@@ -47,7 +46,7 @@ class Translated:
         """Returns the refusals of CloudFormation for these parameters, before any change."""
         return [
             assertion["AssertDescription"]
-            for rule in _source()["Rules"].values()
+            for rule in TEMPLATE["Rules"].values()
             if self._decided(rule.get("RuleCondition", True))
             for assertion in rule["Assertions"]
             if not self._decided(assertion["Assert"])
@@ -67,7 +66,7 @@ class Translated:
 
     @cached_property
     def _values(self) -> dict[str, Any]:
-        declared = _source()["Parameters"]
+        declared = TEMPLATE["Parameters"]
         given = {name: p.get("Default") for name, p in declared.items()} | dict(self.parameters)
         return {
             **{name: _typed(declared[name]["Type"], value) for name, value in given.items()},
@@ -101,7 +100,7 @@ class Translated:
         return {name: part for name, part in decided.items() if part is not _NOTHING}
 
     def _holds(self, condition: str) -> bool:
-        return bool(self._decided(_source()["Conditions"][condition]))
+        return bool(self._decided(TEMPLATE["Conditions"][condition]))
 
     def _substituted(self, argument: Any) -> Any:
         text, given = (argument, {}) if isinstance(argument, str) else argument
@@ -117,27 +116,15 @@ class Translated:
             return filled
         return {"Fn::Sub": [filled, left] if left else filled}
 
-    def _found(self, mapping: str, *keys: str) -> Any:
-        found = _source()["Mappings"][mapping]
-        for key in keys:
-            found = found[key]
-        return found
-
-
-@cache
-def _source() -> dict[str, Any]:
-    source: dict[str, Any] = yaml_parse((ROOT / "template.yaml").read_text())
-    for body in source["Resources"].values():
-        for uri in {"CodeUri", "DefinitionUri"} & set(body.get("Properties", {})):
-            body["Properties"][uri] = "s3://packages/where-sam-deploy-puts-it"
-    return source
-
 
 @cache
 def _translated(parameters: tuple[tuple[str, str], ...], region: str) -> dict[str, Any]:
-    source, given = deepcopy(_source()), dict(parameters)
+    source, given = deepcopy(TEMPLATE), dict(parameters)
     unknown = set(given) - set(source["Parameters"])
     assert not unknown, f"no parameters of the template: {unknown}"
+    for body in source["Resources"].values():
+        for uri in {"CodeUri", "DefinitionUri"} & set(body.get("Properties", {})):
+            body["Properties"][uri] = "s3://packages/where-sam-deploy-puts-it"
     translator = Translator({}, Parser(), boto_session=_session(region))
     translated: dict[str, Any] = translator.translate(source, given)
     return translated
@@ -162,7 +149,7 @@ def _open(value: Any) -> bool:
 
 
 _FUNCTIONS: Mapping[str, Any] = {
-    "Fn::FindInMap": Translated._found,
+    "Fn::FindInMap": lambda _, name, top, second: TEMPLATE["Mappings"][name][top][second],
     "Fn::Select": lambda _, index, items: items[int(index)],
     "Fn::Split": lambda _, by, text: text.split(by),
     "Fn::Join": lambda _, by, items: by.join(items),

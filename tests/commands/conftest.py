@@ -1,40 +1,17 @@
 """The commands as a person types them, on a stack in memory."""
 
-import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import boto3
 import pytest
-from click.testing import CliRunner
 from moto import mock_aws
 
-from once.cli import app
 from once.stack.facade import Stack
+from proof.terminal import Answer as Answer
+from proof.terminal import once as once
 from tests.commands.fakes import Clock, FakeStack
-
-
-@dataclass
-class Answer:
-    """The exit code and the output of a command."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-def once(*arguments: str, says: str = "") -> Answer:
-    """Runs a command; `says` is what the person types when asked."""
-    result = CliRunner(mix_stderr=False).invoke(app, arguments, input=says)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return Answer(result.exit_code, result.stdout, result.stderr)
 
 
 @pytest.fixture(scope="session")

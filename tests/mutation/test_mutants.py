@@ -54,11 +54,11 @@ def test_unnoticeable_changes_are_not_tried(source: str) -> None:
 def test_a_change_names_its_line_and_alters_nothing_else() -> None:
     source = "a = 1\n\ndef f():\n    return a + b\n"
     (mutant,) = (one for one in mutants("module.py", source) if one.change == "a + b -> a - b")
-    assert (mutant.line, mutant.text) == (4, "return a + b")
+    assert mutant.line == 4
     assert mutant.module == "a = 1\n\ndef f():\n    return a - b"
 
 
 @pytest.mark.parametrize("package", PACKAGES.values(), ids=PACKAGES.keys())
 def test_package_has_code_to_change_and_tests(package: Package) -> None:
-    assert changes(package)
+    assert next(changes(package))
     assert all((ROOT / tests).exists() for tests in package.tests)

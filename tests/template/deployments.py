@@ -1,4 +1,7 @@
-"""Sets of parameters that people deploy with."""
+"""Sets of parameters that people deploy with, and the schemas of what is deployed."""
+
+from importlib.util import find_spec
+from pathlib import Path
 
 from proof.template.translated import ACCOUNT, Translated
 
@@ -60,3 +63,5 @@ SETS: dict[str, dict[str, str]] = {
     "payloads": {"LogLevel": "ALL_WITH_PAYLOADS", "ActionsLate": "p99.9/300"},
 }
 DEPLOYMENTS = {name: Translated(OWN_EVENTS | parameters) for name, parameters in SETS.items()}
+# Of each type of resource, as CloudFormation's registry has them. cfn-lint takes long to import.
+SCHEMAS = Path(str(getattr(find_spec("cfnlint"), "origin", ""))).parent / "data" / "schemas"

@@ -53,7 +53,7 @@ TICKETS = {
 
 
 def slug(alarm: str) -> str:
-    name: str = of_type("AWS::CloudWatch::Alarm")[alarm]["Properties"]["AlarmName"]["Sub"]
+    name: str = of_type("AWS::CloudWatch::Alarm")[alarm]["Properties"]["AlarmName"]["Fn::Sub"]
     return name.removeprefix("${AWS::StackName}-")
 
 
@@ -104,30 +104,20 @@ def test_the_alarms_are_eleven() -> None:
 
 
 @pytest.mark.parametrize("name", ALARMS)
-def test_each_alarm_notifies_its_topic_on_alarm_and_on_ok(name: str) -> None:
-    alarm = ALARMS[name]
-    topic = "PageTopic" if slug(name) in PAGES else "TicketTopic"
+def test_alarm_notifies_its_topic_and_names_a_command_and_its_runbook_entry(name: str) -> None:
+    alarm, entry = ALARMS[name], slug(name)
+    topic = "PageTopic" if entry in PAGES else "TicketTopic"
     assert alarm["AlarmActions"] == alarm["OKActions"] == [{"Ref": topic}]
-    silence = name == "EventsSilentAlarm"
-    assert alarm["TreatMissingData"] == ("breaching" if silence else "notBreaching")
-
-
-@pytest.mark.parametrize("name", ALARMS)
-def test_each_alarm_has_a_sentence_a_whole_command_and_its_runbook_entry(name: str) -> None:
-    assert name == "".join(part.title() for part in slug(name).split("-")) + "Alarm"
-    text: str = ALARMS[name]["AlarmDescription"]
+    is_silence = name == "EventsSilentAlarm"
+    assert alarm["TreatMissingData"] == ("breaching" if is_silence else "notBreaching")
+    assert name == "".join(part.title() for part in entry.split("-")) + "Alarm"
+    text: str = alarm["AlarmDescription"]
     assert len(text) <= 1024, "PutMetricAlarm takes no more"
-    said = re.fullmatch(r"(.+) Run: once ([a-z ]+) --stack once https://\S+#(\S+)", text)
-    assert said is not None, text
-    assert said[2] in ("status", "check", "parked list")
-    assert said[3] == slug(name)
-    assert all(len(sentence.split()) < 20 for sentence in said[1].split(". ")), said[1]
-
-
-def test_each_alarm_has_its_runbook_entry() -> None:
-    page = (ROOT / "docs/runbook.md").read_text()
-    headings = re.findall(r"^###? ([a-z-]+)$", page, re.MULTILINE)
-    assert set(headings) >= PAGES | TICKETS
+    named = re.fullmatch(r".+ Run: once ([a-z ]+) --stack once https://\S+#(\S+)", text)
+    assert named is not None, text
+    assert named[1] in ("status", "check", "parked list")
+    assert named[2] == entry
+    assert re.search(f"^###? {entry}$", (ROOT / "docs/runbook.md").read_text(), re.MULTILINE)
 
 
 # Metrics of our own, from the record that the machine writes.
@@ -172,21 +162,14 @@ def test_an_event_that_needs_a_repair_raises_needs_repair_until_it_is_repaired(r
     assert not fires("NeedsRepairAlarm", looks, at=7_200 + 1_800)
 
 
-def test_an_event_that_waits_for_the_destination_needs_no_repair() -> None:
-    for reason in ("CALL_FAILED", "BREAKER_OPEN", "PAUSED", "LIMITED", "RATE_LIMITED", "HELD"):
-        assert recorded("NEEDS_REPAIR", {"outcome": "RETRY", "reason": reason}) is None
-
-
 def outage(minutes: int, looks: range) -> dict[int, float]:
     """Returns BREAKER_SECONDS of the events that are looked at in an outage of so many minutes."""
-    values = {}
-    for minute in looks:
-        if minute < minutes:
-            waiting = {"outcome": "RETRY", "reason": "CALL_FAILED", "breakerSeconds": 60 * minute}
-            value = recorded("BREAKER_SECONDS", waiting)
-            assert value is not None
-            values[60 * minute] = value
-    return values
+    return {60 * minute: 60 * minute for minute in looks if minute < minutes}
+
+
+def test_breaker_seconds_of_an_event_that_waits_are_recorded() -> None:
+    waiting = {"outcome": "RETRY", "reason": "CALL_FAILED", "breakerSeconds": 240}
+    assert recorded("BREAKER_SECONDS", waiting) == 240
 
 
 @pytest.mark.parametrize(
@@ -217,9 +200,7 @@ def test_three_events_an_hour_are_enough_to_raise_the_alarm() -> None:
         else:
             row = replace(row, since_ms=row.since_ms or now_ms, failed=row.failed + 1)
         if row.opened and row.since_ms is not None:
-            seconds = (now_ms - row.since_ms) // 1_000
-            waiting = {"outcome": "RETRY", "reason": "BREAKER_OPEN", "breakerSeconds": seconds}
-            values[60 * minute] = recorded("BREAKER_SECONDS", waiting) or 0
+            values[60 * minute] = (now_ms - row.since_ms) // 1_000
     assert all(fires("DestinationDownAlarm", values, 60 * minute) for minute in range(100, 600, 5))
 
 
@@ -251,18 +232,9 @@ def test_a_limit_that_a_peak_is_over_for_an_afternoon_raises_no_alarm() -> None:
     assert recorded("BREAKER_SECONDS", limited) is None
 
 
-@pytest.mark.parametrize(
-    ("given", "percentile", "threshold"),
-    [("p50/21600", "p50", 21_600), ("p99.9/300", "p99.9", 300)],
-)
-def test_actions_late_has_its_percentile_and_threshold_from_one_parameter(
-    given: str, percentile: str, threshold: int
-) -> None:
-    alarm = Translated({"ActionsLate": given}).resources["ActionsLateAlarm"]["Properties"]
-    assert alarm["ExtendedStatistic"] == percentile
-    assert int(alarm["Threshold"]) == threshold
-    acted = {"outcome": "PROCESSED", "reason": "ACTED", "ageMs": 1_000 * threshold + 1_000}
-    assert recorded("SECONDS_TO_ACTION", acted) == threshold + 1
+def test_seconds_to_action_are_recorded() -> None:
+    acted = {"outcome": "PROCESSED", "reason": "ACTED", "ageMs": 301_000}
+    assert recorded("SECONDS_TO_ACTION", acted) == 301
 
 
 # Metrics of AWS's.
@@ -286,7 +258,7 @@ def test_a_pipe_that_is_stopped_or_too_slow_raises_events_waiting(
     assert ALARMS["EventsWaitingAlarm"]["EvaluationPeriods"] * 300 == 30 * 60
 
 
-@pytest.mark.parametrize("per_second", [0.01, 1, 20, 50, 100, 1_000])
+@pytest.mark.parametrize("per_second", [0.01, 1, 50, 200])
 def test_a_healthy_stack_raises_no_alarm_on_waiting_events(per_second: float) -> None:
     """Pollers take a Poisson stream ten times a second, as much as they can carry.
 
@@ -294,7 +266,7 @@ def test_a_healthy_stack_raises_no_alarm_on_waiting_events(per_second: float) ->
     """
     random = Random(1)  # noqa: S311
     carried = 10 * math.ceil(per_second / 50)
-    visible, arrives, is_never_empty = 0, random.expovariate(per_second), False
+    visible, arrives = 0, random.expovariate(per_second)
     for _ in range(6):
         received, seen = 0, list[int]()
         for tenth in range(3_000):
@@ -306,9 +278,7 @@ def test_a_healthy_stack_raises_no_alarm_on_waiting_events(per_second: float) ->
                 seen.append(visible)
             taken = min(visible, carried)
             visible, received = visible - taken, received + taken
-        is_never_empty |= min(seen) > 0
         assert not is_waiting(min(seen), received)
-    assert is_never_empty == (per_second >= 20), "the visible events alone tell nothing"
 
 
 @pytest.mark.parametrize(
@@ -352,25 +322,11 @@ def test_parked_events_that_age_raise_an_alarm_days_before_sqs_deletes_them() ->
     assert not fires("ParkedAgeingAlarm", {60: 1}, at=3 * DAY)
 
 
-@pytest.mark.parametrize("quiet", [15, 90, 1_440])
-def test_silence_raises_an_alarm_after_quiet_minutes_and_never_before(quiet: int) -> None:
-    alarm = Translated({"QuietMinutes": str(quiet)}).resources["EventsSilentAlarm"]["Properties"]
-    assert alarm["EvaluationPeriods"] * alarm["Period"] == 60 * quiet
-    assert "DatapointsToAlarm" not in alarm, "each of the minutes"
-    assert f"{quiet} minutes" in alarm["AlarmDescription"]
-
-
 def test_silence_is_that_of_the_rule_since_put_back_events_are_sent_to_the_queue_too() -> None:
     last_event = {600: 1.0}
     assert not fires("EventsSilentAlarm", last_event, at=600 + DAY)
     assert fires("EventsSilentAlarm", last_event, at=660 + DAY)
     assert ALARMS["EventsSilentAlarm"]["Namespace"] == "AWS/Events"
-
-
-def test_silence_is_not_watched_at_0() -> None:
-    off = Translated({"QuietMinutes": "0"})
-    assert "EventsSilentAlarm" not in off.resources
-    assert "EventsSilentAlarm" not in json.dumps(widgets_of(QuietMinutes="0"))
 
 
 def test_no_alarm_and_no_widget_rests_on_the_age_of_the_oldest_message() -> None:
@@ -381,7 +337,9 @@ def test_no_alarm_and_no_widget_rests_on_the_age_of_the_oldest_message() -> None
 # The dashboard.
 
 
-def widgets_of(**parameters: str) -> list[dict[str, Any]]:
+@cache
+def dashboard() -> list[dict[str, Any]]:
+    parameters = {"EventBusName": "contact-centre"}
     body = Translated(parameters).resources["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
     text = body if isinstance(body, str) else body[0]
     # What only AWS knows is left to it, so this piece is not filled in here.
@@ -389,11 +347,6 @@ def widgets_of(**parameters: str) -> list[dict[str, Any]]:
         text.replace("${SilenceAlarm}", ', "${EventsSilentAlarm.Arn}"')
     )["widgets"]
     return widgets
-
-
-@cache
-def dashboard() -> list[dict[str, Any]]:
-    return widgets_of(EventBusName="contact-centre")
 
 
 def metric_rows(rows: list[list[Any]]) -> Iterator[list[str]]:
@@ -420,27 +373,13 @@ def test_each_metric_on_the_dashboard_exists() -> None:
     assert seen > 12
 
 
-def test_each_hidden_metric_of_the_dashboard_is_counted_in_an_expression() -> None:
-    for widget in dashboard():
-        options = [row[-1] for row in widget["properties"].get("metrics", [])]
-        expressions = " ".join(one["expression"] for one in options if "expression" in one)
-        for option in options:
-            if option.get("visible") is False:
-                assert re.search(rf"\b{option['id']}\b", expressions), option
-
-
-def test_each_table_of_the_dashboard_asks_for_fields_that_the_record_has() -> None:
-    """And no outcome that is in progress counts as settled."""
-    fields = {"@timestamp"}
-    for line in every_line(RECORDER):
-        fields |= json.loads(line["Message"]).keys()
-    tables = [w["properties"]["query"] for w in dashboard() if w["type"] == "log"]
-    assert len(tables) == 3
-    for query in tables:
-        asked = re.findall(r"(?:ispresent|latest)\(([@\w]+)\)", query)
-        asked += re.findall(r"filter .*?and (\w+) !=", query)
-        assert asked
-        assert set(asked) <= fields
+def test_table_of_the_dashboard_asks_for_fields_that_the_record_has() -> None:
+    written = (json.loads(line["Message"]) for line in every_line(RECORDER))
+    fields = {"@timestamp"}.union(*written)
+    queries = [w["properties"]["query"] for w in dashboard() if w["type"] == "log"]
+    asked = re.findall(r"(?:ispresent|latest)\(([@\w]+)\)", " ".join(queries))
+    assert asked
+    assert set(asked) <= fields
 
 
 def test_the_dashboard_shows_each_alarm_and_what_waits() -> None:

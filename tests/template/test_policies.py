@@ -9,16 +9,14 @@ import json
 import re
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import cfnlint
 import pytest
 
 from proof.definition.asl import ROOT
 from proof.template import RESOURCES, TEMPLATE
 from proof.template.translated import Translated
-from tests.template.deployments import PARTNER, WEBHOOK
+from tests.template.deployments import PARTNER, SCHEMAS, WEBHOOK
 from tests.template.test_permissions import IAM_ACTIONS, aws_calls
 
 EXAMPLES = ROOT / "docs" / "examples"
@@ -78,10 +76,9 @@ def schemas() -> dict[str, dict[str, Any]]:
     more = {"AlarmEmail": "on-call@example.com", "ArchiveDays": "7"}
     deployed = Translated({**WEBHOOK, **PARTNER, **more})
     assert deployed.resources.keys() >= RESOURCES.keys()
-    folder = Path(cfnlint.__file__).parent / "data" / "schemas"
-    known = json.loads((folder / "providers" / f"{deployed.region}.json").read_text())
+    known = json.loads((SCHEMAS / "providers" / f"{deployed.region}.json").read_text())
     return {
-        kind: json.loads((folder / "resources" / f"{known[kind]}.json").read_text())
+        kind: json.loads((SCHEMAS / "resources" / f"{known[kind]}.json").read_text())
         for kind in {resource["Type"] for resource in deployed.resources.values()}
     }
 
@@ -124,17 +121,6 @@ def test_a_role_is_passed_to_the_services_that_assume_one_and_to_no_other() -> N
         for trust in role["AssumeRolePolicyDocument"]["Statement"]
     }
     assert set(statement["Condition"]["StringEquals"]["iam:PassedToService"]) == assumed
-
-
-def test_all_that_can_have_tags_gets_those_of_the_stack() -> None:
-    """CloudFormation, "Resource tag": stack-level tags go to each resource that supports them."""
-    tagging = {kind: schema.get("tagging", {}) for kind, schema in schemas().items()}
-    without = {
-        kind.rpartition("::")[2] for kind, said in tagging.items() if not said.get("taggable")
-    }
-    assert without == {"Archive", "LogStream", "QueuePolicy", "Subscription", "TopicPolicy"}
-    late = {kind for kind, said in tagging.items() if said.get("tagOnCreate") is False}
-    assert not late - {kind for kind, said in tagging.items() if not said.get("taggable")}
 
 
 @pytest.mark.parametrize("policy", [DEPLOYER, OPERATOR], ids=["deployer", "operator"])
