@@ -143,7 +143,7 @@ _ALL = (
         "used up, or the account's is",
         remedy="delete a reserved concurrency of 0, else free concurrency for the function",
         page="requests-are-throttled",
-        alarms=_LONG,
+        alarms=_REPAIR,
     ),
     Reason("TOO_LATE", _WAITS, "no time was left for a request", has_full_cause=True, alarms=_LONG),
     Reason("HELD", _WAITS, "another execution works on it", alarms=_LONG),
@@ -155,7 +155,7 @@ _ALL = (
         remedy="repair the table: its permissions, its KMS key or a limit of its throughput",
         page="the-table-or-a-queue-fails",
         log="ExecutionLogGroupName",
-        alarms=_LONG,
+        alarms=_REPAIR,
     ),
     Reason(
         "PARKING_FAILED",
@@ -164,7 +164,7 @@ _ALL = (
         remedy="repair the dead-letter queue: its policy or its KMS key",
         page="the-table-or-a-queue-fails",
         log="ExecutionLogGroupName",
-        alarms=_LONG,
+        alarms=_REPAIR,
     ),
     Reason(
         "REJECTED",

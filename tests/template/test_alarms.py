@@ -148,7 +148,8 @@ def test_an_event_with_a_note_raises_genesys_changed() -> None:
 def test_a_reason_counts_towards_the_alarms_that_its_declaration_names(code: str) -> None:
     reason = REASONS[code]
     verdict = {"outcome": str(reason.outcome or "PROCESSED"), "reason": code}
-    assert (recorded("NEEDS_REPAIR", verdict) == 1) == ("needs-repair" in reason.alarms)
+    repairs = recorded("NEEDS_REPAIR", verdict, waitsSinceMs=0)
+    assert (repairs == 1) == ("needs-repair" in reason.alarms)
     assert (recorded("SECONDS_WAITING", verdict) is not None) == ("waiting-long" in reason.alarms)
     assert set(reason.alarms) <= PAGES | TICKETS
 
@@ -160,6 +161,15 @@ def test_an_event_that_needs_a_repair_raises_needs_repair_until_it_is_repaired(r
     looks = {minute * 60: value for minute in range(0, 120, 15)}
     assert all(fires("NeedsRepairAlarm", looks, at) for at in range(300, 7_200, 300))
     assert not fires("NeedsRepairAlarm", looks, at=7_200 + 1_800)
+
+
+@pytest.mark.parametrize("reason", ["THROTTLED", "TABLE_UNANSWERED", "PARKING_FAILED"])
+def test_refusals_of_aws_need_a_repair_after_15_minutes(reason: str) -> None:
+    waiting = {"outcome": "RETRY", "reason": reason}
+    now_ms = outcome_line(RECORDER, waiting)["Timestamp"]
+    for minutes, expected in ((14, None), (16, 1)):
+        since = now_ms - minutes * 60_000
+        assert recorded("NEEDS_REPAIR", waiting, waitsSinceMs=since) == expected
 
 
 def outage(minutes: int, looks: range) -> dict[int, float]:
