@@ -164,7 +164,22 @@ class Table:
         return Row.of(self.rows.get(key_of(read(TABLE))))
 
 
-class Site:
+class Acting:
+    """A function that is given events."""
+
+    driver: Driver
+
+    def act(self, number: int = 1, **changes: Any) -> dict[str, Any]:
+        return self.driver(payload(number, **changes), REMAINING_MS)
+
+    def fails(self, number: int = 1, **changes: Any) -> tuple[str, dict[str, Any]]:
+        """Returns the class and the facts that the state machine sees."""
+        with pytest.raises(ActionError) as raised:
+            self.act(number, **changes)
+        return type(raised.value).__name__, read_facts(raised.value)
+
+
+class Site(Acting):
     """One stack: a function, a table and a destination."""
 
     def __init__(self, **settings: Any) -> None:
@@ -183,15 +198,6 @@ class Site:
             draw=lambda: 0.5,
             sleep=self.clock.pass_seconds,
         )
-
-    def act(self, number: int = 1, **changes: Any) -> dict[str, Any]:
-        return self.driver(payload(number, **changes), REMAINING_MS)
-
-    def fails(self, number: int = 1, **changes: Any) -> tuple[str, dict[str, Any]]:
-        """Returns the class and the facts that the state machine sees."""
-        with pytest.raises(ActionError) as raised:
-            self.act(number, **changes)
-        return type(raised.value).__name__, read_facts(raised.value)
 
     def limit(self, per_minute: int) -> None:
         self.settings = replace(self.settings, limiter=Limiter(per_minute))
@@ -220,7 +226,7 @@ class NoTable:
         return lambda **_: {"Attributes": {}}
 
 
-class Sender:
+class Sender(Acting):
     """The real target of Genesys or of a webhook, with the mock destination behind it."""
 
     def __init__(self, server: GenesysServer, target: str, request_ms: int = 8_000) -> None:
@@ -239,11 +245,3 @@ class Sender:
             self.target = genesys.Genesys(server.url, tokens, http)
         settings = Settings("webhook", claim_table=TABLE, request_ms=request_ms)
         self.driver = Driver(settings, self.target, NoTable(), self.clock)
-
-    def act(self, number: int = 1, **changes: Any) -> dict[str, Any]:
-        return self.driver(payload(number, **changes), REMAINING_MS)
-
-    def fails(self, number: int = 1, **changes: Any) -> tuple[str, dict[str, Any]]:
-        with pytest.raises(ActionError) as raised:
-            self.act(number, **changes)
-        return type(raised.value).__name__, read_facts(raised.value)

@@ -199,13 +199,6 @@ def test_inner_and_most_cautious_error_detail_wins(genesys_action: Sender) -> No
     assert replies(genesys_action, {"status": 400, "body": body})[0] == "Uncertain"
 
 
-def test_words_of_the_remote_system_are_not_repeated(genesys_action: Sender) -> None:
-    body = action_error_body("ACTION.REMOTE_ENDPOINT", 400)
-    for name in ("userMessage", "correlationId", "errorCode"):
-        body[name] = body["errors"][0]["userMessage"] = "caller +4915550001"
-    assert "4915550001" not in str(replies(genesys_action, {"status": 400, "body": body}))
-
-
 def test_missing_data_action_is_named_with_its_route(genesys_action: Sender) -> None:
     _, facts = replies(genesys_action, 404)
     assert "custom_-_1" in facts["cause"]
