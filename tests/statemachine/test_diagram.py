@@ -1,7 +1,6 @@
 """The picture is of this state machine."""
 
 import copy
-from typing import Any
 
 import pytest
 
@@ -9,22 +8,11 @@ from proof.definition.asl import definition, states
 from proof.definition.diagram import LABELS, PICTURE, stale
 
 
-def _other_way(machine: dict[str, Any]) -> None:
-    states(machine)["CloseClaim"]["Next"] = "Parked"
-
-
-def _other_error(machine: dict[str, Any]) -> None:
-    states(machine)["CloseClaim"]["Catch"][0]["Next"] = "Parked"
-
-
-def _other_comment(machine: dict[str, Any]) -> None:
-    states(machine)["CloseClaim"]["Comment"] = "Something else."
-
-
-@pytest.mark.parametrize("change", [_other_way, _other_error, _other_comment])
-def test_a_picture_of_another_machine_is_stale(change: Any) -> None:
+@pytest.mark.parametrize("field", ["Next", "Comment", "Catch"])
+def test_a_picture_of_another_machine_is_stale(field: str) -> None:
     machine = copy.deepcopy(definition())
-    change(machine)
+    state = states(machine)["CloseClaim"]
+    state[field] = [{"Next": "Parked"}] if field == "Catch" else "Parked"
     assert any("CloseClaim" in line for line in stale(PICTURE.read_text("utf-8"), machine))
 
 
