@@ -135,9 +135,9 @@ class Table:
         self.is_broken = False
 
     def get_item(self, **request: Any) -> Any:
-        self._note("get_item")
+        self._note("get_item", request)
         item = self.rows.get(key_of(request))
-        return {"Item": item} if item else {}
+        return {"Item": item} if item and request["ConsistentRead"] else {}
 
     def update_item(self, **request: Any) -> Any:
         return {"Attributes": self._write("update", request)}
@@ -146,15 +146,16 @@ class Table:
         return {"Attributes": self._write("delete", request)}
 
     def _write(self, verb: str, request: Any) -> Any:
-        self._note(f"{verb}_item")
+        self._note(f"{verb}_item", request)
         key = key_of(request)
         try:
             self.rows[key] = row = written(verb, request, self.rows.get(key))
         except RefusedError:
             raise aws_error("ConditionalCheckFailedException") from None
-        return row
+        return row if request.get("ReturnValues") == "ALL_NEW" else {}
 
-    def _note(self, verb: str) -> None:
+    def _note(self, verb: str, request: Any) -> None:
+        assert request["TableName"] == TABLE
         self.requests.append(verb)
         if self.is_broken:
             raise aws_error("InternalServerError", 500)
@@ -208,6 +209,7 @@ class FakeSecrets:
     """Secrets Manager with one secret; counts its reads."""
 
     def __init__(self, **values: str) -> None:
+        self.values = list(values.values())[-1:]  # the last one is secret
         self.text: str | None = json.dumps(values)
         self.error: Exception | None = None
         self.reads = 0

@@ -40,9 +40,9 @@ def test_success_is_reported_with_its_request(site: Site) -> None:
 
 
 def test_healthy_destination_costs_one_read_a_second(site: Site) -> None:
-    for number in range(10):
+    for number in range(11):
         site.act(number)
-    assert site.table.requests == ["get_item"] * 2
+    assert site.table.requests == ["get_item"] * 3
 
 
 def test_setup_without_a_target_sends_nothing() -> None:
@@ -238,7 +238,7 @@ def test_rejected_event_proves_that_the_destination_responds(site: Site) -> None
     assert site.table.row() is None
 
 
-@pytest.mark.parametrize(("seconds", "notes"), [(1.0, 0), (1.1, 1)])
+@pytest.mark.parametrize(("seconds", "notes"), [(1.0, 0), (1.001, 1)])
 def test_slow_success_is_noted_without_a_row(site: Site, seconds: float, notes: int) -> None:
     site.target.takes_seconds = seconds
     site.act()
@@ -261,8 +261,9 @@ def test_refusal_of_all_events_is_remembered_and_noted_for_each(site: Site) -> N
     site.fails()
     _, facts = site.fails(2)
     assert (facts["reason"], facts["requests"], facts["tries"]) == ("SETUP_FAULT", 0, 0)
+    assert facts["status"] == 401
     assert site.table.row() == Row(NOW, failed=2)
-    site.clock.pass_seconds(31)
+    site.clock.pass_seconds(30)
     assert site.act(3)["reason"] == "ACTED"
     assert len(site.target.sent) == 2
 
@@ -325,6 +326,16 @@ def test_breaker_stays_closed_if_a_request_has_just_succeeded(site: Site) -> Non
     assert site.act(2)["reason"] == "ACTED"
 
 
+def test_row_that_changes_all_the_time_is_read_three_times(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_others(site)
+    monkeypatch.setattr(breaker_row, "open_", lambda *_: breaker_row.end_pause(TABLE))
+    monkeypatch.setattr(site.table, "update_item", site.table.delete_item)
+    assert site.act()["reason"] == "BREAKER_OPEN"
+    assert site.table.requests.count("get_item") == 3
+
+
 def canary(**body: int) -> dict[str, Any]:
     return event(body=json.dumps(body)) | {"canary": True}
 
@@ -344,7 +355,7 @@ def test_function_without_time_for_a_request_sends_nothing(site: Site) -> None:
     assert site.driver(payload(), 9_001)["reason"] == "ACTED"
 
 
-@pytest.mark.parametrize(("connecting", "reason"), [(3.0, "ACTED"), (3.2, "TOO_LATE")])
+@pytest.mark.parametrize(("connecting", "reason"), [(3.099, "ACTED"), (3.1, "TOO_LATE")])
 def test_request_begins_within_4_seconds_of_reading_the_row(
     site: Site, connecting: float, reason: str
 ) -> None:

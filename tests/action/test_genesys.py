@@ -42,8 +42,23 @@ def test_data_action_gets_its_inputs_the_key_and_the_execution(genesys_action: S
     genesys_action.act(event=one)
     (sent,) = genesys_action.server.received("execute")
     assert sent.body == {"why": "PEER", "key": one["idempotencyKey"]}
-    assert sent.headers["idempotency-key"] == one["idempotencyKey"]
-    assert sent.headers["x-once-execution"] == "0f0f:1#m1"
+    assert b": " not in sent.raw
+    assert (
+        dict(sent.headers).items()
+        >= {
+            "accept": "application/json",
+            "content-type": "application/json",
+            "user-agent": "genesys-once",
+            "idempotency-key": one["idempotencyKey"],
+            "x-once-execution": "0f0f:1#m1",
+        }.items()
+    )
+
+
+def test_execution_in_a_header_is_short_and_of_one_line(genesys_action: Sender) -> None:
+    genesys_action.act(owner="o\r\nü" * 99)
+    (sent,) = genesys_action.server.received("execute")
+    assert sent.headers["x-once-execution"] == ("o???" * 99)[:256]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +142,10 @@ def test_failure_of_the_login_is_one_error(
     genesys_action: Sender, reply: object, wanted: str
 ) -> None:
     genesys_action.server.script.add({"match": LOGIN, "replies": [reply]})
-    assert genesys_action.fails()[0] == wanted
+    name, facts = genesys_action.fails()
+    assert name == wanted
+    (status,) = statuses(genesys_action.server, "token")
+    assert facts.get("status") == (None if status == 200 else status)
     assert genesys_action.server.received("execute") == []
 
 
@@ -190,7 +208,8 @@ def test_secret_that_cannot_be_read_sends_nothing(
 def test_response_of_genesys_is_one_error(
     genesys_action: Sender, reply: object, wanted: str
 ) -> None:
-    assert replies(genesys_action, reply)[0] == wanted
+    name, facts = replies(genesys_action, reply)
+    assert (name, facts.get("status")) == (wanted, statuses(genesys_action.server, "execute")[-1])
 
 
 def test_inner_and_most_cautious_error_detail_wins(genesys_action: Sender) -> None:

@@ -62,6 +62,17 @@ def test_requests_of_an_event_share_one_time_and_begin_before_the_deadline() -> 
         budget.seconds_for_a_request()
 
 
+def test_request_that_is_left_less_than_a_tenth_of_a_second_is_not_sent() -> None:
+    clock = Clock()
+    budget = Budget(NOW + 60_000, 8_000, clock)
+    budget.seconds_for_a_request()
+    clock.ms += 7_900
+    assert budget.seconds_for_a_request() == 0.1
+    clock.ms += 1
+    with pytest.raises(NotNow):
+        budget.seconds_for_a_request()
+
+
 @pytest.mark.parametrize(
     ("raw", "path"),
     [
@@ -126,7 +137,7 @@ def test_half_of_a_pair_of_surrogates_is_sent_as_its_escape() -> None:
         ("occurredAtMs", 1_777_888_800_123),
         ("ids.absentId", None),
         ("body.deep.list.1.name", "second"),
-        ("body.deep.list.7.name", None),
+        ("body.deep.list.2.name", None),
         ("body.deep.list.name", None),
         ("body.Customer Tier", "gold"),
         ("body.flag", False),

@@ -79,7 +79,21 @@ def test_secret_has_the_form_of_the_specification() -> None:
 
     texts = {length: base64.b64encode(b"n" * length).decode() for length in (23, 24, 64, 65)}
     assert [is_taken(f"whsec_{text}") for text in texts.values()] == [False, True, True, False]
-    assert not any(map(is_taken, ("plain", "whsec_***", texts[24])))
+    assert not any(map(is_taken, ("whsec_***", texts[24])))
+    with pytest.raises(NotConfigured, match="whsec_") as raised:
+        webhook.sign("plain", "a" * 64, 1_777_888_800, b"{}")
+    assert raised.value.for_all
+
+
+def test_connection_is_used_again_for_half_a_minute(webhook_action: Sender) -> None:
+    idle = webhook_action.target.http._idle
+    webhook_action.act(1)
+    ((first, _),) = idle.values()
+    for seconds, is_kept in ((30, True), (30.001, False)):
+        webhook_action.clock.pass_seconds(seconds)
+        webhook_action.act(2)
+        ((connection, _),) = idle.values()
+        assert (connection is first) == is_kept
 
 
 def test_shape_in_code_is_the_shape_that_is_sent(webhook_action: Sender) -> None:
