@@ -275,14 +275,6 @@ def test_probe_asks_a_destination_that_refused_all_events(site: Site) -> None:
     assert site.act(2)["reason"] == "ACTED"
 
 
-def test_only_the_first_failure_of_an_event_counts_for_the_breaker(site: Site) -> None:
-    site.target.told = [errors.Failed("no"), errors.Failed("no")]
-    site.fails(tries=1, failedAtMs=NOW - 60_000)
-    assert site.table.row() == Row(NOW, failed=0)
-    site.fails(2)
-    assert site.table.row() == Row(NOW, failed=1)
-
-
 def test_probe_whose_event_cannot_be_sent_leaves_it_to_the_next(site: Site) -> None:
     fail_others(site, 3, NOW - 600_000)
     put(site, breaker_row.open_(TABLE, Row(NOW - 600_000), NOW - 1, NOW))
