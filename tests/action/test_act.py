@@ -335,6 +335,7 @@ def canary(**body: int) -> dict[str, Any]:
 def test_canary_is_answered_before_the_destination(site: Site) -> None:
     fail_others(site)
     assert site.act(event=canary())["reason"] == "OBSERVED"
+    assert site.act(event=canary(refuseUntilMs=NOW, failUntilMs=NOW))["reason"] == "OBSERVED"
     assert site.fails(event=canary(refuseUntilMs=NOW + 1))[0] == "Rejected"
     name, facts = site.fails(event=canary(failUntilMs=NOW + 1))
     assert (name, facts["tries"], facts["requests"]) == ("Failed", 0, 0)
