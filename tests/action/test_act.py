@@ -77,6 +77,10 @@ def test_failure_is_raised_with_its_facts(
     assert 1 <= facts["retryInSeconds"] <= 900
 
 
+def test_cause_is_cut_and_holds_printable_ascii_alone() -> None:
+    assert errors.plain("~ \x7f\x1f\n" + "x" * 400) == "~ ???" + "x" * 295
+
+
 def test_second_request_follows_a_first_failure_and_no_third(site: Site) -> None:
     site.target.told = [errors.Failed("no"), errors.Failed("no")]
     assert site.fails()[0] == "Transient"

@@ -69,6 +69,9 @@ def test_refused_signature_reads_the_secret_again_once_in_30_seconds(
     assert {webhook_action.fails(number)[0] for number in range(9)} == {"NotAuthorised"}
     assert webhook_action.secrets.reads == 2
     assert len(webhook_action.server.log) == 9, "one event may be refused, but others not"
+    webhook_action.clock.pass_seconds(30)
+    webhook_action.fails()
+    assert webhook_action.secrets.reads == 3
 
 
 def test_secret_has_the_form_of_the_specification() -> None:
