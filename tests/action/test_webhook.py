@@ -100,7 +100,7 @@ def test_connection_is_used_again_for_half_a_minute(webhook_action: Sender) -> N
 
 
 def test_shape_in_code_is_the_shape_that_is_sent(webhook_action: Sender) -> None:
-    webhook_action.act()
+    assert webhook_action.act()["status"] == 200
     sent = webhook_action.server.log[-1].body
     adapter = TypeAdapter(WebhookRequest)
     adapter.validate_python(sent)
