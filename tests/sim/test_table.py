@@ -95,5 +95,5 @@ def test_expressions_come_to_what_the_library_says(monkeypatch: pytest.MonkeyPat
         played(seed, deployed.machine(), deployed.functions)
     fast, library, known = Fast(), Library(), list(recorder.cases)
     assert len({case.expression for case in known}) > 80
-    for case in [*known, *mutants(known, 2_000, 5)]:
+    for case in [*known, *mutants(known, 2_000, 1)]:
         assert case.answer(fast) == case.answer(library), case
