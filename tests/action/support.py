@@ -134,9 +134,9 @@ class Table:
         self.is_broken = False
 
     def get_item(self, **request: Any) -> Any:
-        self._note("get_item")
+        self._note("get_item", request)
         item = self.rows.get(key_of(request))
-        return {"Item": item} if item else {}
+        return {"Item": item} if item and request["ConsistentRead"] else {}
 
     def update_item(self, **request: Any) -> Any:
         return {"Attributes": self._write("update", request)}
@@ -145,15 +145,16 @@ class Table:
         return {"Attributes": self._write("delete", request)}
 
     def _write(self, verb: str, request: Any) -> Any:
-        self._note(f"{verb}_item")
+        self._note(f"{verb}_item", request)
         key = key_of(request)
         try:
             self.rows[key] = row = written(verb, request, self.rows.get(key))
         except RefusedError:
             raise aws_error("ConditionalCheckFailedException") from None
-        return row
+        return row if request.get("ReturnValues") == "ALL_NEW" else {}
 
-    def _note(self, verb: str) -> None:
+    def _note(self, verb: str, request: Any) -> None:
+        assert request["TableName"] == TABLE
         self.requests.append(verb)
         if self.is_broken:
             raise aws_error("InternalServerError", 500)
@@ -163,7 +164,22 @@ class Table:
         return Row.of(self.rows.get(key_of(read(TABLE))))
 
 
-class Site:
+class Acting:
+    """A function that is given events."""
+
+    driver: Driver
+
+    def act(self, number: int = 1, **changes: Any) -> dict[str, Any]:
+        return self.driver(payload(number, **changes), REMAINING_MS)
+
+    def fails(self, number: int = 1, **changes: Any) -> tuple[str, dict[str, Any]]:
+        """Returns the class and the facts that the state machine sees."""
+        with pytest.raises(ActionError) as raised:
+            self.act(number, **changes)
+        return type(raised.value).__name__, read_facts(raised.value)
+
+
+class Site(Acting):
     """One stack: a function, a table and a destination."""
 
     def __init__(self, **settings: Any) -> None:
@@ -183,15 +199,6 @@ class Site:
             sleep=self.clock.pass_seconds,
         )
 
-    def act(self, number: int = 1, **changes: Any) -> dict[str, Any]:
-        return self.driver(payload(number, **changes), REMAINING_MS)
-
-    def fails(self, number: int = 1, **changes: Any) -> tuple[str, dict[str, Any]]:
-        """Returns the class and the facts that the state machine sees."""
-        with pytest.raises(ActionError) as raised:
-            self.act(number, **changes)
-        return type(raised.value).__name__, read_facts(raised.value)
-
     def limit(self, per_minute: int) -> None:
         self.settings = replace(self.settings, limiter=Limiter(per_minute))
         self.driver = self._environment()
@@ -201,6 +208,7 @@ class FakeSecrets:
     """Secrets Manager with one secret; counts its reads."""
 
     def __init__(self, **values: str) -> None:
+        self.values = list(values.values())[-1:]  # the last one is secret
         self.text: str | None = json.dumps(values)
         self.error: Exception | None = None
         self.reads = 0
@@ -219,7 +227,7 @@ class NoTable:
         return lambda **_: {"Attributes": {}}
 
 
-class Sender:
+class Sender(Acting):
     """The real target of Genesys or of a webhook, with the mock destination behind it."""
 
     def __init__(self, server: GenesysServer, target: str, request_ms: int = 8_000) -> None:
@@ -238,11 +246,3 @@ class Sender:
             self.target = genesys.Genesys(server.url, tokens, http)
         settings = Settings("webhook", claim_table=TABLE, request_ms=request_ms)
         self.driver = Driver(settings, self.target, NoTable(), self.clock)
-
-    def act(self, number: int = 1, **changes: Any) -> dict[str, Any]:
-        return self.driver(payload(number, **changes), REMAINING_MS)
-
-    def fails(self, number: int = 1, **changes: Any) -> tuple[str, dict[str, Any]]:
-        with pytest.raises(ActionError) as raised:
-            self.act(number, **changes)
-        return type(raised.value).__name__, read_facts(raised.value)

@@ -40,9 +40,9 @@ def test_success_is_reported_with_its_request(site: Site) -> None:
 
 
 def test_healthy_destination_costs_one_read_a_second(site: Site) -> None:
-    for number in range(10):
+    for number in range(11):
         site.act(number)
-    assert site.table.requests == ["get_item"] * 2
+    assert site.table.requests == ["get_item"] * 3
 
 
 def test_setup_without_a_target_sends_nothing() -> None:
@@ -75,6 +75,10 @@ def test_failure_is_raised_with_its_facts(
     assert (facts["requests"], facts["durationMs"]) == (int(error.is_sent), 200)
     assert facts.get("status") == error.status
     assert 1 <= facts["retryInSeconds"] <= 900
+
+
+def test_cause_is_cut_and_holds_printable_ascii_alone() -> None:
+    assert errors.plain("~ \x7f\x1f\n" + "x" * 400) == "~ ???" + "x" * 295
 
 
 def test_second_request_follows_a_first_failure_and_no_third(site: Site) -> None:
@@ -238,7 +242,7 @@ def test_rejected_event_proves_that_the_destination_responds(site: Site) -> None
     assert site.table.row() is None
 
 
-@pytest.mark.parametrize(("seconds", "notes"), [(1.0, 0), (1.1, 1)])
+@pytest.mark.parametrize(("seconds", "notes"), [(1.0, 0), (1.001, 1)])
 def test_slow_success_is_noted_without_a_row(site: Site, seconds: float, notes: int) -> None:
     site.target.takes_seconds = seconds
     site.act()
@@ -261,8 +265,9 @@ def test_refusal_of_all_events_is_remembered_and_noted_for_each(site: Site) -> N
     site.fails()
     _, facts = site.fails(2)
     assert (facts["reason"], facts["requests"], facts["tries"]) == ("SETUP_FAULT", 0, 0)
+    assert facts["status"] == 401
     assert site.table.row() == Row(NOW, failed=2)
-    site.clock.pass_seconds(31)
+    site.clock.pass_seconds(30)
     assert site.act(3)["reason"] == "ACTED"
     assert len(site.target.sent) == 2
 
@@ -272,14 +277,6 @@ def test_probe_asks_a_destination_that_refused_all_events(site: Site) -> None:
     site.fails()
     put(site, breaker_row.open_(TABLE, Row(NOW), NOW, NOW))
     assert site.act(2)["reason"] == "ACTED"
-
-
-def test_only_the_first_failure_of_an_event_counts_for_the_breaker(site: Site) -> None:
-    site.target.told = [errors.Failed("no"), errors.Failed("no")]
-    site.fails(tries=1, failedAtMs=NOW - 60_000)
-    assert site.table.row() == Row(NOW, failed=0)
-    site.fails(2)
-    assert site.table.row() == Row(NOW, failed=1)
 
 
 def test_probe_whose_event_cannot_be_sent_leaves_it_to_the_next(site: Site) -> None:
@@ -325,6 +322,16 @@ def test_breaker_stays_closed_if_a_request_has_just_succeeded(site: Site) -> Non
     assert site.act(2)["reason"] == "ACTED"
 
 
+def test_row_that_changes_all_the_time_is_read_three_times(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_others(site)
+    monkeypatch.setattr(breaker_row, "open_", lambda *_: breaker_row.end_pause(TABLE))
+    monkeypatch.setattr(site.table, "update_item", site.table.delete_item)
+    assert site.act()["reason"] == "BREAKER_OPEN"
+    assert site.table.requests.count("get_item") == 3
+
+
 def canary(**body: int) -> dict[str, Any]:
     return event(body=json.dumps(body)) | {"canary": True}
 
@@ -332,6 +339,7 @@ def canary(**body: int) -> dict[str, Any]:
 def test_canary_is_answered_before_the_destination(site: Site) -> None:
     fail_others(site)
     assert site.act(event=canary())["reason"] == "OBSERVED"
+    assert site.act(event=canary(refuseUntilMs=NOW, failUntilMs=NOW))["reason"] == "OBSERVED"
     assert site.fails(event=canary(refuseUntilMs=NOW + 1))[0] == "Rejected"
     name, facts = site.fails(event=canary(failUntilMs=NOW + 1))
     assert (name, facts["tries"], facts["requests"]) == ("Failed", 0, 0)
@@ -344,7 +352,7 @@ def test_function_without_time_for_a_request_sends_nothing(site: Site) -> None:
     assert site.driver(payload(), 9_001)["reason"] == "ACTED"
 
 
-@pytest.mark.parametrize(("connecting", "reason"), [(3.0, "ACTED"), (3.2, "TOO_LATE")])
+@pytest.mark.parametrize(("connecting", "reason"), [(3.099, "ACTED"), (3.1, "TOO_LATE")])
 def test_request_begins_within_4_seconds_of_reading_the_row(
     site: Site, connecting: float, reason: str
 ) -> None:

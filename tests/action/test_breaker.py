@@ -30,11 +30,6 @@ def test_breaker_opens_by_failed_events_and_time_without_success(
     assert judge(row, now_ms, TIMES) == (Open(row, now_ms + 20_000) if opens else None)
 
 
-def test_open_breaker_sends_nothing() -> None:
-    row = Row(SINCE, failed=20, open_until_ms=SINCE + 32_000)
-    assert judge(row, SINCE + 31_999, TIMES) == Wait("BREAKER_OPEN")
-
-
 @pytest.mark.parametrize(
     ("lasted_ms", "pause_ms"),
     [(32_000, 20_000), (600_000, 40_000), (4_500_000, 300_000), (86_400_000, 300_000)],

@@ -73,6 +73,7 @@ def test_only_an_open_breaker_or_a_pause_makes_an_outage() -> None:
 def test_event_from_before_the_outage_goes_by_its_own_age_but_not_into_the_pause() -> None:
     row = Row(ago(HOUR), 20, open_until_ms=ago(-4 * MINUTE))
     assert delay("BREAKER_OPEN", HOUR + 2 * MINUTE, row) == 600
+    assert delay("BREAKER_OPEN", HOUR + MINUTE, row, u=0) == 4 * MINUTE + HOUR / 100
     assert delay("SETUP_FAULT", HOUR + 2 * MINUTE, row, u=0) >= 4 * MINUTE
 
 

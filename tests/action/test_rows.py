@@ -99,9 +99,13 @@ def test_pause_in_an_outage_ends_but_its_beginning_stays(site: Site, write: Writ
     assert site.table.row() == Row(NOW)
 
 
-def test_slot_gives_its_tokens_and_no_more(write: Write) -> None:
+def test_slot_gives_its_tokens_and_no_more_and_is_kept_for_an_hour(
+    site: Site, write: Write
+) -> None:
     assert [write(slot_row.take(TABLE, 7, 2, NOW)) for _ in "123"] == [True, True, False]
     assert write(slot_row.take(TABLE, 8, 2, NOW))
+    ends = [row["expires_at"]["N"] for row in site.table.rows.values() if row]
+    assert ends == [str(NOW // 1000 + 3_600)] * 2
 
 
 def test_every_write_renews_the_end_of_the_row(site: Site, write: Write) -> None:

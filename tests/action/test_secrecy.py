@@ -90,6 +90,12 @@ def test_no_secret_is_left_in_answers_or_logs(
     assert signature == "none" or signature not in everything
 
 
+def test_object_that_is_written_as_text_has_no_credentials(either: Sender) -> None:
+    either.act()
+    token = either.server.log[-1].headers.get("authorization", "Bearer none").split()[1]
+    assert not [text for text in (*either.secrets.values, token) if text in repr(either.target)]
+
+
 @pytest.mark.parametrize("text", [CLIENT_SECRET, json.dumps({"secret": CLIENT_SECRET})])
 def test_malformed_secret_is_not_quoted(either: Sender, text: str) -> None:
     either.secrets.text = text

@@ -117,22 +117,26 @@ def test_rate_limited_function_names_its_time_in_the_message(
 
 
 @pytest.mark.parametrize(
-    ("code", "wanted"),
+    ("code", "wanted", "for_all"),
     [
-        ("TooManyRequestsException", "RateLimited"),
-        ("AccessDeniedException", "NotAuthorised"),
-        ("KMSAccessDeniedException", "NotAuthorised"),
-        ("ResourceNotFoundException", "NotConfigured"),
-        ("RequestTooLargeException", "Rejected"),
-        ("SomethingNew", "Transient"),
+        ("TooManyRequestsException", "RateLimited", False),
+        ("AccessDeniedException", "NotAuthorised", True),
+        ("KMSAccessDeniedException", "NotAuthorised", True),
+        ("ResourceNotFoundException", "NotConfigured", True),
+        ("RequestTooLargeException", "Rejected", False),
+        ("SomethingNew", "Transient", False),
     ],
 )
 def test_code_of_a_refused_invocation_is_one_error(
-    bench: Site, service: FakeLambda, code: str, wanted: str
+    bench: Site, service: FakeLambda, code: str, wanted: str, for_all: bool
 ) -> None:
     service.error = aws_error(code)
     name, facts = bench.fails()
     assert name == wanted
+    assert facts.get("status") == (429 if wanted == "RateLimited" else None)
+    bench.clock.pass_seconds(2)  # after a 429
+    bench.fails(2)
+    assert len(service.invoked) == (1 if for_all else 2), "remembered, if it meets all"
     assert code in facts["cause"]
     assert PHONE not in str(facts)
 

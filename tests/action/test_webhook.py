@@ -1,6 +1,7 @@
 """The signature, as a receiver checks it with the library of the specification."""
 
 import base64
+import contextlib
 import json
 
 import pytest
@@ -68,32 +69,38 @@ def test_refused_signature_reads_the_secret_again_once_in_30_seconds(
     assert {webhook_action.fails(number)[0] for number in range(9)} == {"NotAuthorised"}
     assert webhook_action.secrets.reads == 2
     assert len(webhook_action.server.log) == 9, "one event may be refused, but others not"
+    webhook_action.clock.pass_seconds(30)
+    webhook_action.fails()
+    assert webhook_action.secrets.reads == 3
 
 
-@pytest.mark.parametrize(
-    "secret",
-    ["plain", "whsec_", "whsec_***", "whsec_dG9vIHNob3J0", base64.b64encode(b"n" * 32).decode()],
-)
-def test_secret_of_another_form_is_not_used(webhook_action: Sender, secret: str) -> None:
-    webhook_action.secrets.text = json.dumps({"signingSecret": secret})
-    name, facts = webhook_action.fails()
-    assert name == "NotConfigured"
-    assert "whsec_" in facts["cause"]
-    assert webhook_action.server.log == []
+def test_secret_has_the_form_of_the_specification() -> None:
+    def is_taken(secret: str) -> bool:
+        with contextlib.suppress(NotConfigured):
+            return bool(webhook.sign(secret, "a" * 64, 1_777_888_800, b"{}"))
+        return False
+
+    texts = {length: base64.b64encode(b"n" * length).decode() for length in (23, 24, 64, 65)}
+    assert [is_taken(f"whsec_{text}") for text in texts.values()] == [False, True, True, False]
+    assert not any(map(is_taken, ("whsec_***", texts[24])))
+    with pytest.raises(NotConfigured, match="whsec_") as raised:
+        webhook.sign("plain", "a" * 64, 1_777_888_800, b"{}")
+    assert raised.value.for_all
 
 
-@pytest.mark.parametrize(("length", "is_taken"), [(23, False), (24, True), (64, True), (65, False)])
-def test_secret_has_the_length_of_the_specification(length: int, is_taken: bool) -> None:
-    secret = "whsec_" + base64.b64encode(b"n" * length).decode()
-    if is_taken:
-        assert webhook.sign(secret, "a" * 64, 1_777_888_800, b"{}")
-    else:
-        with pytest.raises(NotConfigured):
-            webhook.sign(secret, "a" * 64, 1_777_888_800, b"{}")
+def test_connection_is_used_again_for_half_a_minute(webhook_action: Sender) -> None:
+    idle = webhook_action.target.http._idle
+    webhook_action.act(1)
+    ((first, _),) = idle.values()
+    for seconds, is_kept in ((30, True), (30.001, False)):
+        webhook_action.clock.pass_seconds(seconds)
+        webhook_action.act(2)
+        ((connection, _),) = idle.values()
+        assert (connection is first) == is_kept
 
 
 def test_shape_in_code_is_the_shape_that_is_sent(webhook_action: Sender) -> None:
-    webhook_action.act()
+    assert webhook_action.act()["status"] == 200
     sent = webhook_action.server.log[-1].body
     adapter = TypeAdapter(WebhookRequest)
     adapter.validate_python(sent)

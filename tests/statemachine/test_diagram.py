@@ -1,8 +1,6 @@
 """The picture is of this state machine."""
 
 import copy
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -14,17 +12,10 @@ def test_picture_is_drawn_from_the_definition() -> None:
     assert made_from(definition()) in PICTURE.read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda state: state.update(Next="Parked"),
-        lambda state: state["Catch"][0].update(Next="Parked"),
-        lambda state: state.update(Comment="Something else."),
-    ],
-)
-def test_picture_of_another_machine_is_stale(change: Callable[[dict[str, Any]], None]) -> None:
+@pytest.mark.parametrize("field", ["Next", "Comment", "Catch"])
+def test_picture_of_another_machine_is_stale(field: str) -> None:
     machine = copy.deepcopy(definition())
-    change(states(machine)["CloseClaim"])
+    states(machine)["CloseClaim"][field] = [] if field == "Catch" else "Parked"
     assert made_from(machine) != made_from(definition())
 
 
