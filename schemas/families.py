@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from once_enrichment.families import FAMILIES
-from once_enrichment.family import Family
-from once_enrichment.ignored import IGNORED
+from once_enrichment.families import FAMILIES, Family
+from once_enrichment.paths import IGNORED
 from once_enrichment.times import SENT_WINDOW_MS, WHOLE_SECOND_WINDOW_MS, WINDOW_MS
 from once_enrichment.topics import family_name, slot_names
 

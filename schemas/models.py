@@ -92,12 +92,8 @@ class Event(_Model):
 
     version: Literal["2"]
     """Version of this contract."""
-    message_id: str
-    """The queue message."""
     first_message_id: str
     """The first message of the chain that carries the event."""
-    sent_at_ms: int = Field(ge=0)
-    """The time at which the message was sent: SentTimestamp."""
     first_sent_at_ms: int = Field(ge=0)
     """The time at which the first message was sent; it dates an event without a time."""
     waits_since_ms: int = Field(ge=0)

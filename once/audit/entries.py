@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, cast
 
-from once_enrichment import ignored
 from once_enrichment.envelope import Opened, open_event, parse
 from once_enrichment.keys import canonical
 from once_enrichment.normalise import normalise
+from once_enrichment.paths import without_ignored
 from once_enrichment.routes import Routes
 from once_enrichment.times import maybe_ms
 
@@ -167,7 +167,7 @@ def fields_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _hash_fields(family: str, opened: Opened) -> str:
-    body: Mapping[str, Any] = ignored.without(family, opened.body)
+    body: Mapping[str, Any] = without_ignored(family, opened.body)
     values: dict[str, list[str]] = {}
     for path, value in fields_of({**body, "metadata": opened.metadata}):
         values.setdefault(path, []).append(canonical(value))

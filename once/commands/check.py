@@ -217,7 +217,7 @@ def _tell_story(trial: Trial, run: str) -> Iterator[Check]:
     for number, line in enumerate(EXAMPLE.read_text("utf-8").splitlines(), 1):
         text = _UUID.sub(lambda match: str(uuid.uuid5(uuid.UUID(run), match[0])), line)
         canary = Canary(f"line {number}", text)
-        event = Event.of({**canary.element, "messageId": canary.name})
+        event = Event.of({**canary.element, "firstMessageId": canary.name})
         verdict = rows.settle(event, now_ms)
         promised[canary.name] = _summarise(verdict.outcome, verdict.reason)
         chains[event.key[0]].append(canary)

@@ -2,8 +2,7 @@
 
 from functools import cache
 
-from once_enrichment.families import FAMILIES
-from once_enrichment.family import Family
+from once_enrichment.families import FAMILIES, Family
 from once_enrichment.topics import family_name
 
 

@@ -41,11 +41,13 @@ class Event(NamedTuple):
         key = element["key"]
         if "broken" in element:
             name = (key["pk"], key["sk"])
-            return cls(element["messageId"], name, None, 0, 0, "none", "", broken=element["broken"])
+            return cls(
+                element["firstMessageId"], name, None, 0, 0, "none", "", broken=element["broken"]
+            )
         policy = element["policy"]
         latest = policy.get("latest")
         return cls(
-            element["messageId"],
+            element["firstMessageId"],
             (key["pk"], key["sk"]),
             (key["pk"], latest) if latest is not None else None,
             element["occurredAtMs"],

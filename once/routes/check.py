@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from once_enrichment import routes_file
-from once_enrichment.family import Family
+from once_enrichment.families import Family
 from once_enrichment.identity import is_id_name
 from once_enrichment.patterns import Field
 from once_enrichment.routes import IGNORE, Route

@@ -155,9 +155,7 @@ def element(event: Event, message: Message) -> dict[str, Any]:
     pk, sk = event.key
     made: dict[str, Any] = {
         "version": "2",
-        "messageId": message.id,
         "firstMessageId": once.get("firstMessageId", message.id),
-        "sentAtMs": message.sent_ms,
         "firstSentAtMs": once.get("firstSentAtMs", message.sent_ms),
         "waitsSinceMs": once.get("waitsSinceMs", message.sent_ms),
         "receives": message.receives,

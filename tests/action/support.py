@@ -37,7 +37,6 @@ def event(number: int = 1, body: str = '{"disconnectType":"PEER"}') -> dict[str,
     pk, sk = f"org/conversation/c{number}", "v2/conversation.user.end/x"
     return {
         "version": "2",
-        "messageId": f"m{number}",
         "firstMessageId": f"m{number}",
         "waitsSinceMs": NOW - 2_000,
         "family": "conversation.user.end",

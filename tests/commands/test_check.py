@@ -29,7 +29,7 @@ class Machine:
         self.took.append({**message, "element": element})
         first = element["firstMessageId"]
         record = {"messageId": first, "pk": element["key"]["pk"], "sk": element["key"]["sk"]}
-        verdict = self.rows.settle(Event.of({**element, "messageId": first}), clock.ms)
+        verdict = self.rows.settle(Event.of(element), clock.ms)
         body = {} if "broken" in element else json.loads(element["raw"])
         for step in element["bodyPath"]:
             body = body[step]

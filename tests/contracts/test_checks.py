@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from once_enrichment import declared, families
-from once_enrichment.family import Family
+from once_enrichment import families, identity
+from once_enrichment.families import Family
 from pydantic import create_model
 
 from schemas import checks, contracts
@@ -83,10 +83,10 @@ def test_change_of_a_file_is_named(
 def test_pinned_key_changes_with_its_version_only(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(declared, "_ABSENT", "absent")
+    monkeypatch.setattr(identity, "_ABSENT", "absent")
     checks.write(root)
     assert any("raise KEY_VERSION" in finding for finding in checks.find(root))
-    monkeypatch.setattr(declared, "KEY_VERSION", "v3")
+    monkeypatch.setattr(identity, "KEY_VERSION", "v3")
     checks.write(root)
     assert not any("raise KEY_VERSION" in finding for finding in checks.find(root))
 

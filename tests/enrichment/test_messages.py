@@ -26,16 +26,16 @@ def sent_again(event: Any, **once: Any) -> dict[str, Any]:
 
 def test_first_message_of_an_event_is_its_own_chain() -> None:
     one = element(presence(), message_id="m1")
-    assert (one["messageId"], one["firstMessageId"]) == ("m1", "m1")
-    assert one["sentAtMs"] == one["firstSentAtMs"] == one["waitsSinceMs"] == SENT_MS
+    assert one["firstMessageId"] == "m1"
+    assert one["firstSentAtMs"] == one["waitsSinceMs"] == SENT_MS
     assert "after" not in one
 
 
 def test_put_back_message_goes_on_with_its_chain() -> None:
     event = json.dumps(presence())
     one = element(sent_again(event), message_id="m2")
-    assert (one["messageId"], one["firstMessageId"]) == ("m2", "first")
-    assert (one["sentAtMs"], one["firstSentAtMs"]) == (SENT_MS, FIRST_MS)
+    assert one["firstMessageId"] == "first"
+    assert one["firstSentAtMs"] == FIRST_MS
     assert one["waitsSinceMs"] == FIRST_MS + 5_000
     assert one["after"] == "run#first"
     assert one["raw"] == event

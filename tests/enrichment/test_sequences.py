@@ -33,7 +33,7 @@ def settle(events: list[Json], text: str = "") -> list[str]:
     for number, one in enumerate(events):
         sent_ms = one.pop("sent", NINE_MS + 60 * MINUTE_MS)
         made = element(one, file, message_id=f"m{number}", sent_ms=sent_ms)
-        verdict = rows.settle(Event.of(made), made["sentAtMs"])
+        verdict = rows.settle(Event.of(made), sent_ms)
         reasons.append("acted" if verdict.outcome is Outcome.PROCESSED else verdict.reason)
     return reasons
 

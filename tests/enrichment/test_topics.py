@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from once_enrichment import topics
-from once_enrichment.families import BY_TOPIC
-from once_enrichment.family import Family
+from once_enrichment.families import BY_TOPIC, Family
 
 from tests.enrichment import sdk
 from tests.enrichment.disguise import disguised

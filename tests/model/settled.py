@@ -126,9 +126,7 @@ def _element(random: Random, number: int, at_ms: int, window_ms: int, order: str
     key = {"pk": "org/user/1", "sk": f"v2/users.presence/{state}{exact}"}
     return {
         "version": "2",
-        "messageId": f"m{number}",
         "firstMessageId": f"m{number}",
-        "sentAtMs": START_MS,
         "firstSentAtMs": START_MS,
         "waitsSinceMs": 10**14,
         "receives": 1,

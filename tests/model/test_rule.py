@@ -85,7 +85,7 @@ def test_an_expired_event_claims_nothing() -> None:
 
 
 def test_a_message_that_holds_no_event_is_parked_once() -> None:
-    element = {"messageId": "a", "key": {"pk": "-/message/0", "sk": "v2/broken"}}
+    element = {"firstMessageId": "a", "key": {"pk": "-/message/0", "sk": "v2/broken"}}
     broken = Event.of({**element, "broken": "UNREADABLE"})
     assert settle(broken, broken._replace(message_id="b")) == ["UNREADABLE", "SAME_KEY"]
 

@@ -48,7 +48,7 @@ def test_a_parked_state_that_is_still_the_newest_is_acted_on() -> None:
     rows.settle(Event.of(first), START_MS)
     rows.claims = {key: row._replace(outcome=Outcome.PARKED) for key, row in rows.claims.items()}
     later_ms = first["occurredAtMs"] + 60_000
-    again = {**first, "occurredAtMs": later_ms, "messageId": "m99", "firstMessageId": "m99"}
+    again = {**first, "occurredAtMs": later_ms, "firstMessageId": "m99"}
     verdict = machine.settle(again, START_MS + 400_000)
     assert (verdict.outcome, verdict.reason) == (Outcome.PROCESSED, "ACTED")
     assert rows.settle(Event.of(again), START_MS + 400_000) == verdict

@@ -33,9 +33,7 @@ def element(**more: Json) -> dict[str, Json]:
     """Returns the enrichment's element of an event that happens once."""
     return {
         "version": "2",
-        "messageId": "m1",
         "firstMessageId": "m1",
-        "sentAtMs": SENT_MS,
         "firstSentAtMs": SENT_MS,
         "waitsSinceMs": SENT_MS,
         "receives": 1,
@@ -63,7 +61,6 @@ def returning(reason: str = "BREAKER_OPEN", **more: Json) -> dict[str, Json]:
     """Returns the element of a message that was put back and is due."""
     return element(
         **{
-            "messageId": "m2",
             "waitsSinceMs": NOW_MS - 60_000,
             "after": OTHER,
             "dueAtMs": NOW_MS - 1_000,

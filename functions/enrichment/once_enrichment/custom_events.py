@@ -6,14 +6,13 @@ id. Any other event is all its fields. `correlationId` and `metadata` never coun
 have these anew. Only `eventId` is an event's own id: many publishers name an object in `id`.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
-from once_enrichment import ignored
 from once_enrichment.contract import KEY_VERSION, Unfit
 from once_enrichment.envelope import Opened, UnfitError
 from once_enrichment.identity import Identity, latest_key
 from once_enrichment.keys import digest, family_of, is_plain, opaque, part, sort_key
+from once_enrichment.paths import without_ignored
 from once_enrichment.times import maybe_ms
 
 # All names here are as `_plain` writes them: conversation_id and conversationId are the same.
@@ -38,19 +37,7 @@ _OF_THE_EVENT = (*_TIMES, "eventid")
 Fields = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Custom:
-    """A home-made event, read."""
-
-    identity: Identity
-    topic: str
-    """Its detail-type, if that looks like the name of a kind."""
-    event_id: str | None
-    """The publisher's id of the event, readable if a machine made it."""
-    published: Any
-
-
-def identify(opened: Opened) -> Custom:
+def identify(opened: Opened) -> Identity:
     """Returns the identity of a home-made event."""
     fields = _fields(opened.body)
     kind = opened.topic or _text(fields, _KINDS) or ""
@@ -63,7 +50,7 @@ def identify(opened: Opened) -> Custom:
     subject_type, subject_id = _subject(fields, kind)
     family = family_of(kind or f"{subject_type}.status")
     event_id, published = _text(fields, ("eventid",)), _first(fields, _TIMES)
-    counted = _without(_fields(ignored.without(family, opened.body)), _OF_THE_COPY)
+    counted = _without(_fields(without_ignored(family, opened.body)), _OF_THE_COPY)
     parts, latest = [], ""
     if status is not None:
         counted = _without(counted, _OF_THE_EVENT)
@@ -72,20 +59,18 @@ def identify(opened: Opened) -> Custom:
         parts = [part(status)] if is_plain(status) else []
     elif event_id is not None:
         counted = {"eventid": event_id}
-    return Custom(
-        Identity(
-            family=family,
-            subject_type=subject_type,
-            subject_id=subject_id,
-            sk=sort_key(f"{KEY_VERSION}/{family}/", parts, digest(counted)),
-            is_exact=status is None and (event_id is not None or maybe_ms(published) is not None),
-            order="none" if status is None else "latest",
-            latest=latest,
-            state=_text(fields, (*_STATUSES, *_KINDS)),
-        ),
+    return Identity(
+        family=family,
         topic=opened.topic if is_plain(opened.topic) else "",
-        event_id=None if event_id is None else opaque(event_id),
+        subject_type=subject_type,
+        subject_id=subject_id,
+        sk=sort_key(f"{KEY_VERSION}/{family}/", parts, digest(counted)),
+        is_exact=status is None and (event_id is not None or maybe_ms(published) is not None),
+        order="none" if status is None else "latest",
+        latest=latest,
         published=published,
+        event_id=None if event_id is None else opaque(event_id),
+        state=_text(fields, (*_STATUSES, *_KINDS)),
     )
 
 

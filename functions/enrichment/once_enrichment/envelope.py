@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from math import isinf
 from typing import Any, NoReturn
 
@@ -27,7 +26,7 @@ class Opened:
     """An event without what it was wrapped in."""
 
     template: str | None
-    """The topic with its slots empty; None for a home-made event."""
+    """The topic with its slots empty; None for a home-made event. Genesys need not have sent it."""
     topic: str
     body: Json
     path: Sequence[str]
@@ -38,8 +37,6 @@ class Opened:
     published: Any = None
     """The time at which its publisher sent it."""
     envelope: Json
-    is_genuine: bool = False
-    """Genesys itself named the topic; otherwise it may be any text."""
 
 
 class UnfitError(Exception):
@@ -47,8 +44,6 @@ class UnfitError(Exception):
 
     def __init__(self, code: Unfit, sentence: str) -> None:
         super().__init__(f"{code}: {sentence}")
-        self.code = code
-        self.sentence = sentence
 
 
 def parse(text: str) -> Any:
@@ -60,15 +55,8 @@ def parse(text: str) -> Any:
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode()  # fails on half of a surrogate pair
     except ValueError as error:
-        raise UnfitError(Unfit.NOT_JSON, f"The text is not JSON: {_told(error)}.") from None
+        raise UnfitError(Unfit.NOT_JSON, f"The text is not JSON: {error}.") from None
     return value
-
-
-def _told(error: ValueError) -> str:
-    """Describes an error without the text in which it is."""
-    if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg} at line {error.lineno}, column {error.colno}"
-    return "half of a surrogate pair" if isinstance(error, UnicodeError) else "not a number"
 
 
 def _float(text: str) -> float:
@@ -90,8 +78,8 @@ def _out_of_range() -> NoReturn:
     )
 
 
-def _not_json(_constant: str) -> NoReturn:
-    raise ValueError  # NaN and Infinity, which Python would read
+def _not_json(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number")
 
 
 def open_event(value: Any) -> Opened:
@@ -175,16 +163,18 @@ def _of_topic(envelope: Json, detail: Json, topic: str, body: Json, path: Sequen
             Unfit.UNKNOWN_SHAPE,
             f"The topic is longer than {LONGEST_TOPIC} characters, so it is none of Genesys'.",
         )
-    template, source = envelope.get("detail-type"), envelope.get("source")
-    if isinstance(template, str) and template.startswith("v2.") and len(template) <= LONGEST_TOPIC:
-        is_genuine = isinstance(source, str) and source.startswith(PARTNER)
-    elif topic == _HEARTBEAT:
+    template = envelope.get("detail-type")
+    if topic == _HEARTBEAT:
         raise UnfitError(
             Unfit.NOT_AN_EVENT,
             f"This is a WebSocket heartbeat ({_HEARTBEAT}) and no event: nothing is lost.",
         )
-    else:
-        template, is_genuine = _template_of(topic), False
+    if (
+        not isinstance(template, str)
+        or not template.startswith("v2.")
+        or len(template) > LONGEST_TOPIC
+    ):
+        template = topics.template_of(topic, BY_TOPIC)
     metadata = detail.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     return Opened(
@@ -196,7 +186,6 @@ def _of_topic(envelope: Json, detail: Json, topic: str, body: Json, path: Sequen
         correlation_id=_correlation_id(metadata),
         published=detail.get("timestamp"),
         envelope=envelope,
-        is_genuine=is_genuine,
     )
 
 
@@ -205,11 +194,6 @@ def _correlation_id(metadata: Any) -> str | None:
         return None
     value = metadata.get("CorrelationId") or metadata.get("correlationId")
     return value if isinstance(value, str) else None
-
-
-@lru_cache(maxsize=1024)
-def _template_of(topic: str) -> str:
-    return topics.template_of(topic, BY_TOPIC)
 
 
 def _custom(value: Json, path: Sequence[str]) -> Opened:

@@ -29,7 +29,7 @@ def handler(event: list[Any], _context: object) -> list[Element]:
         size = size_of(element)
         if size > LARGEST_BYTES:
             raise TooLargeError(
-                f"The event of message {element['messageId']} needs {size:,} bytes; "
+                f"The event of message {element['firstMessageId']} needs {size:,} bytes; "
                 f"the state machine takes {LARGEST_BYTES:,}: its publisher must send less text."
             )
     return [element]

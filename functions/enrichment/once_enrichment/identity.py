@@ -1,14 +1,14 @@
-"""The identity of an event, and the generic rule that gives one to any topic."""
+"""The identity of an event of a Genesys topic: as its family declares it, or by a generic rule."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from once_enrichment import ignored, topics
+from once_enrichment import paths, topics
 from once_enrichment.contract import KEY_VERSION
 from once_enrichment.envelope import Opened
-from once_enrichment.family import Order
-from once_enrichment.keys import canonical, digest, family_of, is_plain, opaque, sort_key
+from once_enrichment.families import BY_TOPIC, Family, Order
+from once_enrichment.keys import canonical, digest, is_plain, opaque, shown, sort_key
 from once_enrichment.times import maybe_ms
 
 Json = Mapping[str, Any]
@@ -29,6 +29,7 @@ _TIMES = (
 )
 _STATES = ("state", "status", "action", "operation", "eventType", "currentOperation")
 _SUBJECTS = ("conversationId", "userId", "queueId")
+_ABSENT = "~"  # no literal part of a key begins with it, and a hashed part is longer
 _TRACES = ("correlationId", "eventId")
 _NESTED = ("user", "queue", "conversation", "entity", "agent", "member", "sender", "flow", "team")
 
@@ -38,6 +39,8 @@ class Identity:
     """All that tells an event apart before the organisation and the clock are added."""
 
     family: str
+    topic: str
+    """As it came, with a hash for each word that may be about a person."""
     subject_type: str
     subject_id: str | None
     sk: str
@@ -50,27 +53,89 @@ class Identity:
     """The hash of the whole body, if it is in the key."""
     time_ms: int | None = None
     """The time in the key."""
+    published: Any = None
+    """The time at which its publisher sent it."""
+    event_id: str | None = None
+    """The publisher's own id of the event, readable if a machine made it."""
     state: str | None = None
     ids: Json = field(default_factory=dict)
     """The ids in the topic's name."""
     note: str | None = None
 
 
-def hash_whole(opened: Opened, family: str) -> str:
-    """Hashes the whole body and the metadata, without the fields that the family ignores."""
-    return digest({"body": ignored.without(family, opened.body), "metadata": opened.metadata})
+def identify(opened: Opened, template: str) -> Identity:
+    """Returns the identity of an event of a topic."""
+    family = BY_TOPIC.get(template)
+    return _declared(opened, template, family) if family else _generic(opened, template)
 
 
-def generic(opened: Opened, template: str) -> Identity:
+def _declared(opened: Opened, template: str, family: Family) -> Identity:
+    """Identifies an event as its family declares.
+
+    If anything is missing or not as declared, the whole body is the identity: no change is lost.
+    """
+    name, body = topics.family_name(template), opened.body
+    slots = family.slots or topics.slot_names(template)
+    in_topic = dict(zip(slots, topics.slots(template, opened.topic), strict=False))
+    given = {**in_topic, **{key: value for key, value in body.items() if value is not None}}
+    # One of the topic's ids may be the subject. The others tell to whom it is published.
+    subject_type, _, path = family.subject.partition(" ")
+    if not family.subject:
+        subject_type, path = slots[0].removesuffix("Id"), slots[0]
+    readers = {
+        slot: in_topic.get(slot, given.get(slot))
+        for slot in slots
+        if slot not in (path, f"{subject_type}Id")
+    }
+    subject_id = read(given, path)
+    each, ids = family.each.split(), family.ids.split()
+    wrong = [place for place in (path, *each, *ids) if not _is_text(read(given, place))]
+    wrong += [slot for slot, value in readers.items() if not _is_text(value)]
+    time = maybe_ms(read(given, family.time)) if family.time else None
+    if family.time and time is None:
+        wrong.append(family.time)
+    if not _is_text(subject_id):
+        subject_type, subject_id = _subject_of(in_topic, body)
+
+    parts = [opaque(str(value)) for value in readers.values() if _is_text(value)]
+    content: str | None = hash_whole(opened, name) if wrong or family.is_whole else None
+    latest, note = "", None
+    if wrong:
+        missing = ", ".join(wrong)
+        note = f"missing or not as declared {missing}: the whole body is the identity"
+    else:
+        parts += [_part(read(given, place)) for place in (*each, *family.selection.split())]
+        latest = latest_key(name, parts) if family.order != "none" else ""
+        parts += [opaque(read(given, place)) for place in ids]
+        parts += [] if time is None else [str(time)]
+        if not family.is_whole and family.state:
+            content = digest({place: read(given, place) for place in family.state.split()})
+    state = name.partition(".")[2] if family.shown == "topic" else read(body, family.shown)
+    return Identity(
+        family=name,
+        topic=opened.topic,
+        subject_type=subject_type,
+        subject_id=subject_id,
+        sk=sort_key(f"{KEY_VERSION}/{name}/", parts, content),
+        is_exact=time is not None and not wrong,
+        order="none" if wrong else family.order,
+        latest=latest,
+        whole=(content or "") if family.is_whole else "",
+        time_ms=time,
+        published=opened.published,
+        state=state if _is_text(state) else None,
+        ids=in_topic,
+        note=note,
+    )
+
+
+def _generic(opened: Opened, template: str) -> Identity:
     """Identifies any topic by the ids in its name, a known time or a version, and its body."""
     body = opened.body
     name, names = topics.family_name(template), topics.slot_names(template)
     ids = topics.slots(template, opened.topic)
     in_topic = dict(zip(names, ids, strict=False))
-    subject_type, subject_id = subject_of(in_topic, body)
-    if not opened.is_genuine:
-        name = name if is_plain(name) else family_of(name)
-        subject_type = subject_type if is_plain(subject_type) else "topic"
+    subject_type, subject_id = _subject_of(in_topic, body)
     times = [maybe_ms(body[field]) for field in _TIMES if field in body]
     time = next(filter(None, times), None)
     version, own_id = body.get("version"), body.get("id")
@@ -80,25 +145,50 @@ def generic(opened: Opened, template: str) -> Identity:
         parts += [opaque(str(own_id)), canonical(version)]
     if time is not None:
         parts.append(str(time))
+    # Only Genesys' own words are sure to be no private text.
+    words = template.split(".")
+    topic = ".".join(w if w == topics.SLOT or is_plain(w) else opaque(w) for w in words)
+    for text in ids:
+        topic = topic.replace(topics.SLOT, opaque(text), 1)
     return Identity(
         family=name,
-        subject_type=subject_type,
+        topic=topic,
+        subject_type=subject_type if is_plain(subject_type) else "topic",
         subject_id=subject_id,
         sk=sort_key(f"{KEY_VERSION}/{name}/", parts, hash_whole(opened, name)),
         is_exact=bool(time is not None or is_versioned),
         time_ms=time,
+        published=opened.published,
         state=next((body[field] for field in _STATES if isinstance(body.get(field), str)), None),
         ids=in_topic,
     )
 
 
-def topic_in_log(opened: Opened, template: str) -> str:
-    """Returns the topic with a hash for each word of it that may be about a person."""
-    words = [
-        word if opened.is_genuine or word == topics.SLOT or is_plain(word) else opaque(word)
-        for word in template.split(".")
-    ]
-    return topics.filled(".".join(words), map(opaque, topics.slots(template, opened.topic)))
+def hash_whole(opened: Opened, family: str) -> str:
+    """Hashes the whole body and the metadata, without the fields that the family ignores."""
+    body = paths.without_ignored(family, opened.body)
+    return digest({"body": body, "metadata": opened.metadata})
+
+
+def read(value: Any, path: str) -> Any:
+    """Returns the value at a path; of a list, a list of values."""
+    name, _, below = path.partition(".")
+    if isinstance(value, list):
+        return [read(item, path) for item in value]
+    inner = value.get(name) if isinstance(value, dict) else None
+    return read(inner, below) if below else inner
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _part(value: Any) -> str:
+    if value is None:
+        return _ABSENT
+    if isinstance(value, dict | list):
+        return f"~{digest(value)}"
+    return shown(value) if isinstance(value, str) else canonical(value)
 
 
 def latest_key(name: str, parts: Sequence[str]) -> str:
@@ -106,7 +196,7 @@ def latest_key(name: str, parts: Sequence[str]) -> str:
     return sort_key(f"latest/{name}/", parts) if parts else f"latest/{name}"
 
 
-def subject_of(in_topic: Mapping[str, str], body: Json) -> tuple[str, str | None]:
+def _subject_of(in_topic: Mapping[str, str], body: Json) -> tuple[str, str | None]:
     """Returns the subject by the topic's first id, else by the body; at last the organisation."""
     if in_topic:
         first = next(iter(in_topic))

@@ -3,11 +3,10 @@
 import json
 from typing import Any
 
-from once_enrichment import custom_events, declared, facts
-from once_enrichment.contract import KEY_VERSION, UNREADABLE, VERSION, Unfit
+from once_enrichment import custom_events, paths
+from once_enrichment.contract import KEY_VERSION, UNREADABLE, Unfit
 from once_enrichment.envelope import Json, Opened, UnfitError, open_event, organization_of, parse
-from once_enrichment.families import BY_TOPIC
-from once_enrichment.identity import Identity, generic, ids_of, topic_in_log
+from once_enrichment.identity import Identity, hash_whole, identify, ids_of
 from once_enrichment.keys import (
     ascii_only,
     digest,
@@ -17,7 +16,7 @@ from once_enrichment.keys import (
     partition_key,
     sort_key,
 )
-from once_enrichment.message import Element, Message, read
+from once_enrichment.message import Element, read
 from once_enrichment.routes import IGNORE, Route, Routes
 from once_enrichment.times import Moment, choose, iso, maybe_ms
 
@@ -32,53 +31,44 @@ def normalise(record: Any, routes: Routes | None = None) -> Element:
     """Returns the element of one SQS record: an event, or `broken` with the reason."""
     message = read(record)
     try:
-        opened = open_event(parse(message.raw))
-        return _event(message, opened, None if message.is_canary else routes)
+        opened = open_event(parse(message["raw"]))
+        return _event(message, opened, None if "canary" in message else routes)
     except UnfitError as unfit:
-        return _broken(message, unfit.code, unfit.sentence)
+        return _broken(message, unfit)
     except RecursionError:
-        return _broken(message, Unfit.TOO_DEEP, "The text is nested too deeply to be read.")
+        sentence = "The text is nested too deeply to be read."
+        return _broken(message, UnfitError(Unfit.TOO_DEEP, sentence))
 
 
-def _broken(message: Message, code: Unfit, sentence: str) -> Element:
+def _broken(message: Element, unfit: UnfitError) -> Element:
     """Returns the element of a message that holds no event: its text is its identity."""
-    subject = digest(message.raw)
+    subject = digest(message["raw"])
     pk, sk = f"-/message/{subject}", f"{KEY_VERSION}/broken"
-    first_sent_ms = message.first_sent_ms or 0
     return {
-        "version": VERSION,
-        **message.delivery,
         "family": "broken",
         "topic": "",
         "subject": {"type": "message", "id": subject},
-        "occurredAt": iso(first_sent_ms),
-        "occurredAtMs": first_sent_ms,
+        "occurredAt": iso(message["firstSentAtMs"]),
+        "occurredAtMs": message["firstSentAtMs"],
         "ids": {},
         "key": {"pk": pk, "sk": sk},
         "idempotencyKey": idempotency_key(pk, sk),
         "policy": {"windowMs": 0, "order": "none"},
         "trace": {},
-        **({"canary": True} if message.is_canary else {}),
         "broken": UNREADABLE,
-        "detail": f"{code}: {sentence}",
-        "raw": message.raw,
+        "detail": str(unfit),
         "bodyPath": [],
+        **message,
     }
 
 
-def _event(message: Message, opened: Opened, routes: Routes | None) -> Element:
-    topic, published, event_id = opened.topic, opened.published, None
+def _event(message: Element, opened: Opened, routes: Routes | None) -> Element:
     if opened.template is None:
-        custom = custom_events.identify(opened)
-        identity, topic, published = custom.identity, custom.topic, custom.published
-        event_id = custom.event_id
-    elif family := BY_TOPIC.get(opened.template):
-        identity = declared.identify(opened, opened.template, family)
+        identity = custom_events.identify(opened)
     else:
-        identity = generic(opened, opened.template)
-        topic = topic_in_log(opened, opened.template)
-    envelope = opened.envelope
-    moment = choose(identity.time_ms, published, envelope.get("time"), message.first_sent_ms)
+        identity = identify(opened, opened.template)
+    envelope, sent_ms = opened.envelope, message["firstSentAtMs"] or None
+    moment = choose(identity.time_ms, identity.published, envelope.get("time"), sent_ms)
     if moment is None:
         raise UnfitError(Unfit.NO_TIME, "Neither the event nor its message tells a time.")
 
@@ -92,23 +82,18 @@ def _event(message: Message, opened: Opened, routes: Routes | None) -> Element:
         "metadata": opened.metadata,
         **({"state": identity.state} if identity.state else {}),
     }
-    route = _NO_ROUTE
-    has_facts = False
-    taken: Element = {}
+    route, has_facts = _NO_ROUTE, False
     if routes is not None:
         route = routes.take(matched)
-        has_facts = routes.has_facts(identity.family)
-        taken["route"] = routes.describe(route, matched)
-        if route.max_age_ms is not None:
-            taken["expiresAtMs"] = moment.ms + route.max_age_ms
+        has_facts = any(other.facts for other in routes.routes_for(identity.family))
     sk, policy = _policy(identity, moment, route, has_facts)
-    notes = [*_notes(identity, moment)]
+    notes, counted = _notes(identity, moment), None
     if policy["order"] == "changes":
-        taken["facts"], note = facts.hash_of(route, opened, identity)
+        counted, note = _facts(route, opened, identity)
         notes += [note] if note else []
     has_long_metadata = len(json.dumps(opened.metadata)) > _LONGEST_METADATA
     notes += ["metadata too long"] if has_long_metadata else []
-    published_ms = maybe_ms(published)
+    published_ms = maybe_ms(identity.published)
     state = (identity.state or "")[:_LONGEST_PART]
     optional: Element = {
         "organizationId": organization_id and organization_id[:_LONGEST_PART],
@@ -116,16 +101,16 @@ def _event(message: Message, opened: Opened, routes: Routes | None) -> Element:
         # The part of the topic's name that some families show as their state is in the family.
         "plainState": state if is_plain(state) and not identity.family.endswith(state) else "",
         "publishedAt": None if published_ms is None else iso(published_ms),
+        "facts": counted,
+        "route": None if routes is None else routes.describe(route, matched),
+        "expiresAtMs": route.max_age_ms and moment.ms + route.max_age_ms,
         "metadata": None if has_long_metadata else opened.metadata,
         "note": ascii_only("; ".join(notes)),
-        "canary": message.is_canary,
     }
     ids = [(name, text) for name, text in matched["ids"].items() if len(name) <= _LONGEST_PART]
     return {
-        "version": VERSION,
-        **message.delivery,
         "family": identity.family,
-        "topic": ascii_only(topic),
+        "topic": ascii_only(identity.topic),
         "subject": {"type": identity.subject_type, "id": subject_id[:_LONGEST_PART]},
         "occurredAt": iso(moment.ms),
         "occurredAtMs": moment.ms,
@@ -133,11 +118,10 @@ def _event(message: Message, opened: Opened, routes: Routes | None) -> Element:
         "key": {"pk": pk, "sk": sk},
         "idempotencyKey": idempotency_key(pk, sk),
         "policy": policy,
-        **taken,
-        "trace": _trace(opened, event_id),
         **{name: value for name, value in optional.items() if value},
-        "raw": message.raw,
+        "trace": _trace(opened, identity.event_id),
         "bodyPath": [*opened.path],
+        **message,
     }
 
 
@@ -175,6 +159,24 @@ def _notes(identity: Identity, moment: Moment) -> list[str]:
     if identity.order == "changes" and not moment.is_orderable:
         notes.append("no timestamp says when: the state cannot be ordered")
     return notes
+
+
+def _facts(route: Route, opened: Opened, identity: Identity) -> tuple[str, str | None]:
+    """Hashes the fields that count on a route; notes it if none of the route's paths matches.
+
+    Then the whole body counts, so a renamed field makes no change vanish silently. The route's name
+    is in the hash: two routes never take one another's facts for their own.
+    """
+    note = None
+    if route.facts:
+        event = {**opened.body, "metadata": opened.metadata} if opened.metadata else opened.body
+        counted = paths.only(event, paths.ways(route.facts))
+        if counted is not paths.ABSENT:
+            return digest({"route": route.name, "facts": counted}), None
+        wanted = ", ".join(route.facts)[:100]
+        note = f"no fact of its route matches ({wanted}): the whole body counts"
+    whole = identity.whole or hash_whole(opened, identity.family)
+    return digest({"route": route.name, "whole": whole}), note
 
 
 def _ids(identity: Identity, subject_id: str, body: Json) -> dict[str, str]:

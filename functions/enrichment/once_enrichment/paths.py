@@ -4,10 +4,21 @@
 none.
 """
 
+import tomllib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
+from once_enrichment.topics import covers
+
 Way = tuple[str, ...]
+
+# Beside the package, where it is deployed from; a wheel carries it inside.
+_FILES = [folder / "ignored.toml" for folder in Path(__file__).resolve().parents[:2]]
+IGNORED: dict[str, list[str]] = tomllib.loads(
+    next(path.read_text("utf-8") for path in _FILES if path.exists())
+)
+"""The fields that may change without a change that matters, by family."""
 
 ABSENT = object()
 """Returned by `only` if no path leads to anything."""
@@ -16,6 +27,12 @@ ABSENT = object()
 def ways(paths: Iterable[str]) -> list[Way]:
     """Splits paths into their steps."""
     return [tuple(path.split(".")) for path in paths]
+
+
+def without_ignored(family: str, body: Any) -> Any:
+    """Returns a body without what its family ignores."""
+    left_out = [path for name in IGNORED if covers(name, family) for path in IGNORED[name]]
+    return without(body, ways(left_out))
 
 
 def without(value: Any, left_out: Sequence[Way]) -> Any:

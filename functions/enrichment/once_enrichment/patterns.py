@@ -9,6 +9,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from operator import eq, ge, gt, le, lt
 from typing import Any
 
@@ -117,20 +118,10 @@ def _equals(values: list[Any]) -> Test:
     return lambda value: (type(value) is bool, value) in wanted
 
 
-def _prefix(argument: Any) -> Test:
-    text = _text(argument)
-    return lambda value: type(value) is str and value.startswith(text)
-
-
-def _suffix(argument: Any) -> Test:
-    text = _text(argument)
-    return lambda value: type(value) is str and value.endswith(text)
-
-
-def _text(argument: Any) -> str:
+def _on_texts(is_met: Callable[[str, str], bool], argument: Any) -> Test:
     if not isinstance(argument, str):
         raise ValueError("an operator on texts wants a text in quotes")
-    return argument
+    return lambda value: type(value) is str and is_met(value, argument)
 
 
 def _anything_but(argument: Any) -> Test:
@@ -170,8 +161,8 @@ def _exists(argument: Any) -> Test:
 
 
 _OPERATORS: dict[str, Callable[[Any], Test]] = {
-    "prefix": _prefix,
-    "suffix": _suffix,
+    "prefix": partial(_on_texts, str.startswith),
+    "suffix": partial(_on_texts, str.endswith),
     "anything-but": _anything_but,
     "numeric": _numeric,
     "exists": _exists,

@@ -1,12 +1,11 @@
 """Routes: what becomes of an event, by the first route of the operator's file that matches it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
-from once_enrichment import patterns
+from once_enrichment import patterns, topics
 from once_enrichment.contract import IgnoredReason
 from once_enrichment.keys import ascii_only, is_plain
 from once_enrichment.message import Element
@@ -33,34 +32,28 @@ class Route:
     """`every`: an event is acted on even if a newer event has passed it."""
 
     def is_for(self, family: str) -> bool:
-        if self.family.endswith("*"):
-            return family.startswith(self.family[:-1])
-        return family == self.family
+        return topics.covers(self.family, family)
 
 
+@dataclass(frozen=True)
 class Routes:
     """The routes of a file, in its order."""
 
-    def __init__(self, routes: tuple[Route, ...]) -> None:
-        self.routes = routes
-        self._for_family = lru_cache(maxsize=1024)(self._find)
-
-    def _find(self, family: str) -> tuple[Route, ...]:
-        return tuple(route for route in self.routes if route.is_for(family))
+    routes: tuple[Route, ...]
 
     def take(self, event: Mapping[str, Any]) -> Route:
         """Returns the first route that matches; the last route of a file matches every event.
 
         The event has the fields of an element and its `body`.
         """
-        for route in self._for_family(event["family"]):
-            if route.when is None or route.when.matches(event):
-                return route
-        raise LookupError(f"no route for {event['family']}")
+        return next(
+            route
+            for route in self.routes_for(event["family"])
+            if route.when is None or route.when.matches(event)
+        )
 
-    def has_facts(self, family: str) -> bool:
-        """Returns true if a route of the family compares facts."""
-        return any(route.facts for route in self._for_family(family))
+    def routes_for(self, family: str) -> Iterator[Route]:
+        return (route for route in self.routes if route.is_for(family))
 
     def describe(self, route: Route, event: Mapping[str, Any]) -> Element:
         """Returns what an element says of the route that it took."""
@@ -76,7 +69,7 @@ class Routes:
 
     def _missed(self, event: Mapping[str, Any]) -> str:
         """Describes what the first route for the event's family wanted."""
-        first = self._for_family(event["family"])[0]
+        first = next(self.routes_for(event["family"]))
         field = first.when and first.when.unmet(event, event)
         if not field:
             return f"no route is for the family {event['family']}"

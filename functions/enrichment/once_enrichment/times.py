@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from math import isfinite
 from typing import Any
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -29,37 +28,27 @@ class Moment:
     """The clock is fine enough to say which of two events came first."""
 
 
-def to_ms(value: Any) -> int:
-    """Returns epoch milliseconds of an int (ms or s), a float (s), digits, or ISO 8601 text."""
-    kind = type(value)
-    if kind is str:
-        if not value.isdecimal():
+def maybe_ms(value: Any) -> int | None:
+    """Returns epoch milliseconds of an int (ms or s), a float (s), digits, or ISO 8601 text.
+
+    None: the value is no time, or one outside 1970 to 9999.
+    """
+    is_digits = type(value) is str and value.isdecimal() and len(value) < _DIGITS
+    try:
+        if is_digits or type(value) in (int, float):
+            number = int(value) if is_digits else value
+            # Only seconds have a fraction that counts.
+            ms = round(number * 1000 if abs(number) < EARLIEST_MS else number)
+        elif type(value) is str:
             moment = datetime.fromisoformat(value)
             if moment.tzinfo is None:
                 moment = moment.replace(tzinfo=UTC)
-            return _in_range((moment - _EPOCH) // _MILLISECOND)
-        value = int(value) if len(value) < _DIGITS else LAST_MS + 1
-    elif kind is float and isfinite(value):
-        # Only seconds have a fraction that counts.
-        value = round(value * 1000 if abs(value) < EARLIEST_MS else value)
-        return _in_range(value)
-    elif kind is not int:
-        raise ValueError("a time is a finite number or ISO 8601 text")
-    return _in_range(value * 1000 if -EARLIEST_MS < value < EARLIEST_MS else value)
-
-
-def _in_range(ms: int) -> int:
-    if 0 < ms <= LAST_MS:
-        return ms
-    raise ValueError("the time lies outside 1970 to 9999")
-
-
-def maybe_ms(value: Any) -> int | None:
-    """Returns epoch milliseconds, and None for what is no time."""
-    try:
-        return to_ms(value)
-    except ValueError:
+            ms = (moment - _EPOCH) // _MILLISECOND
+        else:
+            return None
+    except (ValueError, OverflowError):
         return None
+    return ms if 0 < ms <= LAST_MS else None
 
 
 def iso(ms: int) -> str:

@@ -2,20 +2,18 @@
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
-from hashlib import sha256
+
+from once_enrichment.keys import digest, is_plain
 
 SLOT = "{id}"
 # A word of a topic has neither digit nor dash; what Genesys puts in a slot nearly always has.
 _AN_ID = re.compile(r"[-0-9@~: ]")
 
-_FAMILY = re.compile(r"(?=.{1,100}$)[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
-_NO_WORD = re.compile(r"[^A-Za-z0-9._-]")
+_FAMILY = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 
 
-@lru_cache(maxsize=1024)
 def family_name(template: str) -> str:
-    """Returns `user.presence` for `v2.users.{id}.presence`."""
+    """Returns `user.presence` for `v2.users.{id}.presence`; a hash if that may be any text."""
     words = template.removeprefix("v2.").removeprefix("detail.events.").split(".")
     named = [
         singular(word) if words[at + 1 : at + 2] == [SLOT] else word
@@ -23,13 +21,18 @@ def family_name(template: str) -> str:
         if word != SLOT
     ]
     name = ".".join(named)
-    if _FAMILY.fullmatch(name):
+    if _FAMILY.fullmatch(name) and is_plain(name):
         return name
-    tail = sha256(template.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{_NO_WORD.sub('_', name)[:80]}.{tail}"
+    return f"event.{digest(template)[:8]}"
 
 
-@lru_cache(maxsize=1024)
+def covers(pattern: str, family: str) -> bool:
+    """Returns true if a name, or a beginning that ends in `*`, is that of the family."""
+    if pattern.endswith("*"):
+        return family.startswith(pattern[:-1])
+    return family == pattern
+
+
 def slot_names(template: str) -> tuple[str, ...]:
     """Names the ids in a template's slots after the noun before each slot."""
     words = template.split(".")
@@ -55,9 +58,9 @@ def slots(template: str, topic: str) -> tuple[str, ...]:
     Each slot ends where the text after it is met first. The template comes with the message, so
     this must take no longer than the topic is long; a regular expression would go back.
     """
-    if SLOT in topic:
+    if SLOT in topic or SLOT not in template:
         return ()
-    start, *between, end = _texts(template)
+    start, *between, end = template.split(SLOT)
     last = len(topic) - len(end)
     if not (topic.startswith(start) and topic.endswith(end)):
         return ()
@@ -69,20 +72,6 @@ def slots(template: str, topic: str) -> tuple[str, ...]:
         ids.append(topic[at:found])
         at = found + len(text)
     return (*ids, topic[at:last]) if at < last else ()
-
-
-def filled(template: str, ids: Iterable[str]) -> str:
-    """Returns the topic of a template with these ids in its slots."""
-    for slot in ids:
-        template = template.replace(SLOT, slot, 1)
-    return template
-
-
-@lru_cache(maxsize=1024)
-def _texts(template: str) -> tuple[str, ...]:
-    """Returns the texts before, between and behind the slots."""
-    texts = template.split(SLOT)
-    return tuple(texts) if len(texts) > 1 else (template, "")
 
 
 def template_of(topic: str, known: Iterable[str]) -> str:
