@@ -143,7 +143,7 @@ class Event(_Model):
     note: str | None = None
     """Why identity, facts or time had to fall back."""
     metadata: dict[str, Any] | None = None
-    """The publisher's metadata without the correlation id; absent if empty or long."""
+    """The publisher's metadata without the correlation id; absent if empty."""
     canary: Literal[True] | None = None
     """`once check` sent the event to test the stack: no destination gets it."""
     raw: str

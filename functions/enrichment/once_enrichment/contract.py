@@ -16,20 +16,6 @@ Reference has MessageGroupId only). Who may send to the queue can set it.
 """
 
 
-class Unfit(StrEnum):
-    """Why a message holds no event that could be decided on; the first word of `detail`."""
-
-    BODY_MISSING = "BODY_MISSING"
-    NOT_JSON = "NOT_JSON"
-    TOO_DEEP = "TOO_DEEP"
-    NUMBER_OUT_OF_RANGE = "NUMBER_OUT_OF_RANGE"
-    NOT_AN_OBJECT = "NOT_AN_OBJECT"
-    NOT_AN_EVENT = "NOT_AN_EVENT"
-    UNKNOWN_SHAPE = "UNKNOWN_SHAPE"
-    NO_SUBJECT = "NO_SUBJECT"
-    NO_TIME = "NO_TIME"
-
-
 class IgnoredReason(StrEnum):
     """Why no request is sent for an event."""
 

@@ -8,7 +8,7 @@ have these anew. Only `eventId` is an event's own id: many publishers name an ob
 
 from typing import Any
 
-from once_enrichment.contract import KEY_VERSION, Unfit
+from once_enrichment.contract import KEY_VERSION
 from once_enrichment.envelope import Opened, UnfitError
 from once_enrichment.identity import Identity, latest_key
 from once_enrichment.keys import digest, family_of, is_plain, opaque, part, sort_key
@@ -44,8 +44,8 @@ def identify(opened: Opened) -> Identity:
     status = _text(fields, _STATUSES)
     if not kind and status is None:
         raise UnfitError(
-            Unfit.UNKNOWN_SHAPE,
-            "The object has no detail-type, event type, action or status that says what happened.",
+            "UNKNOWN_SHAPE: The object has no detail-type, event type, action or status that says "
+            "what happened."
         )
     subject_type, subject_id = _subject(fields, kind)
     family = family_of(kind or f"{subject_type}.status")
@@ -115,10 +115,7 @@ def _subject(fields: Fields, kind: str) -> tuple[str, str]:
         value = _text(fields, (name,))
         if value is not None:
             return subject_type or family_of(kind or "object").partition(".")[0], value
-    raise UnfitError(
-        Unfit.NO_SUBJECT,
-        "The event names no conversation, user or queue that it is about.",
-    )
+    raise UnfitError("NO_SUBJECT: The event names no conversation, user or queue that it is about.")
 
 
 def _name(path: str) -> str:

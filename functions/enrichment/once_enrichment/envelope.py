@@ -7,7 +7,6 @@ from math import isinf
 from typing import Any, NoReturn
 
 from once_enrichment import topics
-from once_enrichment.contract import Unfit
 from once_enrichment.families import BY_TOPIC
 from once_enrichment.keys import is_plain, opaque
 
@@ -40,22 +39,19 @@ class Opened:
 
 
 class UnfitError(Exception):
-    """The message holds no event that could be decided on."""
-
-    def __init__(self, code: Unfit, sentence: str) -> None:
-        super().__init__(f"{code}: {sentence}")
+    """The message holds no event that could be decided on: a code and a sentence."""
 
 
 def parse(text: str) -> Any:
     """Reads JSON text, or raises UnfitError. If a name is there twice, the last value counts."""
     if not text:
-        raise UnfitError(Unfit.BODY_MISSING, "The message has no body.")
+        raise UnfitError("BODY_MISSING: The message has no body.")
     try:
         value = json.loads(text, parse_float=_float, parse_int=_int, parse_constant=_not_json)
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode()  # fails on half of a surrogate pair
     except ValueError as error:
-        raise UnfitError(Unfit.NOT_JSON, f"The text is not JSON: {error}.") from None
+        raise UnfitError(f"NOT_JSON: The text is not JSON: {error}.") from None
     return value
 
 
@@ -72,9 +68,8 @@ def _int(text: str) -> int:
 def _out_of_range() -> NoReturn:
     """Refuses numbers that other readers of JSON on the way cannot read."""
     raise UnfitError(
-        Unfit.NUMBER_OUT_OF_RANGE,
-        "A number in the event is too large for JSON readers on the way (whole numbers end at 64 "
-        "bits): its publisher must correct it, or send it as text.",
+        "NUMBER_OUT_OF_RANGE: A number in the event is too large for JSON readers on the way "
+        "(whole numbers end at 64 bits): its publisher must correct it, or send it as text."
     )
 
 
@@ -98,10 +93,9 @@ def open_event(value: Any) -> Opened:
             value = inner
         else:
             raise UnfitError(
-                Unfit.NOT_AN_OBJECT,
-                f"The text is JSON, but {_kind(value)} is where an event should be.",
+                f"NOT_AN_OBJECT: The text is JSON, but {_kind(value)} is where an event should be."
             )
-    raise UnfitError(Unfit.UNKNOWN_SHAPE, "The event is wrapped too many times to be found.")
+    raise UnfitError("UNKNOWN_SHAPE: The event is wrapped too many times to be found.")
 
 
 def _wrapper(value: Json) -> str | None:
@@ -117,17 +111,13 @@ def _wrapper(value: Json) -> str | None:
 
 def _holds_object(text: str) -> bool:
     """Returns true for the JSON of an object. The words of a message may begin like JSON, too."""
-    for _ in range(2):
-        if text.lstrip()[:1] not in ("{", '"'):
-            return False
-        try:
-            inner = json.loads(text)
-        except (ValueError, RecursionError):
-            return False
-        if isinstance(inner, dict):
-            return True
-        text = inner
-    return False
+    try:
+        inner = json.loads(text)
+        if isinstance(inner, str):
+            inner = json.loads(inner)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(inner, dict)
 
 
 def _genesys(value: Json, path: Sequence[str]) -> Opened | None:
@@ -140,14 +130,13 @@ def _genesys(value: Json, path: Sequence[str]) -> Opened | None:
         path = [*path, "eventBody"]
         if not isinstance(topic, str):
             raise UnfitError(
-                Unfit.UNKNOWN_SHAPE,
-                "The event has an eventBody, but no topicName, which holds ids that are nowhere "
-                "else.",
+                "UNKNOWN_SHAPE: The event has an eventBody, but no topicName, which holds ids that "
+                "are nowhere else."
             )
         if body is not None and not isinstance(body, dict):
             raise UnfitError(
-                Unfit.UNKNOWN_SHAPE,
-                f"The event has a topicName, but its eventBody is {_kind(body)} and no object.",
+                "UNKNOWN_SHAPE: The event has a topicName, but its eventBody is "
+                f"{_kind(body)} and no object."
             )
     else:
         topic = topic if isinstance(topic, str) else value.get("detail-type")
@@ -160,14 +149,14 @@ def _genesys(value: Json, path: Sequence[str]) -> Opened | None:
 def _of_topic(envelope: Json, detail: Json, topic: str, body: Json, path: Sequence[str]) -> Opened:
     if len(topic) > LONGEST_TOPIC:
         raise UnfitError(
-            Unfit.UNKNOWN_SHAPE,
-            f"The topic is longer than {LONGEST_TOPIC} characters, so it is none of Genesys'.",
+            f"UNKNOWN_SHAPE: The topic is longer than {LONGEST_TOPIC} characters, so it is none of "
+            "Genesys'."
         )
     template = envelope.get("detail-type")
     if topic == _HEARTBEAT:
         raise UnfitError(
-            Unfit.NOT_AN_EVENT,
-            f"This is a WebSocket heartbeat ({_HEARTBEAT}) and no event: nothing is lost.",
+            f"NOT_AN_EVENT: This is a WebSocket heartbeat ({_HEARTBEAT}) and no event: nothing is "
+            "lost."
         )
     if (
         not isinstance(template, str)

@@ -14,7 +14,6 @@ from once_enrichment.routes_file import InvalidRoutesError, read
 _FOLDER = Path(__file__).resolve().parents[1]
 LARGEST_BYTES = 248 * 1024
 """Step Functions takes 256 KiB into a state; what the state machine adds needs the rest."""
-_SMALL_CHARS = 16_384  # JSON in JSON writes few characters in many bytes, and the rest is small
 
 
 class TooLargeError(Exception):
@@ -25,13 +24,12 @@ def handler(event: list[Any], _context: object) -> list[Element]:
     """Returns the element of the one message that the pipe sends; raises if it cannot be used."""
     (record,) = event
     element = normalise(record, _routes())
-    if len(element["raw"]) > _SMALL_CHARS:
-        size = size_of(element)
-        if size > LARGEST_BYTES:
-            raise TooLargeError(
-                f"The event of message {element['firstMessageId']} needs {size:,} bytes; "
-                f"the state machine takes {LARGEST_BYTES:,}: its publisher must send less text."
-            )
+    size = size_of(element)
+    if size > LARGEST_BYTES:
+        raise TooLargeError(
+            f"The event of message {element['firstMessageId']} needs {size:,} bytes; "
+            f"the state machine takes {LARGEST_BYTES:,}: its publisher must send less text."
+        )
     return [element]
 
 

@@ -208,8 +208,8 @@ def _subject_of(in_topic: Mapping[str, str], body: Json) -> tuple[str, str | Non
     return "organization", None
 
 
-def ids_of(body: Json) -> dict[str, str]:
-    """Returns the ids at the top of a body, and those of known objects there."""
+def ids_of(identity: Identity, subject_id: str, body: Json) -> dict[str, str]:
+    """Returns the ids in the topic's name, at the top of a body, and of known objects there."""
     ids = {
         name: value for name, value in body.items() if isinstance(value, str) and is_id_name(name)
     }
@@ -217,6 +217,10 @@ def ids_of(body: Json) -> dict[str, str]:
         inner = body.get(name)
         if isinstance(inner, dict) and isinstance(inner.get("id"), str):
             ids.setdefault(f"{name}Id", inner["id"])
+    ids = {**identity.ids, **ids}
+    if ids.get("id") == subject_id:
+        del ids["id"]
+    ids.setdefault(f"{identity.subject_type}Id", subject_id)
     return ids
 
 

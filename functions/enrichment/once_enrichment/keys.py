@@ -32,9 +32,7 @@ def sort_key(prefix: str, parts: Sequence[str], content: str | None = None) -> s
 def part(text: str) -> str:
     """Escapes a part of a key, or hashes it if it is too long to be read anyway."""
     escaped = "".join(map(_escape, text[: _LONGEST + 1]))
-    if len(text) > _LONGEST or len(escaped.encode()) > _LONGEST:
-        return _HASHED + _hash(text)
-    return escaped
+    return escaped if len(escaped.encode()) <= _LONGEST else _HASHED + _hash(text)
 
 
 def _escape(char: str) -> str:

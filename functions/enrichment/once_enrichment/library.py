@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from once_enrichment.contract import Unfit
 from once_enrichment.envelope import UnfitError
 from once_enrichment.normalise import normalise
 from once_enrichment.routes import Route, Routes
@@ -58,8 +57,7 @@ def identify(event: Any, received_ms: int | None = None, facts: Sequence[str] = 
     routes = Routes((Route(name="", family="*", action="send", facts=facts),))
     element = normalise({"body": text, "attributes": attributes}, routes)
     if "broken" in element:
-        code, _, sentence = element["detail"].partition(": ")
-        raise UnfitError(Unfit(code), sentence)
+        raise UnfitError(element["detail"])
     policy, subject, key = element["policy"], element["subject"], element["key"]
     return Identified(
         key=element["idempotencyKey"],

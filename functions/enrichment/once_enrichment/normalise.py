@@ -1,10 +1,9 @@
 """Turns one queue message into one element. It reads no clock."""
 
-import json
 from typing import Any
 
 from once_enrichment import custom_events, paths
-from once_enrichment.contract import KEY_VERSION, UNREADABLE, Unfit
+from once_enrichment.contract import KEY_VERSION, UNREADABLE
 from once_enrichment.envelope import Json, Opened, UnfitError, open_event, organization_of, parse
 from once_enrichment.identity import Identity, hash_whole, identify, ids_of
 from once_enrichment.keys import (
@@ -23,8 +22,6 @@ from once_enrichment.times import Moment, choose, iso, maybe_ms
 _NO_ROUTE = Route(name="", family="*", action="send")
 # Only a mistaken or hostile publisher has longer texts. Keys hold the hash of the whole text.
 _LONGEST_PART = 160
-_LONGEST_METADATA = 4096
-_MOST_IDS = 24
 
 
 def normalise(record: Any, routes: Routes | None = None) -> Element:
@@ -34,13 +31,12 @@ def normalise(record: Any, routes: Routes | None = None) -> Element:
         opened = open_event(parse(message["raw"]))
         return _event(message, opened, None if "canary" in message else routes)
     except UnfitError as unfit:
-        return _broken(message, unfit)
+        return _broken(message, str(unfit))
     except RecursionError:
-        sentence = "The text is nested too deeply to be read."
-        return _broken(message, UnfitError(Unfit.TOO_DEEP, sentence))
+        return _broken(message, "TOO_DEEP: The text is nested too deeply to be read.")
 
 
-def _broken(message: Element, unfit: UnfitError) -> Element:
+def _broken(message: Element, detail: str) -> Element:
     """Returns the element of a message that holds no event: its text is its identity."""
     subject = digest(message["raw"])
     pk, sk = f"-/message/{subject}", f"{KEY_VERSION}/broken"
@@ -56,7 +52,7 @@ def _broken(message: Element, unfit: UnfitError) -> Element:
         "policy": {"windowMs": 0, "order": "none"},
         "trace": {},
         "broken": UNREADABLE,
-        "detail": str(unfit),
+        "detail": detail,
         "bodyPath": [],
         **message,
     }
@@ -70,14 +66,14 @@ def _event(message: Element, opened: Opened, routes: Routes | None) -> Element:
     envelope, sent_ms = opened.envelope, message["firstSentAtMs"] or None
     moment = choose(identity.time_ms, identity.published, envelope.get("time"), sent_ms)
     if moment is None:
-        raise UnfitError(Unfit.NO_TIME, "Neither the event nor its message tells a time.")
+        raise UnfitError("NO_TIME: Neither the event nor its message tells a time.")
 
     organization_id, subject_id = _subject(identity, envelope.get("source"), opened.body)
     pk = partition_key(organization_id, identity.subject_type, opaque(subject_id))
     matched: Element = {
         "family": identity.family,
         "subject": {"type": identity.subject_type, "id": subject_id},
-        "ids": _ids(identity, subject_id, opened.body),
+        "ids": ids_of(identity, subject_id, opened.body),
         "body": opened.body,
         "metadata": opened.metadata,
         **({"state": identity.state} if identity.state else {}),
@@ -91,8 +87,6 @@ def _event(message: Element, opened: Opened, routes: Routes | None) -> Element:
     if policy["order"] == "changes":
         counted, note = _facts(route, opened, identity)
         notes += [note] if note else []
-    has_long_metadata = len(json.dumps(opened.metadata)) > _LONGEST_METADATA
-    notes += ["metadata too long"] if has_long_metadata else []
     published_ms = maybe_ms(identity.published)
     state = (identity.state or "")[:_LONGEST_PART]
     optional: Element = {
@@ -104,17 +98,16 @@ def _event(message: Element, opened: Opened, routes: Routes | None) -> Element:
         "facts": counted,
         "route": None if routes is None else routes.describe(route, matched),
         "expiresAtMs": route.max_age_ms and moment.ms + route.max_age_ms,
-        "metadata": None if has_long_metadata else opened.metadata,
+        "metadata": opened.metadata,
         "note": ascii_only("; ".join(notes)),
     }
-    ids = [(name, text) for name, text in matched["ids"].items() if len(name) <= _LONGEST_PART]
     return {
         "family": identity.family,
         "topic": ascii_only(identity.topic),
         "subject": {"type": identity.subject_type, "id": subject_id[:_LONGEST_PART]},
         "occurredAt": iso(moment.ms),
         "occurredAtMs": moment.ms,
-        "ids": {name: text[:_LONGEST_PART] for name, text in ids[:_MOST_IDS]},
+        "ids": matched["ids"],
         "key": {"pk": pk, "sk": sk},
         "idempotencyKey": idempotency_key(pk, sk),
         "policy": policy,
@@ -139,8 +132,8 @@ def _policy(
     if route.order == "every":
         # Its time tells a repeat from a copy; a time that is in the key already is not added.
         is_timed = identity.time_ms is not None and identity.is_exact
-        version, family, rest = identity.sk.split("/", 2)
-        timed = sort_key(f"{version}/{family}/", [rest, str(moment.ms)])
+        prefix = f"{KEY_VERSION}/{identity.family}/"
+        timed = sort_key(prefix, [identity.sk.removeprefix(prefix), str(moment.ms)])
         sk = identity.sk if is_timed else timed
         order = "every" if identity.order == "changes" or has_facts else "none"
         latest = {"latest": identity.latest} if order == "every" else {}
@@ -179,14 +172,6 @@ def _facts(route: Route, opened: Opened, identity: Identity) -> tuple[str, str |
     return digest({"route": route.name, "whole": whole}), note
 
 
-def _ids(identity: Identity, subject_id: str, body: Json) -> dict[str, str]:
-    ids = {**identity.ids, **ids_of(body)}
-    if ids.get("id") == subject_id:
-        del ids["id"]
-    ids.setdefault(f"{identity.subject_type}Id", subject_id)
-    return ids
-
-
 def _subject(identity: Identity, source: Any, body: Json) -> tuple[str | None, str]:
     """Returns organisation and subject, if the source lacks the one or the event the other."""
     subject_id = identity.subject_id
@@ -198,8 +183,8 @@ def _subject(identity: Identity, source: Any, body: Json) -> tuple[str | None, s
         subject_id = organization_id
     if subject_id is None:
         raise UnfitError(
-            Unfit.NO_SUBJECT,
-            f"Neither body nor topic says which {identity.subject_type} the event is about.",
+            f"NO_SUBJECT: Neither body nor topic says which {identity.subject_type} the event is "
+            "about."
         )
     return organization_id, subject_id
 
