@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from schemas import examples
+
 ORGANISATION = "4c0ffee0-51de-4d15-8a5e-0b5e55edface"
 CONVERSATION = "7ab1e5e7-0a11-4b00-9c0d-000000000001"
 USER = "0af1ce00-0000-4a9e-8000-000000000007"
@@ -89,40 +91,6 @@ def agent(**call: Any) -> Event:
     }
 
 
-def transcription(*utterances: tuple[str, bool], **body: Any) -> Event:
-    """Makes a transcription; each utterance has its id, and says if it is final."""
-    whole = {
-        "eventTime": "2025-03-12T09:00:00.264Z",
-        "organizationId": ORGANISATION,
-        "conversationId": CONVERSATION,
-        "communicationId": "communication-1",
-        "transcripts": [{"utteranceId": u, "isFinal": final} for u, final in utterances],
-        "status": {"offsetMs": 2300, "status": "SESSION_ONGOING"},
-        **body,
-    }
-    return event("v2.conversations.{id}.transcription", whole, CONVERSATION)
-
-
-def audit(**body: Any) -> Event:
-    """A change that somebody made."""
-    whole = {
-        "id": "a0d17000-0000-4000-8000-000000000001",
-        "userId": USER,
-        "eventTime": "2025-03-12T09:00:00.000Z",
-        "action": "Update",
-        "entityType": "UserPresence",
-        "entity": {"id": USER, "name": "somebody"},
-        **body,
-    }
-    template = "v2.audits.entitytype.{id}.entityid.{id}"
-    return event(template, whole, "UserPresence", USER)
-
-
-def counters(**body: Any) -> Event:
-    """Makes the numbers of conversations that a user has, without a time."""
-    whole = {
-        "userId": USER,
-        "call": {"contactCenter": {"active": 1, "acw": 0}, "enterprise": {"active": 0, "acw": 0}},
-        **body,
-    }
-    return event("v2.users.{id}.conversationsummary", whole, USER)
+def named(name: str) -> Event:
+    """Returns an event of schemas/examples.jsonl."""
+    return next(example["event"] for example in examples.read() if example["name"] == name)

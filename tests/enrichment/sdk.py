@@ -35,7 +35,7 @@ class Sdk:
         if model not in self._fields:
             assert model in self.modules, (
                 f"The SDK has no model {model} any more. Look for its successor in Genesys' list "
-                "of notification topics, and change tests/enrichment/topic_models.py."
+                "of notification topics, and change tests/enrichment/topics.txt."
             )
             text = (self.folder / f"{self.modules[model]}.py").read_text()
             kinds, names = (

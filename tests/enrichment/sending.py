@@ -8,25 +8,17 @@ from once_enrichment.normalise import normalise
 from once_enrichment.routes import Routes
 from once_enrichment.routes_file import read
 
+from schemas.examples import SENT_MS, record_of
 from schemas.models import Event
-
-SENT_MS = 1741777200000  # 2025-03-12T11:00:00Z, after every event of these tests
 
 Json = dict[str, Any]
 
 
 def record(body: Any, message_id: str = "m", sent_ms: int | None = SENT_MS) -> Json:
     """An SQS record as the pipe hands it over."""
-    text = body if isinstance(body, str) else json.dumps(body)
-    attributes = {"ApproximateReceiveCount": "1"}
-    if sent_ms is not None:
-        attributes["SentTimestamp"] = str(sent_ms)
-    return {
-        "messageId": message_id,
-        "receiptHandle": f"handle-of-{message_id}",
-        "body": text,
-        "attributes": attributes,
-    }
+    made = record_of(body) | {"messageId": message_id}
+    made["attributes"]["SentTimestamp"] = "" if sent_ms is None else str(sent_ms)
+    return made
 
 
 def element(event: Any, routes: Routes | None = None, **how: Any) -> Json:

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from once_enrichment.keys import digest, idempotency_key, opaque, part, sort_key
 
@@ -71,11 +71,10 @@ JSON = st.recursive(
 )
 
 
-@given(st.dictionaries(st.text(max_size=3), JSON, min_size=1), st.randoms(use_true_random=False))
-def test_the_order_of_fields_does_not_count(value: dict[str, object], random: object) -> None:
-    names = list(value)
-    random.shuffle(names)  # type: ignore[attr-defined]
-    assert digest({name: value[name] for name in names}) == digest(value)
+@settings(max_examples=40)
+@given(st.dictionaries(st.text(max_size=3), JSON, min_size=1))
+def test_the_order_of_fields_does_not_count(value: dict[str, object]) -> None:
+    assert digest(dict(reversed(value.items()))) == digest(value)
 
 
 def test_null_and_empty_fields_are_as_good_as_nothing() -> None:

@@ -3,7 +3,6 @@ not. The rules of identity are all here: state that returns, copy, second integr
 reordered."""
 
 import copy
-import json
 from typing import Any
 
 import pytest
@@ -18,10 +17,10 @@ Json = dict[str, Any]
 MINUTE_MS = 60_000
 
 STATES = """[[routes]]
-family = "user.conversations*"
+family = "user.conversations"
 facts = ["participants.*.calls.*.state"]
 action = "send"
-""".replace("user.conversations*", "user.conversations")
+"""
 ACT_ON_EACH = 'order = "every"\naction = "send"'
 EVERY = '[[routes]]\nfamily = "user.*"\norder = "every"\naction = "send"\n'
 
@@ -48,10 +47,6 @@ def at(one: Json, ms: int) -> Json:
 def second(one: Json) -> Json:
     """The same event by another integration of the organisation."""
     return {**one, "source": f"aws.partner/genesys.com/cloud/{ORGANISATION}/second"}
-
-
-def own(**fields: Any) -> Json:
-    return {"detail-type": "Case Change", "detail": {"conversationId": "c-1", **fields}}
 
 
 def calls(*states: Json) -> list[Json]:
@@ -215,61 +210,6 @@ class TestUnwanted:
         assert settle(states, text) == ["acted", reason, "acted", "UNCHANGED"]
 
 
-class TestOwnEvents:
-    def test_id_is_no_event_id_so_a_status_that_returns_acts(self) -> None:
-        states = [
-            own(id="case-9", status=status, timestamp=NINE_MS + n * MINUTE_MS)
-            for n, status in enumerate(("open", "pending", "open"))
-        ]
-        assert settle(states) == ["acted"] * 3
-
-    def test_object_without_a_status_that_returns_acts(self) -> None:
-        tiers = [
-            {"type": "tier", "id": "u", "userId": "u", "tier": t, "timestamp": NINE_MS + n * 60_000}
-            for n, t in enumerate(("gold", "silver", "gold"))
-        ]
-        assert settle(tiers) == ["acted"] * 3
-
-    @pytest.mark.parametrize("name", ["leg", "participant", "channel", "agentEmail", "queueId"])
-    def test_two_things_never_make_one_another_stale(self, name: str) -> None:
-        one, other = (own(status="up", timestamp=ms, **{name: n}) for n, ms in LEGS)
-        assert settle([one, other]) == ["acted", "acted"]
-
-    def test_older_status_of_the_same_thing_is_stale(self) -> None:
-        newer = own(leg="A", status="ended", timestamp=NINE_MS + 5_001, eventId="2")
-        older = own(leg="A", status="connected", timestamp=NINE_MS + 1, eventId="1")
-        assert settle([newer, older]) == ["acted", "NEWER_STATE"]
-
-    @pytest.mark.parametrize("name", ["eventId", "event_id"])
-    def test_event_id_without_a_status_is_the_identity(self, name: str) -> None:
-        outbox = [
-            own(**{name: "e-1"}, text="hello", attempt=n, timestamp=NINE_MS + n * 86_400_000 + 1)
-            for n in range(3)
-        ]
-        for one in outbox:
-            one["sent"] = NINE_MS + 4 * 86_400_000
-        assert settle(outbox)[0] == "acted"
-        assert "acted" not in settle(outbox)[1:]
-        assert settle([own(text="hello", **{name: "e-2"}), own(text="hello")]) == ["acted"] * 2
-
-    @pytest.mark.parametrize("name", ["source", "version"])
-    def test_source_and_version_in_the_detail_count(self, name: str) -> None:
-        pair = [own(status="done", timestamp=NINE_MS + 1, **{name: one}) for one in ("ivr", "bot")]
-        assert settle(pair) == ["acted"] * 2
-
-    @pytest.mark.parametrize("name", ["correlationId", "correlation_id", "metadata"])
-    def test_note_of_the_publisher_on_each_copy_does_not_count(self, name: str) -> None:
-        pair = [own(status="done", timestamp=NINE_MS + 1, **{name: one}) for one in ("a", "b")]
-        assert settle(pair) == ["acted", "SAME_KEY"]
-
-    def test_payload_holds_the_subject_as_body_does(self) -> None:
-        detail = {"eventType": "call.updated", "payload": {"conversationId": "c", "status": "up"}}
-        assert element({"detail": detail})["subject"] == {"type": "conversation", "id": "c"}
-
-
-LEGS = (("A", NINE_MS + 901), ("B", NINE_MS + 1))
-
-
 class TestCopies:
     def test_burst_of_a_second_integration_acts_once(self) -> None:
         """Its clock is behind: the older state comes after the newer state was acted on."""
@@ -284,31 +224,17 @@ class TestCopies:
         states = [at(snapshot(agent(held=True)), 5_001), at(snapshot(agent()), 1)]
         assert settle(states) == ["acted", "NEWER_STATE"]
 
-    @pytest.mark.parametrize("how", ["reversed", "empty list", "empty object", "null"])
-    def test_spelling_of_a_snapshot_is_no_change(self, how: str) -> None:
+    @pytest.mark.parametrize("more", [[], {}, None])
+    def test_spelling_of_a_snapshot_is_no_change(self, more: Any) -> None:
         one = snapshot(agent(), {"id": "p2", "calls": []})
         other = at(copy.deepcopy(one), MINUTE_MS)
-        body = other["detail"]["eventBody"]
-        more = {"empty list": [], "empty object": {}, "null": None}
-        if how == "reversed":
-            body["participants"].reverse()
-        else:
-            body["participants"][0]["new"] = more[how]
-        assert settle([at(one, 0), other]) == ["acted", "UNCHANGED"]
-
-    def test_list_with_another_item_is_a_change(self) -> None:
-        one, other = snapshot(agent()), snapshot(agent(), agent())
-        assert settle([at(one, 0), at(other, MINUTE_MS)]) == ["acted"] * 2
-
-    def test_out_of_office_is_a_state(self) -> None:
-        def away(active: bool, ms: int) -> Json:
-            return at(event("v2.users.{id}.outofoffice", {"active": active}, USER), ms)
-
-        states = [away(True, 1), away(True, 30_001), away(False, MINUTE_MS), away(True, 2)]
-        assert settle(states) == ["acted", "UNCHANGED", "acted", "NEWER_STATE"]
+        other["detail"]["eventBody"]["participants"].reverse()
+        other["detail"]["eventBody"]["participants"][0]["new"] = more
+        third = at(snapshot(agent(), agent(), {"id": "p2", "calls": []}), 2 * MINUTE_MS)
+        assert settle([at(one, 0), other, third]) == ["acted", "UNCHANGED", "acted"]
 
     def test_disguised_copy_of_each_kind_is_skipped(self) -> None:
         for one in (presence(), snapshot(agent()), event("v2.new.{id}.x", {"a": 1}, "a7")):
-            both = [one, disguised(one, 1)]
-            both[1]["detail"]["timestamp"] = one["detail"]["timestamp"]
-            assert settle(json.loads(json.dumps(both)))[1] in ("SAME_KEY", "UNCHANGED")
+            copied = disguised(one, 1)
+            copied["detail"]["timestamp"] = one["detail"]["timestamp"]
+            assert settle([one, copied])[1] in ("SAME_KEY", "UNCHANGED")
