@@ -49,8 +49,6 @@ class Identity:
     order: Order = "none"
     latest: str = ""
     """Sort key of the row that holds the latest event."""
-    whole: str = ""
-    """The hash of the whole body, if it is in the key."""
     time_ms: int | None = None
     """The time in the key."""
     published: Any = None
@@ -120,7 +118,6 @@ def _declared(opened: Opened, template: str, family: Family) -> Identity:
         is_exact=time is not None and not wrong,
         order="none" if wrong else family.order,
         latest=latest,
-        whole=(content or "") if family.is_whole else "",
         time_ms=time,
         published=opened.published,
         state=state if _is_text(state) else None,

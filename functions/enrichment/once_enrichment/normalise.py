@@ -168,8 +168,7 @@ def _facts(route: Route, opened: Opened, identity: Identity) -> tuple[str, str |
             return digest({"route": route.name, "facts": counted}), None
         wanted = ", ".join(route.facts)[:100]
         note = f"no fact of its route matches ({wanted}): the whole body counts"
-    whole = identity.whole or hash_whole(opened, identity.family)
-    return digest({"route": route.name, "whole": whole}), note
+    return digest({"route": route.name, "whole": hash_whole(opened, identity.family)}), note
 
 
 def _subject(identity: Identity, source: Any, body: Json) -> tuple[str | None, str]:
