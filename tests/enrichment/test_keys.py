@@ -52,18 +52,6 @@ def test_ordinary_parts_are_readable() -> None:
     )
 
 
-def test_text_that_looks_like_a_hash_is_escaped() -> None:
-    _, hashed = compose("", ["s", "x" * 1000])
-    _, literal = compose("", ["s", hashed])
-    assert hashed.startswith("~")
-    assert literal.startswith("%7E")
-
-
-@given(TEXT, PARTS)
-def test_a_subject_is_written_alike_whatever_follows_it(subject: str, parts: list[str]) -> None:
-    assert compose("", [subject, *parts])[0] == compose("", [subject])[0] == part(subject)
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
