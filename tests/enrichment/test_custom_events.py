@@ -247,5 +247,25 @@ ID = "0c2d7f4e-5b1a-4f6e-9d3c-8a7b6c5d4e3f"
     ],
 )
 def test_the_name_of_its_id_says_what_an_event_is_about(name: str, kind: str) -> None:
-    one = element({"detail-type": "x", "detail": {name: ID, "status": "connected"}})
-    assert one["subject"] == {"type": kind, "id": ID}
+    for detail in ({name: ID, "status": "connected"}, {"data": {name: ID}, "state": "connected"}):
+        assert element({"detail-type": "x", "detail": detail})["subject"] == {
+            "type": kind,
+            "id": ID,
+        }
+
+
+@pytest.mark.parametrize("nested", ["data", "body", "payload"])
+@pytest.mark.parametrize("name", ["eventType", "type", "eventName", "action"])
+def test_kind_names_the_family_and_what_an_id_without_a_name_is_of(nested: str, name: str) -> None:
+    one = element({name: "desk.moved", nested: {"id": ID}})
+    assert (one["family"], one["state"]) == ("desk.moved", "desk.moved")
+    assert one["subject"] == {"type": "desk", "id": ID}
+
+
+@pytest.mark.parametrize("name", ["timestamp", "eventTime", "time", "occurredAt"])
+def test_time_of_a_status_dates_it_and_is_in_no_key(name: str) -> None:
+    def status(ms: int) -> Any:
+        return {"conversationId": ID, "status": "connected", name: ms}
+
+    assert element(status(MS))["occurredAtMs"] == MS
+    assert key(status(MS)) == key(status(MS + 1))

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from once_data_action.inputs import COMMON
 from once_enrichment.routes_file import InvalidRoutesError, faults, read
 
-from tests.enrichment.examples import agent, presence, snapshot
+from tests.enrichment.examples import USER, agent, presence, snapshot
 from tests.enrichment.sending import element
 
 SHIPPED = Path(__file__).parents[2] / "functions" / "enrichment" / "routes.toml"
@@ -126,6 +127,31 @@ def test_age_limit_has_a_unit(age: str, ms: int) -> None:
     file = read("r", f'[[routes]]\nfamily = "*"\naction = "a"\nmax_age = "{age}"')
     made = element(presence(), file)
     assert made["expiresAtMs"] == made["occurredAtMs"] + ms
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        'family = ["user.presence"]',
+        'state = ["AVAILABLE"]',
+        'subject.type = ["user"]',
+        f'ids.userId = ["{USER}"]',
+        "body.primary = [true]",
+        'metadata.action = ["x"]',
+    ],
+)
+def test_route_matches_by_any_part_of_an_event(when: str) -> None:
+    file = read("r", named("mine", "user.*", f"when.{when}") + REST)
+    one = presence()
+    one["detail"]["metadata"]["action"] = "x"
+    assert element(one, file)["route"]["name"] == "mine"
+
+
+def test_inputs_may_come_from_any_part_of_an_element() -> None:
+    sources = [*COMMON.values(), "topic", "organizationId", "publishedAt", "key.pk", "key.sk"]
+    sources += ["body", "body.a.b", "trace.eventId", "metadata.action"]
+    lines = ", ".join(f'i{n} = "{source}"' for n, source in enumerate(sources))
+    assert [*faults(tomllib.loads(named("x", "a", f"inputs = {{ {lines} }}") + REST))] == []
 
 
 def test_state_of_an_event_that_has_none_is_absent() -> None:
