@@ -157,6 +157,17 @@ def test_a_topic_of_a_name_we_cannot_use_as_a_family() -> None:
     assert one["family"].isascii()
 
 
+def test_state_in_the_name_of_a_family_is_in_no_record() -> None:
+    one = element(EVENT)
+    assert (one["state"], "plainState" in one) == ("user.start", False)
+    assert one["publishedAt"] == "2025-03-12T09:00:01.300Z"
+    assert element(presence())["plainState"] == "AVAILABLE"
+
+
+def test_longest_topic_is_read() -> None:
+    assert "broken" not in element({"topicName": "v2.x" + "y" * 508, "eventBody": {"userId": "u"}})
+
+
 BROKEN = [
     ("", "BODY_MISSING"),
     ("not json", "NOT_JSON"),
@@ -169,7 +180,7 @@ BROKEN = [
     ('{"topicName": "channel.metadata", "eventBody": {"message": "pong"}}', "NOT_AN_EVENT"),
     ("{}", "UNKNOWN_SHAPE"),
     ('{"hello": "world"}', "UNKNOWN_SHAPE"),
-    ('{"topicName": "' + "v2.x." * 200 + '", "eventBody": {}}', "UNKNOWN_SHAPE"),
+    ('{"topicName": "v2.x' + "y" * 509 + '", "eventBody": {"userId": "u"}}', "UNKNOWN_SHAPE"),
     (json.dumps({"detail": json.dumps({"detail": json.dumps({"body": "{}"})})}), "UNKNOWN_SHAPE"),
     (json.dumps(json.dumps(json.dumps(EVENT))), "NOT_AN_OBJECT"),
     ('{"detail-type": "Order Shipped", "detail": {"order": 7}}', "NO_SUBJECT"),

@@ -150,7 +150,14 @@ def test_topic_without_an_id_is_about_the_first_known_id_of_its_body(kind: str) 
     ["user", "queue", "conversation", "entity", "agent", "member", "sender", "flow", "team"],
 )
 def test_id_of_a_known_object_is_an_id_of_the_event(name: str) -> None:
-    body = {name: {"id": "a7"}, "correlationId": "c", "eventId": "e", "deskId": "d", "text": "x"}
+    body = {
+        name: {"id": "a7"},
+        "id": "n1",
+        "correlationId": "c",
+        "eventId": "e",
+        "deskId": "d",
+        "text": "x",
+    }
     one = element(event("v2.new.{id}.things", body, "n1"))
     assert one["ids"] == {"newId": "n1", f"{name}Id": "a7", "deskId": "d"}
 
