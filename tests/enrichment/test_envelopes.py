@@ -142,14 +142,6 @@ def test_the_body_may_name_the_organisation() -> None:
     assert element({**own, "source": "my.app"})["organizationId"] == ORGANISATION
 
 
-def test_an_unknown_topic_works_without_code() -> None:
-    new = conversation("callback.start", callbackNumbers=["tel:+1"])
-    one = element(new)
-    assert one["family"] == "conversation.callback.start"
-    assert one["subject"] == {"type": "conversation", "id": CONVERSATION}
-    assert one["policy"] == {"windowMs": 0, "order": "none"}
-
-
 def test_a_topic_of_a_name_we_cannot_use_as_a_family() -> None:
     odd = {**EVENT, "detail-type": "v2.ünder.{id}.ÿ/~" + "x" * 200}
     one = element(odd)
