@@ -118,7 +118,7 @@ def test_correlation_id_in_lower_case() -> None:
     [
         f"aws.partner/genesys.com/cloud/{ORGANISATION}/x",
         f"aws.partner/genesys.com.test/cloud/{ORGANISATION}/x",
-        f"simulate.aws.partner/genesys.com/cloud/{ORGANISATION}/x",
+        f"simulate.aws.partner/genesys.com/cloud/{ORGANISATION}",
     ],
 )
 def test_organisation_of_a_source(source: str) -> None:
