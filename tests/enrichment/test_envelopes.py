@@ -95,10 +95,13 @@ def test_ids_of_the_envelope_are_kept_as_trace() -> None:
 
 
 @pytest.mark.parametrize("example", examples.read(), ids=lambda example: example["name"])
-def test_example_has_its_pinned_key_also_if_an_archive_replays_it_days_later(example: Any) -> None:
+def test_example_has_its_pinned_key_and_state_also_if_an_archive_replays_it_days_later(
+    example: Any,
+) -> None:
     """It comes with a replay-name then, and EventBridge does not say whether its id stays."""
     made = element(example["event"])
-    assert (made["key"], made["policy"]) == (example["key"], example["policy"])
+    for name in ("key", "policy", "state"):
+        assert made.get(name) == example.get(name)
     event = {"time": "2026-05-04T10:00:01Z", "id": "first", **example["event"]}
     replay = {**event, "id": "another", "replay-name": "tuesday"}
     first, again = element(event), element(replay, sent_ms=SENT_MS + 864_000_000)
