@@ -64,12 +64,17 @@ def test_another_state_or_subject_is_another_event(shape: Any, name: str) -> Non
 
 
 def test_spellings_of_a_name_are_one() -> None:
-    camel = {"detail-type": "t", "detail": {"conversationId": "c", "status": "s", "queueId": "q"}}
+    camel: Any = {
+        "detail-type": "t",
+        "detail": {"conversationId": "c", "status": "s", "queueId": "q"},
+    }
     snake = {
         "detail-type": "t",
         "detail": {"conversation_id": "c", "status": "s", "queue_id": "q"},
     }
     assert key(camel) == key(snake)
+    camel["detail"] |= {"conversation": "", "note": None, "leg": ""}
+    assert key(camel) == key(snake), "an empty field is an absent one"
 
 
 def test_two_spellings_in_one_event_are_two_fields() -> None:
