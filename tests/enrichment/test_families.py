@@ -23,6 +23,11 @@ def test_each_topic_is_declared_once_and_has_a_name_of_its_own() -> None:
     assert len(names) == len(set(names))
 
 
+def test_family_is_named_by_its_nouns_in_the_singular() -> None:
+    topic = "v2.policies.{id}.desks.{id}.business.{id}.events"
+    assert family_name(topic) == "policy.desk.business.events"
+
+
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.topics[0])
 def test_family_has_a_time_or_an_order_and_a_reason(family: Family) -> None:
     assert family.time or family.order != "none"
