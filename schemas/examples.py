@@ -41,7 +41,9 @@ def pinned(example: Json) -> Json:
     """
     element = element_of(example["event"])
     made = {"name": example["name"], "event": example["event"]}
-    made |= {name: element[name] for name in ("key", "policy", "broken") if name in element}
+    made |= {
+        name: element[name] for name in ("key", "policy", "state", "broken") if name in element
+    }
     return example if [*changed_key(example, element)] else made
 
 

@@ -299,7 +299,7 @@ def _is_number(value: Any) -> bool:
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
     def order(a: Any, b: Any) -> Any:
-        if any(x is not _NONE and not isinstance(x, int | float | str) for x in (a, b)):
+        if any(x is not _NONE and not (_is_number(x) or isinstance(x, str)) for x in (a, b)):
             raise _UnknownError
         if a is _NONE or b is _NONE:
             return _NONE

@@ -60,7 +60,7 @@ def messages(draw: st.DrawFn) -> str:
     return text[: draw(st.integers(0, len(text)))] if draw(st.integers(0, 9)) == 0 else text
 
 
-@settings(max_examples=400, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=300, suppress_health_check=list(HealthCheck), deadline=None)
 @given(messages())
 def test_any_message_becomes_one_valid_element(text: str) -> None:
     one = normalise(record(text), ROUTES)

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from once_enrichment.keys import opaque
 from once_enrichment.normalise import normalise
 
 from tests.enrichment.examples import presence, snapshot
@@ -106,6 +107,20 @@ def test_canary_is_marked_by_an_attribute_and_then_by_the_project(
     assert normalise(sent).get("canary", False) is is_canary
     assert "canary" not in element({**presence(), "canary": True})
     assert element({"once": {"canary": True}, "event": "nothing"})["canary"] is True
+
+
+def test_record_that_lacks_everything_is_a_broken_message() -> None:
+    one = normalise({})
+    assert one["detail"].startswith("BODY_MISSING: ")
+    names = ("firstMessageId", "firstSentAtMs", "waitsSinceMs", "receives", "occurredAtMs")
+    assert [one[name] for name in names] == ["", 0, 0, 0, 0]
+
+
+def test_long_texts_are_cut() -> None:
+    envelope = {"id": "i" * 200, "source": "s" * 90}
+    one = element({**envelope, "detail": {"conversationId": "c" * 200, "status": "s" * 200}})
+    assert (len(one["subject"]["id"]), len(one["state"])) == (160, 160)
+    assert one["trace"] == {"envelopeId": opaque("i" * 200), "source": "s" * 90}
 
 
 def test_redelivered_message_becomes_the_same_element() -> None:

@@ -43,6 +43,9 @@ DOCUMENTED: list[tuple[Event, Event, Event]] = [
     ({"product": [{"exists": True}]}, {"product": None}, {"other": 1}),
     ({"product": [{"exists": False}]}, {"other": 1}, {"product": "book"}),
     ({"d-count": [{"numeric": ["<", 10]}]}, {"d-count": -1}, {"d-count": 10}),
+    ({"n": [{"numeric": [">=", 1, "<=", 2]}]}, {"n": 1}, {"n": 3}),
+    ({"n": [{"numeric": [">=", 1, "<", 2]}]}, {"n": 1}, {"n": 2}),
+    ({"n": [{"numeric": [">", 1, "<", 3]}]}, {"n": 2}, {"n": 1}),
     (NUMBERS, {"c-count": 5, "x-limit": 301.8}, {"c-count": 0, "x-limit": 301.8}),
     (
         SEVERAL,

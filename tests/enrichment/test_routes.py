@@ -5,16 +5,17 @@ The lines of faults are once/routes' and are tested there.
 
 import re
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
+from once_data_action.inputs import COMMON
+from once_enrichment import handler
 from once_enrichment.routes_file import InvalidRoutesError, faults, read
 
-from tests.enrichment.examples import agent, presence, snapshot
+from tests.enrichment.examples import USER, agent, presence, snapshot
 from tests.enrichment.sending import element
 
-SHIPPED = Path(__file__).parents[2] / "functions" / "enrichment" / "routes.toml"
+SHIPPED = handler._FOLDER / "routes.toml"
 REST = '[[routes]]\nfamily = "*"\naction = "none"\n'
 SENT = '[[routes]]\nfamily = "*"\naction = "send"\n'
 ABANDONED = """[[routes]]
@@ -116,7 +117,7 @@ def test_detail_quotes_no_value_that_may_be_private(
 def test_detail_is_short_however_long_the_lists_are() -> None:
     many = [f"0a1b2c3d-0000-4000-8000-{n:012}" for n in range(200)]
     text = named("mine", "conversation.acd.end", f"when.body.queueId = {many}")
-    assert len(routed(text + REST, event())["detail"]) <= 300
+    assert len(routed(text + REST, event())["detail"]) == 300
 
 
 @pytest.mark.parametrize(
@@ -126,6 +127,31 @@ def test_age_limit_has_a_unit(age: str, ms: int) -> None:
     file = read("r", f'[[routes]]\nfamily = "*"\naction = "a"\nmax_age = "{age}"')
     made = element(presence(), file)
     assert made["expiresAtMs"] == made["occurredAtMs"] + ms
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        'family = ["user.presence"]',
+        'state = ["AVAILABLE"]',
+        'subject.type = ["user"]',
+        f'ids.userId = ["{USER}"]',
+        "body.primary = [true]",
+        'metadata.action = ["x"]',
+    ],
+)
+def test_route_matches_by_any_part_of_an_event(when: str) -> None:
+    file = read("r", named("mine", "user.*", f"when.{when}") + REST)
+    one = presence()
+    one["detail"]["metadata"]["action"] = "x"
+    assert element(one, file)["route"]["name"] == "mine"
+
+
+def test_inputs_may_come_from_any_part_of_an_element() -> None:
+    sources = [*COMMON.values(), "topic", "organizationId", "publishedAt", "key.pk", "key.sk"]
+    sources += ["body", "body.a.b", "trace.eventId", "metadata.action"]
+    lines = ", ".join(f'i{n} = "{source}"' for n, source in enumerate(sources))
+    assert [*faults(tomllib.loads(named("x", "a", f"inputs = {{ {lines} }}") + REST))] == []
 
 
 def test_state_of_an_event_that_has_none_is_absent() -> None:
@@ -195,6 +221,7 @@ FAMILY = '[[routes]]\nfamily = "a"\n'
         (named("x", "a", 'facts = "a.b"') + REST, "routes.0.facts", "facts are"),
         (named("x", "a", "facts = []") + REST, "routes.0.facts", "facts are"),
         (named("x", "a", 'facts = ["a..b"]') + REST, "routes.0.facts", "facts are"),
+        (named("x", "a", 'facts = ["a"]\norder = "every"') + REST, "routes.0.order", "remove one"),
         (named("x", "a", "facts = [1]") + REST, "routes.0.facts", "facts are"),
         (f'{FAMILY}action = "a"\nname = "\\u001b"\n{REST}', "routes.0.name", "name is"),
         (named("x", "a", 'when = "x"') + REST, "routes.0.when", "a pattern names"),

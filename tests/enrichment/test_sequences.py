@@ -73,9 +73,6 @@ class TestFacts:
         assert [n for n, reason in enumerate(reasons) if reason == "acted"] == [0, 1, 8]
         assert {*reasons} == {"acted", "UNCHANGED"}
 
-    def test_without_facts_each_change_acts(self) -> None:
-        assert settle(calls(*CALL)) == ["acted"] * len(CALL)
-
     def test_state_that_returns_acts_again(self) -> None:
         states = [{"state": s} for s in ("connected", "disconnected", "connected")]
         assert settle(calls(*states), STATES) == ["acted"] * 3
@@ -219,10 +216,6 @@ class TestCopies:
         reasons = settle([ringing, connected, *copies])
         assert reasons[:2] == ["acted", "acted"]
         assert "acted" not in reasons[2:]
-
-    def test_late_state_is_stale_and_acts_nowhere(self) -> None:
-        states = [at(snapshot(agent(held=True)), 5_001), at(snapshot(agent()), 1)]
-        assert settle(states) == ["acted", "NEWER_STATE"]
 
     @pytest.mark.parametrize("more", [[], {}, None])
     def test_spelling_of_a_snapshot_is_no_change(self, more: Any) -> None:

@@ -1,5 +1,5 @@
-"""The stories that this project was made for: events in the shapes that people posted, settled one
-after the other, and which of them must act."""
+"""Settles the stories that this project was made for, in the shapes of events that people posted,
+and tells which events act."""
 
 import copy
 from collections.abc import Iterator
@@ -16,26 +16,26 @@ DAY_MS = 86_400_000
 
 
 def change(event_id: str, status: str, sent_ms: int = LATER_MS) -> Json:
-    """A status change without a time: the same change arrives under two ids."""
+    """Returns a status change without a time, which arrives under two ids."""
     detail = {"event_id": event_id, "conversation_id": "c-1", "status": status}
     return {"detail-type": "Conversation Status Change", "detail": detail, "sent": sent_ms}
 
 
 def update(event_id: str, status: str, ms: int) -> Json:
-    """A status in a nested body."""
+    """Returns a status in a nested body."""
     body = {"conversationId": "c-1", "status": status}
     event = {"eventId": event_id, "eventType": "conversation.updated", "timestamp": NINE_MS + ms}
     return event | {"body": body}
 
 
 def state(event_id: str, state: str, ms: int, **more: Any) -> Json:
-    """A flat state: an old one must not follow a newer one."""
+    """Returns a flat state: an old state must not follow a newer one."""
     flat = {"id": event_id, "conversationId": "c-1", "state": state, "timestamp": NINE_MS + ms}
     return flat | more
 
 
 def notice(event_id: str, sent_ms: int = LATER_MS) -> Json:
-    """A notification in which nothing is a status."""
+    """Returns a notification in which nothing is a status."""
     one = {"type": "conversation:call:updated", "interactionId": "i-1", "eventId": event_id}
     return one | {"sent": sent_ms}
 

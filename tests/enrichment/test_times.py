@@ -84,6 +84,7 @@ SENT = MS + 10_000
         (None, 1765551865000, None, Moment(1765551865000, 1500, True)),
         (None, None, "2025-12-12T15:04:25Z", Moment(1765551865000, 1500, False)),
         (None, None, None, Moment(SENT, 60_000, False)),
+        (SENT + 300_000, MS, None, Moment(SENT + 300_000, 500, True)),
         (SENT + 300_001, MS, None, Moment(MS, 500, True)),
         (
             SENT + 300_001,
@@ -102,4 +103,5 @@ def test_the_first_clock_that_is_believed(
 
 def test_without_a_queue_every_clock_is_believed() -> None:
     assert choose(MS * 10, None, None, None) == Moment(MS * 10, 500, True)
+    assert choose(LAST_MS, None, None, None) == Moment(LAST_MS, 500, True)
     assert choose(None, None, None, None) is None

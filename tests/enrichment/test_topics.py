@@ -19,7 +19,7 @@ TOPICS = sorted(MODELS)
 OTHERS = [topic for topic in TOPICS if topic not in BY_TOPIC]
 # The media of a conversation are one model ten times; topics that no family declares share a rule.
 FEW = [topic for topic in TOPICS if topic in BY_TOPIC and ".conversations." not in topic]
-FEW += OTHERS[::6]
+FEW += OTHERS[::8]
 
 
 def for_each(some: list[str]) -> Callable[[Callable[[str], None]], Callable[[], None]]:
@@ -88,7 +88,7 @@ def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, 
         yield path, value
 
 
-def sample(some: Iterator[Any], size: int = 20) -> list[Any]:
+def sample(some: Iterator[Any], size: int = 12) -> list[Any]:
     """Returns the values of an ordinary body, and a few of a snapshot, which many topics share."""
     every = list(some)
     if len(every) > 60:
@@ -163,7 +163,7 @@ def test_needed_field_of_another_type_makes_the_whole_body_the_identity(topic: s
         assert path in one["note"], path
         assert one["policy"]["order"] == "none"
         assert one["policy"]["windowMs"] > 0
-        for way, value in sample(leaves(body_of(event)), 8):
+        for way, value in sample(leaves(body_of(event)), 4):
             if way[-1] != "selfUri" and way[: len(above) + 1] != (*above, name):
                 other = changed(broken, *way, to=other_than(value))
                 assert element(other)["key"] != one["key"], (path, way)
@@ -213,7 +213,7 @@ def strip(value: Any) -> None:
 @for_each(FEW)
 def test_nothing_is_keyed_on_a_null(topic: str) -> None:
     event = sdk.event(topic, 1)
-    for path, _ in sample(leaves(body_of(event)), 8):
+    for path, _ in sample(leaves(body_of(event)), 4):
         if isinstance(path[-1], int):
             continue
         found = key(changed(event, *path, to=None))
@@ -223,14 +223,12 @@ def test_nothing_is_keyed_on_a_null(topic: str) -> None:
 
 HOSTILE = (
     "a/b",
-    "#",
     "%2F",
     "~",
     "x" * 5000,
     "\U0001f512" * 80,
     "\u0000\u001f",
     " ",
-    "\u202e",
     "-",
 )
 

@@ -139,6 +139,29 @@ def test_an_id_slot_that_is_a_word_is_an_id() -> None:
     assert one["subject"]["type"] == "entity"
 
 
+@pytest.mark.parametrize("kind", ["conversation", "user", "queue"])
+def test_topic_without_an_id_is_about_the_first_known_id_of_its_body(kind: str) -> None:
+    one = element(event("v2.new.things", {"other": "x", f"{kind}Id": "a7"}))
+    assert one["subject"] == {"type": kind, "id": "a7"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["user", "queue", "conversation", "entity", "agent", "member", "sender", "flow", "team"],
+)
+def test_id_of_a_known_object_is_an_id_of_the_event(name: str) -> None:
+    body = {
+        name: {"id": "a7"},
+        "id": "n1",
+        "correlationId": "c",
+        "eventId": "e",
+        "deskId": "d",
+        "text": "x",
+    }
+    one = element(event("v2.new.{id}.things", body, "n1"))
+    assert one["ids"] == {"newId": "n1", f"{name}Id": "a7", "deskId": "d"}
+
+
 def test_two_organisations_never_meet() -> None:
     other = conversation("user.start")
     other["source"] = "aws.partner/genesys.com/cloud/another/main"
