@@ -21,7 +21,7 @@ from proof.asl.errors import (
     interval_seconds,
     matches,
 )
-from proof.asl.expressions import Expressions, Moment
+from proof.asl.expressions import Moment, fill
 from proof.asl.jsonata import Engine, iso
 from proof.asl.position import Ended, Execution, Position, Scope
 from proof.asl.readings import Arguments, ChoiceAssign, Readings, WaitAssign
@@ -56,7 +56,7 @@ class Machine:
     def __init__(
         self,
         definition: Mapping[str, Any],
-        engine: Engine | Expressions,
+        engine: Engine,
         readings: Readings | None = None,
         *,
         draw: Callable[[], float] = random,
@@ -65,8 +65,7 @@ class Machine:
         self.definition = definition
         self.readings = readings or Readings()
         self._states: Mapping[str, State] = definition["States"]
-        # Machines that are mostly alike may share what their expressions came to.
-        self._expressions = engine if isinstance(engine, Expressions) else Expressions(engine)
+        self._engine = engine
         self._draw = draw
 
     def start(self, execution: Execution, clock_ms: int) -> Position | Ended:
@@ -271,7 +270,8 @@ class Machine:
     ) -> Json:
         context = _context(at, sum(at.top.tries))
         states = {"input": at.top.input, "context": context, **seen}
-        return self._expressions.fill(template, at.top.variables, states, moment, field)
+        bindings = {**at.top.variables, "states": states}
+        return fill(template, self._engine, bindings, moment, field)
 
 
 def _entered(name: str, given: Json, variables: dict[str, Json], clock_ms: int) -> Scope:

@@ -7,12 +7,9 @@ from typing import Any
 
 import yaml
 
-from proof.asl.errors import StateFailedError
-from proof.asl.expressions import Expressions
-from proof.asl.jsonata import Clock, Engine
+from proof.asl.jsonata import Clock, Library, QueryError, Undefined
 from proof.asl.machine import Machine
 from proof.definition.asl import ROOT
-from proof.sim.fast_jsonata import Fast
 from proof.sim.function import Function
 
 PATH = ROOT / "statemachine" / "once.asl.yaml"
@@ -33,36 +30,24 @@ SUBSTITUTIONS = {
 }
 
 
-class _Expressions(Expressions):
-    """Notes expressions that fail, which a Catch would hide. Remembers nothing: to look up what
-    an expression came to takes longer than to evaluate it."""
+class _Engine(Library):
+    """Notes expressions that fail, which a Catch would hide."""
 
     def __init__(self) -> None:
-        super().__init__(Fast())
         self.failures: list[str] = []
 
-    @property
-    def engine(self) -> Engine:
-        return self._engine
-
-    @engine.setter
-    def engine(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def _value(self, *given: Any) -> Any:
+    def evaluate(self, expression: str, bindings: Mapping[str, Any], clock: Clock) -> Any:
         try:
-            return super()._value(*given)
-        except StateFailedError as error:
-            self.failures.append(str(error))
+            value = super().evaluate(expression, bindings, clock)
+        except QueryError as error:
+            self.failures.append(f"{expression}: {error}")
             raise
-
-    def _evaluated(
-        self, text: str, _: frozenset[str], bindings: Mapping[str, Any], clock: Clock
-    ) -> Any:
-        return self._asked(text, bindings, clock)
+        if isinstance(value, Undefined):
+            self.failures.append(f"{expression} has no value")
+        return value
 
 
-EXPRESSIONS = _Expressions()
+ENGINE = _Engine()
 
 
 def text() -> str:
@@ -76,7 +61,7 @@ def definition_of(source: str) -> dict[str, Any]:
 
 
 def machine_of(definition: Mapping[str, Any]) -> Machine:
-    return Machine(definition, EXPRESSIONS, draw=lambda: 0.5)
+    return Machine(definition, ENGINE, draw=lambda: 0.5)
 
 
 @cache

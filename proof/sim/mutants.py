@@ -162,7 +162,7 @@ def noticed(finder: str, machine: Machine) -> str:
         case = next(case for case in CASES if case.name == name)
         return search(case, machine, deployed.functions(), _CASE_STATES).broken
     finally:
-        deployed.EXPRESSIONS.failures.clear()
+        deployed.ENGINE.failures.clear()
 
 
 def _play(name: str, machine: Machine) -> str:

@@ -16,9 +16,9 @@ from once_data_action.action import Memory
 
 from proof.asl.errors import Failure
 from proof.asl.machine import Call, Machine
-from proof.asl.position import Ended, Execution, Position, encoded
+from proof.asl.position import Ended, Execution, Position
 from proof.asl.services import REFUSED, function_error, function_result, result
-from proof.sim.deployed import EXPRESSIONS
+from proof.sim.deployed import ENGINE
 from proof.sim.events import DAY_MS, Event, Message, element, unwrapped
 from proof.sim.function import (
     FUNCTION_MS,
@@ -162,10 +162,7 @@ class World:
         )
 
     def fingerprint(self) -> int:
-        runs = tuple(
-            (*r[:5], r[7:], repr(r.call), repr(encoded(r.position)) if r.position else "")
-            for r in self.runs.values()
-        )
+        runs = tuple((*r[:5], r[7:], repr(r.call), repr(r.position)) for r in self.runs.values())
         calls = tuple((n, repr(i.heard), i.sending) for n, i in self.invocations.items())
         rows = json.dumps(sorted(self.rows.items()), sort_keys=True)
         return hash(
@@ -399,8 +396,8 @@ class World:
             if isinstance(call, Call):
                 break
             at = self.machine.fail(at, call, clock_ms)
-        if EXPRESSIONS.failures:
-            raise BrokenError("executions end", f"{run.name}: {EXPRESSIONS.failures.pop()}")
+        if ENGINE.failures:
+            raise BrokenError("executions end", f"{run.name}: {ENGINE.failures.pop()}")
         if isinstance(at, Ended):
             self.promises.ended(run, at)
             if at.failure:

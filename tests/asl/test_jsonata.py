@@ -35,17 +35,6 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     ("expression", "value"),
     [
         # transforming-data.html, "JSONata functions provided by Step Functions"
-        ("$partition([1,2,3,4,5], 2.9)", [[1, 2], [3, 4], [5]]),
-        ("$range(0, 10, 2)", [0, 2, 4, 6, 8, 10]),
-        ("$range(3, 0, -2)", [3, 1]),
-        (
-            "$hash('a', 'SHA-256')",
-            "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb",
-        ),
-        ("$hash('a', 'MD5')", "0cc175b9c0f1b6a831c399e269772661"),
-        ("$random(7) = $random(7)", True),
-        ("$random() >= 0 and $random() < 1", True),
-        ("$length($uuid())", 36),
         ("$parse('{\"a\":[1,null]}')", {"a": [1, None]}),
         # https://docs.jsonata.org/date-time-functions
         ("$millis()", NOW.ms),
@@ -84,9 +73,7 @@ def test_an_expression_has_its_documented_value(
         "1 + 'a'",
         "$nothing()",
         "$parse('{')",
-        "$hash('a', 'CRC')",
-        "$partition([1], 0)",
-        "$range(0, 1, 0)",
+        "$parse(['1'])",
         "function($x) { $x }",
         "{'a': $sum}",
         "1 / 0",

@@ -9,7 +9,6 @@ from proof.asl.machine import PAYLOAD_BYTES
 from proof.asl.readings import (
     Arguments,
     ChoiceAssign,
-    ErrorNames,
     Millis,
     Readings,
     WaitAssign,
@@ -29,7 +28,6 @@ def test_every_switch_has_another_side() -> None:
     assert sorted(dict(Readings().others())) == [
         "arguments-once",
         "choice_assign-always",
-        "error_names-codes",
         "millis-call",
         "millis-expression",
         "states_all_catches_data_limit-true",
@@ -109,8 +107,3 @@ def test_the_clock_stands_still_as_long_as_the_reading_says(
     twice = "{% [$millis() - 1000000, $millis() - 1000000] %}"
     states = {"Only": passing(Output=[twice, "{% $millis() - 1000000 %}"])}
     assert Play(machine(states, Readings(millis=reading))).output == expected
-
-
-def test_error_names_are_classes_unless_the_old_pages_are_right() -> None:
-    """error_handling/test_task_service_dynamodb; the rest of it in test_services."""
-    assert Readings().error_names is ErrorNames.CLASSES
