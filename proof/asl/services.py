@@ -20,6 +20,8 @@ _REFUSED = "The conditional request failed (Service: AmazonDynamoDBv2; Status Co
 
 REFUSED = "The conditional request failed (Service: AmazonDynamoDBv2; Status Code: 400; Error Code: ConditionalCheckFailedException; Request ID: 0; Proxy: null)"  # noqa: E501
 
+REFUSED = "The conditional request failed (Service: AmazonDynamoDBv2; Status Code: 400; Error Code: ConditionalCheckFailedException; Request ID: 0; Proxy: null)"  # noqa: E501
+
 # Errors for which the Java SDK v1 has a class. All others of a service are of its general class:
 # recorded for DynamoDB's ValidationException and SQS's MissingParameter, and for an on-demand
 # table's ThrottlingException in https://github.com/aws/aws-sdk-java/issues/2222.
