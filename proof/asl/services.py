@@ -1,4 +1,4 @@
-"""The responses and error names of the integrations that our definition uses."""
+"""The responses and errors of the integrations that our definition uses."""
 
 import json
 from typing import Any
@@ -16,37 +16,11 @@ _METADATA = {
     },
     "SdkResponseMetadata": {"RequestId": "00000000-0000-0000-0000-000000000000"},
 }
-_REFUSED = "The conditional request failed (Service: AmazonDynamoDBv2; Status Code: 400; Error Code: ConditionalCheckFailedException; Request ID: 0; Proxy: null)"  # noqa: E501
-
-REFUSED = "The conditional request failed (Service: AmazonDynamoDBv2; Status Code: 400; Error Code: ConditionalCheckFailedException; Request ID: 0; Proxy: null)"  # noqa: E501
-
-REFUSED = "The conditional request failed (Service: AmazonDynamoDBv2; Status Code: 400; Error Code: ConditionalCheckFailedException; Request ID: 0; Proxy: null)"  # noqa: E501
-
-# Errors for which the Java SDK v1 has a class. All others of a service are of its general class:
-# recorded for DynamoDB's ValidationException and SQS's MissingParameter, and for an on-demand
-# table's ThrottlingException in https://github.com/aws/aws-sdk-java/issues/2222.
-_CLASSES = {
-    "DynamoDB.ConditionalCheckFailedException": "ConditionalCheckFailedException",
-    "DynamoDB.ProvisionedThroughputExceededException": "ProvisionedThroughputExceededException",
-    "DynamoDB.RequestLimitExceeded": "RequestLimitExceededException",
-    "DynamoDB.InternalServerError": "InternalServerErrorException",
-    "DynamoDB.ResourceNotFoundException": "ResourceNotFoundException",
-    "Lambda.ResourceNotFoundException": "ResourceNotFoundException",
-    "Lambda.ServiceException": "ServiceException",
-    "Lambda.TooManyRequestsException": "TooManyRequestsException",
-}
-_GENERAL = {
-    "DynamoDB": "AmazonDynamoDBException",
-    "SQS": "AmazonSQSException",
-    "Lambda": "AWSLambdaException",
-}
-# What boto calls a service whose aws-sdk integration we use: SDK v2 has a class for each modelled
-# error, and a general one for the rest (recorded in error_handling/test_aws_sdk).
-_SDK_V2 = {"DynamoDb": "dynamodb", "Sqs": "sqs", "CloudWatchLogs": "logs"}
-# A connection that broke, and what Step Functions itself could not do.
-_NOBODYS = {"SdkClientException", "ClientExecutionTimeoutException", *_GENERAL.values()}
-
-REFUSED = Failure("DynamoDB.ConditionalCheckFailedException", _REFUSED)
+REFUSED = Failure(
+    "DynamoDB.ConditionalCheckFailedException",
+    "The conditional request failed (Service: AmazonDynamoDBv2; Status Code: 400; Error Code: "
+    "ConditionalCheckFailedException; Request ID: 0; Proxy: null)",
+)
 
 
 def result(answer: Json) -> Json:

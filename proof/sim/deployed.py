@@ -10,7 +10,6 @@ import yaml
 from proof.asl.jsonata import Clock, Library, QueryError, Undefined
 from proof.asl.machine import Machine
 from proof.definition.asl import ROOT
-from proof.sim.function import Function
 
 PATH = ROOT / "statemachine" / "once.asl.yaml"
 SUBSTITUTIONS = {
@@ -67,7 +66,3 @@ def machine_of(definition: Mapping[str, Any]) -> Machine:
 @cache
 def machine() -> Machine:
     return machine_of(definition_of(text()))
-
-
-def functions(per_minute: int = 0, most_tries: int = 3) -> Function:
-    return Function(per_minute, most_tries)

@@ -22,13 +22,11 @@ from proof.asl.machine import Machine
 from proof.sim import deployed
 from proof.sim.cases import CASES
 from proof.sim.promises import BrokenError
-from proof.sim.script import Script
 from proof.sim.search import search
-from proof.sim.situations import SITUATIONS
-from proof.sim.walk import played
+from proof.sim.situations import SITUATIONS, play_situation
+from proof.sim.walk import FORCED, Walk
 
 PATH = Path(__file__).with_suffix(".yaml")
-FORCED = ("", "", "kms", "purge", "pause", "code")
 _CASE_STATES = 3_000
 
 
@@ -158,20 +156,16 @@ def noticed(finder: str, machine: Machine) -> str:
             return _play(name, machine)
         if kind == "walk":
             seed, _, forced = name.partition(" ")
-            return played(int(seed), machine, deployed.functions, forced=forced)[1]
+            return Walk(int(seed), machine, forced=forced).broken_promise()
         case = next(case for case in CASES if case.name == name)
-        return search(case, machine, deployed.functions(), _CASE_STATES).broken
+        return search(case, machine, _CASE_STATES).broken
     finally:
         deployed.ENGINE.failures.clear()
 
 
 def _play(name: str, machine: Machine) -> str:
-    def new(**options: Any) -> Script:
-        function = deployed.functions(options.get("per_minute", 0))
-        return Script(machine, function, most_moves=20_000, **options)
-
     try:
-        SITUATIONS[name](new)
+        play_situation(name, machine, most_moves=20_000)
     except BrokenError as broken:
         return str(broken)
     except (AssertionError, LookupError):

@@ -202,6 +202,11 @@ class Promises:
         """All of the day came again, also what was purged."""
         self._note(name, is_purged=self._of(name)[1].is_dropped)
 
+    def forget(self, name: str) -> None:
+        """The days of an event's claim are over, so it may act again."""
+        known = self._of(name)[1]
+        self.known[self.events[name].identity] = Known(first_ids=known.first_ids, acts=known.acts)
+
     def deleted(self, run: "Run", message: Message) -> None:
         event, known = self._of(message.event)
         self._note(message.event, messages=known.messages - 1)

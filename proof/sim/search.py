@@ -44,18 +44,18 @@ class Result(NamedTuple):
     trace: tuple[str, ...] = ()
 
 
-def world_of(case: Case, machine: Machine, function: Function) -> World:
+def world_of(case: Case, machine: Machine) -> World:
     events = {event.name: event for event in case.messages}
-    world = World(machine, function, events, Promises(events), now_ms=START_MS)
+    world = World(machine, Function(), events, Promises(events), now_ms=START_MS)
     for event in case.messages:
         world.send(event.name, body_of(event))
     return world
 
 
-def search(case: Case, machine: Machine, function: Function, most: int = 8_000) -> Result:
+def search(case: Case, machine: Machine, most: int = 8_000) -> Result:
     """Goes through at most so many states."""
     began = time.process_time()
-    start = world_of(case, machine, function)
+    start = world_of(case, machine)
     seen = {start.fingerprint()}
     parents: list[tuple[int, str]] = [(-1, "")]
     left = deque([(0, start)])
@@ -173,9 +173,9 @@ def _said(world: World, due: Due, option: Option) -> str:
     return f"{at_s:8.1f} {due.kind} {due.id} {where} {option.outcome} {fault}".rstrip()
 
 
-def shown(case: Case, machine: Machine, function: Function, trace: tuple[str, ...]) -> list[str]:
+def shown(case: Case, machine: Machine, trace: tuple[str, ...]) -> list[str]:
     """Returns the story of a trace: the same moves once more, with what they did."""
-    world = replace(world_of(case, machine, function), told=[])
+    world = replace(world_of(case, machine), told=[])
     for said in trace:
         for due, option in moves(world, case):
             if _said(world, due, option) == said:

@@ -125,7 +125,7 @@ class World:
     is_broken: Callable[[int], bool] = lambda _: False  # a function without its code was deployed
     elements: Callable[[Event, Message], dict[str, Any]] = element
     # What people do, by name; an agenda calls them at their time.
-    deeds: Mapping[str, Callable[["World"], None]] = field(default_factory=dict)
+    deeds: dict[str, Callable[["World"], Any]] = field(default_factory=dict)
 
     now_ms: int = 0
     rows: dict[Key, Row] = field(default_factory=dict)
@@ -139,8 +139,7 @@ class World:
     repaired: frozenset[str] = frozenset()
     born: int = 0
     faults: int = 0
-    happened: Counter[str] | None = None  # faults by kind and outcome
-    counts: Counter[str] | None = None  # calls of services, by operation
+    happened: Counter[str] = field(default_factory=Counter)  # faults by kind and outcome
     told: list[str] | None = None  # the story, where somebody wants to read it
     tapes: dict[str, Tape] | None = None  # what each execution asked and heard
     environments: tuple[Memory, ...] = ()  # what idle environments of the function remember
@@ -185,10 +184,6 @@ class World:
         if self.told is not None:
             shown = (_short(word) if isinstance(word, dict) else str(word) for word in words)
             self.told.append(f"{self.now_ms % DAY_MS / 1000:10.3f} {' '.join(shown)}")
-
-    def _count(self, operation: str) -> None:
-        if self.counts is not None:
-            self.counts[operation] += 1
 
     # Who may go on, and how.
 
@@ -287,8 +282,7 @@ class World:
         if option.fault:
             self.faults += 1
             self._charge(due)
-            if self.happened is not None:
-                self.happened[f"{option.fault}: {option.outcome}"] += 1
+            self.happened[f"{option.fault}: {option.outcome}"] += 1
         match due.kind:
             case "message":
                 self._receive(due.id, option.outcome)
@@ -367,7 +361,6 @@ class World:
         clock_ms = self.now_ms + skew_ms
         self.say(name, "begins with", message.id, message.event, f"receive {message.receives}")
         run = Run(name, message.id, message.event, given[0].get("after", ""), skew_ms)
-        self._count("execution")
         self.promises.begun(self, run, given[0])
         if self.tapes is not None:
             self.tapes[name] = Tape(clock_ms, given, [])
@@ -443,7 +436,6 @@ class World:
             return self._answer(run, BUSY if outcome == "throttled" else BROKEN_CODE)
         self.say(run.name, call.state, run.event, "" if outcome == "ok" else outcome.upper())
         operation = call.resource.rpartition(":::")[2]
-        self._count(operation)
         if outcome == "denied":
             run = self.runs[run.name] = run._replace(faulted=True)
             return self._answer(run, DENIED)
@@ -523,7 +515,6 @@ class World:
 
     def _invoke(self, run: Run, call: Call, *, unseen: bool) -> None:
         self.born += 1
-        self._count("function")
         name = f"f{self.born}"
         skew_ms, begun_ms = self.skew_ms(), self.now_ms + self.latency_ms("cold")
         invocation = Invocation(
@@ -597,7 +588,6 @@ class World:
         return None
 
     def _table_step(self, invocation: Invocation, step: Step, outcome: str) -> None:
-        self._count(f"function {step.verb}")
         if step.verb == "sleep":
             return self._hear(invocation, None, after_ms=step.sleep_ms)
         if outcome == "unanswered":
