@@ -40,7 +40,7 @@ class _Witness:
         key = invocation.payload["idempotencyKey"]
         self.done.append(Act(invocation.event, key, self._now_ms()))
 
-    def begun(self, _: World, run: Run, __: object) -> None:
+    def begun(self, run: Run) -> None:
         self.events[run.name] = run.event
 
     def recorded(self, _: World, run: Run, record: dict[str, Any]) -> None:

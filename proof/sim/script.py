@@ -223,7 +223,7 @@ class Script:
         return dict(outcomes)
 
     def known(self, event: str) -> Known:
-        return self.world.promises.known[self.events[event].identity]
+        return self.world.promises.of(event)
 
     @property
     def minutes(self) -> float:

@@ -30,7 +30,7 @@ from proof.sim.function import (
     Sending,
     Step,
 )
-from proof.sim.promises import BrokenError, Promises
+from proof.sim.promises import BrokenError, Promises, copies
 from proof.sim.table import Key, RefusedError, Row, key_of, written
 
 TIMEOUT = Failure("States.Timeout")
@@ -68,8 +68,8 @@ class Run(NamedTuple):
     name: str
     message: str
     event: str
-    after: str
     skew_ms: int
+    given: Mapping[str, Any]  # the element of its event
     position: Position | None = None
     call: Call | None = None
     invocation: str = ""
@@ -146,22 +146,10 @@ class World:
     _heap: list[Due] = field(default_factory=list)
 
     def fork(self) -> "World":
-        return replace(
-            self,
-            rows=dict(self.rows),
-            queue=dict(self.queue),
-            dead_letters=dict(self.dead_letters),
-            runs=dict(self.runs),
-            invocations=dict(self.invocations),
-            late=dict(self.late),
-            due=dict(self.due),
-            ready=deque(self.ready),
-            promises=self.promises.fork(),
-            _heap=list(self._heap),
-        )
+        return replace(self, **copies(self), promises=self.promises.fork())
 
     def fingerprint(self) -> int:
-        runs = tuple((*r[:5], r[7:], repr(r.call), repr(r.position)) for r in self.runs.values())
+        runs = tuple((*r[:4], r[7:], repr(r.call), repr(r.position)) for r in self.runs.values())
         calls = tuple((n, repr(i.heard), i.sending) for n, i in self.invocations.items())
         rows = json.dumps(sorted(self.rows.items()), sort_keys=True)
         return hash(
@@ -357,14 +345,14 @@ class World:
     def _begin(self, message: Message) -> None:
         self.born += 1
         name, skew_ms = f"r{self.born}", self.skew_ms()
-        given = [self.elements(self.events[message.event], message)]
+        given = self.elements(self.events[message.event], message)
         clock_ms = self.now_ms + skew_ms
         self.say(name, "begins with", message.id, message.event, f"receive {message.receives}")
-        run = Run(name, message.id, message.event, given[0].get("after", ""), skew_ms)
-        self.promises.begun(self, run, given[0])
+        run = Run(name, message.id, message.event, skew_ms, given)
+        self.promises.begun(run)
         if self.tapes is not None:
-            self.tapes[name] = Tape(clock_ms, given, [])
-        execution = Execution(_ARN.format(name), given, clock_ms)
+            self.tapes[name] = Tape(clock_ms, [given], [])
+        execution = Execution(_ARN.format(name), [given], clock_ms)
         self._stand(run, self.machine.start(execution, clock_ms))
 
     def _over(self, run: Run, *, deletes: bool) -> None:
