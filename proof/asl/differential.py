@@ -58,38 +58,12 @@ class Recorder(Library):
 # Cases with hostile values.
 
 HOSTILE: tuple[Json, ...] = (
-    None,
-    True,
-    False,
-    0,
-    -1,
-    0.1,
-    1e-7,
-    1e21,
-    2**53,
-    1_777_875_660_123.5,
-    "",
-    " ",
-    "0",
-    "-0",
-    "1e3",
-    "NaN",
-    "0x10",
-    "true",
-    "IN_PROGRESS",
-    "größe \u2028 🂡",
-    "\x00\x1f\\\"'",
-    "a#b:c/d",
-    [],
-    [[]],
-    [None],
-    [[1]],
-    [1, "1", True],
-    [{}, {"messageId": "m1"}],
-    {},
-    {"N": "1", "S": "x"},
-    {"messageId": ["m1", "m2"]},
-)
+    None, True, False, 0, -1, 0.1, 1e-7, 1e21, 2**53, 1_777_875_660_123.5,
+    "", " ", "0", "-0", "1e3", "NaN", "0x10", "true", "IN_PROGRESS", "a#b:c/d",
+    "größe \u2028 🂡", "\x00\x1f\\\"'",
+    [], [[]], [None], [[1]], [1, "1", True], [{}, {"messageId": "m1"}],
+    {}, {"N": "1", "S": "x"}, {"messageId": ["m1", "m2"]},
+)  # fmt: skip
 
 
 def mutants(known: Sequence[Case], count: int, seed: int) -> Iterator[Case]:

@@ -96,7 +96,6 @@ class Machine:
 
     def answer(self, position: Position, result: Json, clock_ms: int) -> Position | Ended:
         """The task has its result."""
-        _awake(position)
         late = self._late(position, clock_ms)
         if late:
             return self._failed(position, late, clock_ms)
@@ -109,14 +108,11 @@ class Machine:
     def fail(self, position: Position, failure: Failure, clock_ms: int) -> Position | Ended:
         """The task has failed: a retrier sends it back there, a Catch takes it on, or the execution
         fails."""
-        _awake(position)
         return self._failed(position, self._late(position, clock_ms) or failure, clock_ms)
 
     def resume(self, position: Position, clock_ms: int) -> Position | Ended:
         """An execution that slept is awake: after a wait, or for its next try."""
         scope = position.top
-        if scope.wakes_ms is None:
-            raise LookupError(f"{scope.state} does not sleep")
         if self._is_over(position, clock_ms):
             return Ended(failure=Failure(TIMEOUT))
         awake = replace(position, top=replace(scope, wakes_ms=None, tried_ms=clock_ms))
@@ -293,12 +289,6 @@ def _context(at: Position, tries: int) -> Json:
             "RetryCount": tries,
         },
     }
-
-
-def _awake(position: Position) -> None:
-    if position.top.wakes_ms is not None:
-        sleeps = f"{position.top.state} sleeps until {position.top.wakes_ms}"
-        raise LookupError(f"{sleeps}: resume it first")
 
 
 def _within(limit_bytes: int, value: Json, what: str) -> None:

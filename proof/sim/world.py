@@ -9,10 +9,12 @@ import heapq
 import json
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from once_data_action.action import Memory
+from once_data_action.steps import Unanswered
 
 from proof.asl.errors import Failure
 from proof.asl.machine import Call, Machine
@@ -23,6 +25,7 @@ from proof.sim.events import DAY_MS, Event, Message, element, unwrapped
 from proof.sim.function import (
     FUNCTION_MS,
     REQUEST_MS,
+    TOO_LATE,
     Function,
     Invocation,
     Raised,
@@ -565,7 +568,7 @@ class World:
             return self._answer(run, function_result(step.value))
         if isinstance(step, Sending):
             if self.now_ms + invocation.skew_ms >= step.until_ms:
-                return self._hear(invocation, self.function.too_late())
+                return self._hear(invocation, copy(TOO_LATE))
             took_ms = self._begin_request(invocation, outcome)
             sent_ms = self.now_ms + invocation.skew_ms
             self.invocations[name] = invocation._replace(sending=outcome, sent_ms=sent_ms)
@@ -580,7 +583,7 @@ class World:
             return self._hear(invocation, None, after_ms=step.sleep_ms)
         if outcome == "unanswered":
             self.promises.unread_ms = self.now_ms
-            return self._hear(invocation, self.function.unanswered())
+            return self._hear(invocation, Unanswered())
         if step.verb == "read":
             row = self.rows.get(key_of(step.request))
             return self._hear(invocation, {"Item": row} if row else {})
@@ -597,7 +600,7 @@ class World:
         except RefusedError:
             self.say(invocation.name, step.verb, *key, "refused")
         if outcome == "done unanswered":
-            answer = self.function.unanswered()
+            answer = Unanswered()
         return self._hear(invocation, answer)
 
     def _hear(self, invocation: Invocation, answer: Any, after_ms: int = 0) -> None:

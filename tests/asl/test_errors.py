@@ -3,9 +3,8 @@
 import pytest
 
 from proof.asl.errors import Failure, interval_seconds, matches
-from proof.asl.position import Execution, Position
 from proof.asl.readings import Readings
-from tests.asl.playing import ALL, END, Play, machine, passing, task
+from tests.asl.playing import ALL, END, Play, passing, task
 
 # https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
 
@@ -203,16 +202,3 @@ def test_a_retry_has_a_timeout_of_its_own() -> None:
         {"Call": task(TimeoutSeconds=5, Retry=retry)}, 0, {"Call": [A, {"n": 1}]}, takes_ms=4_000
     )
     assert play.output == {"n": 1}
-
-
-def test_an_execution_that_sleeps_hears_no_answer() -> None:
-    """A caller's mistake, which would otherwise count as a try."""
-    small = machine({"Call": task(Retry=[{"ErrorEquals": ALL}])})
-    at = small.start(Execution("run", 0), 0)
-    assert isinstance(at, Position)
-    asleep = small.fail(at, A, 0)
-    assert isinstance(asleep, Position)
-    with pytest.raises(LookupError, match="Call sleeps until 1000"):
-        small.answer(asleep, {}, 500)
-    with pytest.raises(LookupError, match="Call does not sleep"):
-        small.resume(at, 500)
