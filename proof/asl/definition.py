@@ -2,10 +2,11 @@
 no linter knows."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from proof.asl.expressions import is_expression
+from proof.definition.asl import strings
 
 Json = Any
 
@@ -74,7 +75,7 @@ def _check_expressions(name: str, state: Mapping[str, Json]) -> None:
     for field, template in state.items():
         if field == "Comment":
             continue
-        for text in _strings(template):
+        for text in strings(template):
             if text.startswith("{%") != text.endswith("%}"):
                 raise DefinitionError(f"{name}, {field}: {{% or %}} is missing in {text!r}")
             if not is_expression(text):
@@ -103,14 +104,3 @@ def _only(where: str, value: Mapping[str, Json], known: set[str]) -> None:
     for field in value:
         if field not in known:
             raise DefinitionError(f"{where}: the field {field} is not known here")
-
-
-def _strings(value: Json) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)

@@ -3,13 +3,14 @@
 import hashlib
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from once_enrichment.normalise import normalise
 from once_enrichment.routes import Routes
 from once_enrichment.routes_file import read
+
+from proof.asl.jsonata import iso
 
 START_MS = 1_760_000_000_000
 MINUTE_MS = 60_000
@@ -94,10 +95,6 @@ class Message(NamedTuple):
     receives: int = 0
     # The execution that sent it; empty for a message that came from outside.
     sender: str = ""
-
-
-def iso(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1_000, UTC).isoformat(timespec="milliseconds")[:23] + "Z"
 
 
 def record(message: Message) -> dict[str, Any]:

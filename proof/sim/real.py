@@ -9,8 +9,9 @@ from typing import Any
 
 from once_enrichment.normalise import normalise
 
+from proof.asl.jsonata import iso
 from proof.events import enveloped
-from proof.sim.events import START_MS, Event, Message, iso, record, routes_of
+from proof.sim.events import START_MS, Event, Message, record, routes_of
 
 _BASE_MS = START_MS - 90_000
 _SOURCE = "aws.partner/genesys.com/cloud/1f0e6a52-0000-4000-8000-00000000000a/events"

@@ -227,7 +227,9 @@ class World:
                 Option("goes on unseen", "unseen"),
                 dies,
             ]
-        if "sqs" in operation and self.denied(self.now_ms, run.call.arguments["QueueUrl"]):
+        if "sqs" in operation and self.denied(
+            self.now_ms, run.call.arguments["QueueUrl"].rpartition("/")[2]
+        ):
             return [Option("denied")]
         faults = [Option("error", "error"), Option("down", "down"), dies]
         if "getItem" in operation:
@@ -472,7 +474,7 @@ class World:
 
     def _sent_by(self, run: Run, request: Mapping[str, Any]) -> str:
         body = request["MessageBody"]
-        if request["QueueUrl"] == "dead-letters":
+        if request["QueueUrl"].endswith("/dead-letters"):
             self.born += 1
             name = f"d{self.born}"
             parked = Message(name, run.event, body, self.now_ms, self.now_ms, 0, run.name)
