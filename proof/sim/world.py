@@ -41,10 +41,14 @@ THROTTLED = Failure("DynamoDB.AmazonDynamoDBException", "Throttled")
 NO_QUEUE = Failure("SQS.SdkClientException")
 DENIED = Failure("SQS.KmsAccessDeniedException")
 RESET = Failure("Lambda.SdkClientException", "Connection reset")
-BUSY = Failure("Lambda.TooManyRequestsException", "{}")
 KILLED = Failure("Sandbox.Timedout", '{"errorMessage":"Task timed out after 13.00 seconds"}')
 EXITED = Failure("Runtime.ExitError", '{"errorMessage":"Runtime exited"}')
-BROKEN_CODE = Failure("Runtime.ImportModuleError", '{"errorMessage":"Unable to import module"}')
+_FUNCTION_FAILURES = {
+    "times out": TIMEOUT,
+    "throttled": Failure("Lambda.TooManyRequestsException", "{}"),
+    "broken code": Failure("Runtime.ImportModuleError", '{"errorMessage":"No module"}'),
+}
+_TAKES_MS = {"silent": REQUEST_MS, "200 unheard": REQUEST_MS, "200 slow": REQUEST_MS - 2_000}
 
 NATURAL = ""  # the kind of an outcome that is no fault
 _ARN = "arn:aws:states:us-east-1:123456789012:express:once:{0}:{0}"
@@ -102,7 +106,7 @@ class Late(NamedTuple):
     run: str
     event: str
     verb: str
-    request: str
+    request: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -163,13 +167,17 @@ class World:
                 calls,
                 tuple(self.queue.values()),
                 tuple(self.dead_letters.values()),
-                tuple(self.late.values()),
+                repr(self.late),
                 tuple(sorted(self.due.items())),
                 self.faults,
                 repr(self.environments),
                 self.promises.fingerprint(),
             )
         )
+
+    def _new(self, kind: str) -> str:
+        self.born += 1
+        return f"{kind}{self.born}"
 
     def say(self, *words: object) -> None:
         if self.told is not None:
@@ -274,7 +282,8 @@ class World:
         self.due.pop((due.kind, due.id), None)
         if option.fault:
             self.faults += 1
-            self._charge(due)
+            met: Any = {"message": self.queue, "run": self.runs, "function": self.invocations}
+            self.promises.faulted(met[due.kind][due.id].event)
             self.happened[f"{option.fault}: {option.outcome}"] += 1
         match due.kind:
             case "message":
@@ -285,30 +294,20 @@ class World:
             case "late":
                 late = self.late.pop(due.id)
                 self.say(late.run, "a late write lands")
-                self._write(late.run, late.event, late.verb, json.loads(late.request), late=True)
+                self._write(late.run, late.event, late.verb, late.request, late=True)
             case "deed":
                 self.deeds[due.id](self)
             case "request":
-                self._end_request(due.id)
+                self.promises.request_ends(due.id)
             case "run":
                 self._go_run(self.runs[due.id], option)
             case "function":
                 self._go_function(self.invocations[due.id], option)
 
-    def _charge(self, due: Due) -> None:
-        """Tells the promises which event a fault meets."""
-        things: dict[str, Mapping[str, Any]] = {
-            "message": self.queue,
-            "run": self.runs,
-            "function": self.invocations,
-        }
-        self.promises.faulted(things[due.kind][due.id].event)
-
     # The queue and the pipe.
 
     def send(self, event: str, body: str, delay_ms: int = 0, sender: str = "") -> Message:
-        self.born += 1
-        name = f"m{self.born}"
+        name = self._new("m")
         visible_ms = self.now_ms + delay_ms + self.latency_ms("queue")
         message = Message(name, event, body, self.now_ms, visible_ms, 0, sender)
         self.queue[name] = message
@@ -348,8 +347,7 @@ class World:
                 return
 
     def _begin(self, message: Message) -> None:
-        self.born += 1
-        name, skew_ms = f"r{self.born}", self.skew_ms()
+        name, skew_ms = self._new("r"), self.skew_ms()
         given = self.elements(self.events[message.event], message)
         clock_ms = self.now_ms + skew_ms
         self.say(name, "begins with", message.id, message.event, f"receive {message.receives}")
@@ -420,13 +418,11 @@ class World:
             return self._stand(run, self.machine.resume(position, clock_ms))
         call = run.call
         assert call is not None
-        if outcome == "times out":
-            self._release_function(run)
-            return self._answer(run, TIMEOUT)
         if outcome in ("begins", "goes on unseen"):
             return self._invoke(run, call, unseen=outcome == "goes on unseen")
-        if outcome in ("throttled", "broken code"):
-            return self._answer(run, BUSY if outcome == "throttled" else BROKEN_CODE)
+        if outcome in _FUNCTION_FAILURES:
+            self._release_function(run)
+            return self._answer(run, _FUNCTION_FAILURES[outcome])
         self.say(run.name, call.state, run.event, "" if outcome == "ok" else outcome.upper())
         operation = call.resource.rpartition(":::")[2]
         if outcome == "denied":
@@ -437,11 +433,9 @@ class World:
                 run = run._replace(down=call.state)
             return self._answer(run, NO_QUEUE if "sqs" in operation else THROTTLED)
         if outcome == "late":
-            self.born += 1
-            text = json.dumps(call.arguments, sort_keys=True)
-            verb = operation.removeprefix("dynamodb:").removesuffix("Item")
-            self.late[f"w{self.born}"] = Late(run.name, run.event, verb, text)
-            self.schedule("late", f"w{self.born}", self.now_ms + self.latency_ms("late"))
+            name = self._new("w")
+            self.late[name] = Late(run.name, run.event, _verb(operation), call.arguments)
+            self.schedule("late", name, self.now_ms + self.latency_ms("late"))
             return self._answer(run, TIMEOUT)
         answer = self._performed(run, operation, call)
         if outcome == "lost":
@@ -464,8 +458,7 @@ class World:
                 row = self.rows.get(key_of(request))
                 return result({"Item": row} if row else {})
             case "dynamodb:putItem" | "dynamodb:updateItem":
-                verb = operation.removeprefix("dynamodb:").removesuffix("Item")
-                return self._write(run.name, run.event, verb, request)
+                return self._write(run.name, run.event, _verb(operation), request)
             case "sqs:sendMessage":
                 return result({"MessageId": self._sent_by(run, request)})
         for log_event in request["LogEvents"]:
@@ -475,8 +468,7 @@ class World:
     def _sent_by(self, run: Run, request: Mapping[str, Any]) -> str:
         body = request["MessageBody"]
         if request["QueueUrl"].endswith("/dead-letters"):
-            self.born += 1
-            name = f"d{self.born}"
+            name = self._new("d")
             parked = Message(name, run.event, body, self.now_ms, self.now_ms, 0, run.name)
             self.dead_letters[name] = parked
             self.say(run.name, "parks", run.event, "as", name, unwrapped(body)[0].get("reason"))
@@ -507,8 +499,7 @@ class World:
     # The function.
 
     def _invoke(self, run: Run, call: Call, *, unseen: bool) -> None:
-        self.born += 1
-        name = f"f{self.born}"
+        name = self._new("f")
         skew_ms, begun_ms = self.skew_ms(), self.now_ms + self.latency_ms("cold")
         invocation = Invocation(
             name=name,
@@ -543,7 +534,7 @@ class World:
         if run and option.fault:
             run = self.runs[run.name] = run._replace(faulted=True)
         if invocation.sending:
-            self._end_request(name)
+            self.promises.request_ends(name)
             status, sent_ms = invocation.sending, invocation.sent_ms
             if self.now_ms >= invocation.ends_ms:
                 return self._kill(invocation._replace(sending=""), KILLED)
@@ -626,9 +617,7 @@ class World:
         """Returns how long the request takes. A killed function's request goes on without it."""
         self.say(invocation.name, "SENDS", invocation.event, "for", invocation.owner, outcome)
         self.promises.request_begins(self, invocation)
-        took_ms = REQUEST_MS if outcome in ("silent", "200 unheard", "200 slow") else 0
-        took_ms = took_ms - 2_000 if outcome == "200 slow" else took_ms
-        took_ms = took_ms or self.latency_ms("request")
+        took_ms = _TAKES_MS.get(outcome) or self.latency_ms("request")
         if outcome == "200 killed":
             self.promises.acts(invocation, heard=False)
             self.schedule("request", invocation.name, self.now_ms + took_ms)
@@ -636,8 +625,9 @@ class World:
             self.promises.acts(invocation, heard="unheard" not in outcome)
         return took_ms
 
-    def _end_request(self, name: str) -> None:
-        self.promises.request_ends(name)
+
+def _verb(operation: str) -> str:
+    return operation.removeprefix("dynamodb:").removesuffix("Item")
 
 
 def _short(row: Mapping[str, Any]) -> str:
