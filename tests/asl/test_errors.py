@@ -59,42 +59,6 @@ def test_an_error_that_nobody_names_ends_the_execution() -> None:
     assert Play(states, 0, {"Call": [B]}).error == "ErrorB"
 
 
-def test_a_catch_hands_the_error_output_on_unless_it_says_otherwise() -> None:
-    """concepts-error-handling.html, "Error output": Error and Cause; recorded in
-    states_variables/test_error_output."""
-    states = caught({"ErrorEquals": ALL, "Next": "Caught"})
-    failed = Failure("Own", "why")
-    assert Play(states, 0, {"Call": [failed]}).output == {"Error": "Own", "Cause": "why"}
-
-
-def test_the_assign_and_output_of_a_catch_see_the_error_output() -> None:
-    """transforming-data.html: $states.errorOutput "can be used in the Catch field's Assign or
-    Output"; workflow-variables.html."""
-    catch = {
-        "ErrorEquals": ALL,
-        "Assign": {"what": "{% $states.errorOutput.Error %}"},
-        "Output": "{% $states.errorOutput.Cause %}",
-        "Next": "Tell",
-    }
-    states = {
-        "Call": task(Catch=[catch]),
-        "Tell": passing(Output=["{% $what %}", "{% $states.input %}"]),
-    }
-    failed = Failure("Own", "why")
-    assert Play(states, 0, {"Call": [failed]}).output == ["Own", "why"]
-
-
-def test_the_assign_of_the_state_is_not_evaluated_when_it_is_caught() -> None:
-    """transforming-data.html: $states.result is there only "if successful"."""
-    catch = {"ErrorEquals": ALL, "Next": "Tell"}
-    states = {
-        "Begin": passing(Assign={"x": "old"}, Next="Call"),
-        "Call": task(Assign={"x": "new"}, Catch=[catch], Next="Tell"),
-        "Tell": passing(Output="{% $x %}"),
-    }
-    assert Play(states, 0, {"Call": [A]}).output == "old"
-
-
 def test_retriers_come_before_the_catch() -> None:
     """concepts-error-handling.html: "uses any appropriate retriers first"."""
     retry = [{"ErrorEquals": ["ErrorA"], "MaxAttempts": 1}]

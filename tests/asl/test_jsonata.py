@@ -51,6 +51,11 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
         ("7.5 / 2.5", 3),
         ("$x.a", [1, [2]]),
         ("$x.none", UNDEFINED),
+        ("$x.a[0]", 1),
+        ("$x.a[5]", UNDEFINED),
+        ("$string($x.a)", "[1,[2]]"),
+        ("$string($empty)", "null"),
+        ("$number('012') + 1", 13),
         ("$empty", None),
         ("$exists($empty)", True),
         (
