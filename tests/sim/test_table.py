@@ -1,6 +1,7 @@
 """Conditions and updates agree with moto's evaluator."""
 
 from collections import defaultdict
+from copy import deepcopy
 
 import pytest
 from moto.dynamodb.exceptions import ConditionalCheckFailed
@@ -42,7 +43,7 @@ def by_moto(backend: DynamoDBBackend, verb: str, request: Request, row: Row | No
     place = {"pk": {"S": pk}, "sk": {"S": sk}}
     backend.delete_item(TABLE, place)
     if row is not None:
-        backend.put_item(TABLE, {**row}, overwrite=True)
+        backend.put_item(TABLE, deepcopy(row), overwrite=True)
     expressions = {
         "condition_expression": request.get("ConditionExpression"),
         "expression_attribute_names": request.get("ExpressionAttributeNames", {}),
