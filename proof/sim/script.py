@@ -3,7 +3,6 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any, Self
 
 from proof.asl.machine import Machine
@@ -11,7 +10,7 @@ from proof.sim.events import HOUR_MS, START_MS, Event, Message, Order, body_of, 
 from proof.sim.function import Function, Sending, Step
 from proof.sim.promises import BrokenError, Known, Promises
 from proof.sim.table import Key, key_of, written
-from proof.sim.world import Due, Option, Settings, World
+from proof.sim.world import Due, Option, World
 
 _LATENCIES_MS = {"late": 2_000, "request": 50}
 
@@ -37,7 +36,8 @@ class Script:
             Function(per_minute, most_tries),
             self.events,
             Promises(self.events, per_minute, most_tries),
-            Settings(receives=receives, pollers=pollers),
+            receives=receives,
+            pollers=pollers,
             latency_ms=self.latency_ms,
             weather=lambda now_ms: next(self._now("weather", now_ms), ""),
             denied=lambda now_ms, queue: queue in self._now("denied", now_ms),
@@ -57,7 +57,7 @@ class Script:
 
     def receives(self, times: int) -> Self:
         """SQS moves a message to the dead-letter queue after so many receives."""
-        self.world.settings = replace(self.world.settings, receives=times)
+        self.world.receives = times
         return self
 
     # What happens, and when.

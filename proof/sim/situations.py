@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from proof.asl.machine import Machine
-from proof.sim.events import DAY_MS, MINUTE_MS, START_MS, Event, Temper
+from proof.sim.events import DAY_MS, MINUTE_MS, START_MS, Event, Temper, body_of
 from proof.sim.script import Script
 
 
@@ -242,7 +242,7 @@ class Situation(Script):
     def an_event_is_parked_after_ten_days(self) -> None:
         since_ms = START_MS - 10 * DAY_MS + 30 * MINUTE_MS
         once = {"waitsSinceMs": since_ms, "firstSentAtMs": since_ms}
-        body = json.dumps({"once": once, "event": "{}"})
+        body = json.dumps({"once": once, "event": body_of(A)})
         self.weather("500", 0, 86_400).knows(A).does(0, lambda world: world.send("a", body))
         self.ends("")
         assert self.parked == ["WAITED_TOO_LONG"]
@@ -343,7 +343,7 @@ class Situation(Script):
 
     def an_unwanted_state_between_makes_a_change(self) -> None:
         self.comes(ON, _meal(5), _state("again", 10, "on"))
-        self.ends("on again", meal="IGNORED ROUTE_IS_NONE")
+        self.ends("on again", meal="IGNORED NO_ROUTE_MATCHED")
 
     def an_unwanted_state_at_the_same_time_makes_a_change(self) -> None:
         self.arrives(_state("on", 10, "on"), 0).arrives(_meal(10), 1)

@@ -1,20 +1,15 @@
 """Traffic for walks: what happens, in which copies, and when its messages arrive."""
 
 import random
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 from proof.sim import real
+from proof.sim.real import Made, Maker
 from proof.sim.events import START_MS, Event, Order, Temper
 
 _BASE_MS = START_MS - 90_000
 _SOON = (0, 0, 0, 3, 40, 400, 3_000, 30_000)
-
-
-# Milliseconds after the start, copies, and the event that they carry.
-Made = Iterator[tuple[int, int, Event]]
-Maker = Callable[[random.Random], Made]
 
 
 class Arrival(NamedTuple):
@@ -101,10 +96,6 @@ def _mixed(rng: random.Random) -> Made:
         yield after_ms, copies, event
 
 
-def _broken(_: random.Random) -> Made:
-    yield 0, 1, Event("broken0", temper="broken", subject="11")
-
-
 MAKERS: dict[str, Maker] = {
     "discrete": _discrete,
     "latest": _states("latest", "latest", (2, 4, 6), (300, 900, 4_000)),
@@ -119,7 +110,6 @@ MAKERS: dict[str, Maker] = {
     "mixed": _mixed,
     "rejected": _unlike("rejected"),
     "uncertain": _unlike("uncertain"),
-    "broken": _broken,
     "crowd": _crowd,
     "fails": _unlike("fails"),
     "crashes": _unlike("crashes"),

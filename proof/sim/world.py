@@ -109,20 +109,15 @@ class Late(NamedTuple):
     request: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Settings:
-    visibility_ms: int = 240_000
-    receives: int = 1_000
-    pollers: int = 1_000
-
-
 @dataclass
 class World:
     machine: Machine
     function: Function
     events: Mapping[str, Event]
     promises: Promises
-    settings: Settings = Settings()
+    visibility_ms: int = 240_000
+    receives: int = 1_000
+    pollers: int = 1_000
     # What follows is drawn by a walk; a search takes no time and has no weather.
     latency_ms: Callable[[str], int] = lambda _: 0
     skew_ms: Callable[[], int] = lambda: 0
@@ -317,17 +312,17 @@ class World:
 
     def _receive(self, name: str, outcome: str) -> None:
         message = self.queue[name]
-        if message.receives >= self.settings.receives:
+        if message.receives >= self.receives:
             del self.queue[name]
             self.dead_letters[name] = message
             self.promises.died(message)
             self.say(name, message.event, "goes to the dead-letter queue by its receives")
             return
-        if len(self.runs) >= self.settings.pollers:
+        if len(self.runs) >= self.pollers:
             self.ready.append(name)
             return
         message = message._replace(
-            receives=message.receives + 1, visible_ms=self.now_ms + self.settings.visibility_ms
+            receives=message.receives + 1, visible_ms=self.now_ms + self.visibility_ms
         )
         self.queue[name] = message
         self.schedule("message", name, message.visible_ms)
@@ -340,7 +335,7 @@ class World:
 
     def _poll(self) -> None:
         """Receives messages that waited for a poller."""
-        while self.ready and len(self.runs) < self.settings.pollers:
+        while self.ready and len(self.runs) < self.pollers:
             name = self.ready.popleft()
             if name in self.queue:
                 self.schedule("message", name, self.now_ms)
