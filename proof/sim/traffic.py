@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from proof.sim import real
-from proof.sim.real import Made, Maker
 from proof.sim.events import START_MS, Event, Order, Temper
+from proof.sim.real import Made, Maker
 
 _BASE_MS = START_MS - 90_000
 _SOON = (0, 0, 0, 3, 40, 400, 3_000, 30_000)
