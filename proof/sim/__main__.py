@@ -9,10 +9,7 @@ from proof.sim import deployed, mutants
 from proof.sim.cases import CASES
 from proof.sim.hours import run
 from proof.sim.search import search, shown
-from proof.sim.second import replayed
 from proof.sim.walk import FORCED, Walk
-
-_LAST_LINES = 60
 
 
 def main() -> int:
@@ -26,10 +23,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--long", action="store_true", help="walks of days")
     parser.add_argument("--forced", choices=sorted({*FORCED} - {""}), default="")
-    parser.add_argument("--all", action="store_true", help="the whole trace")
-    parser.add_argument("--second", action="store_true", help="replay on a second interpreter")
-    parser.add_argument("--events", type=int, default=10_000)
-    parser.add_argument("--per-second", type=float, default=200)
+    parser.add_argument("--events", type=int, default=10_000, help="so many, with --hours")
     options = parser.parse_args()
     if options.seed is not None:
         return _tell(options)
@@ -38,7 +32,7 @@ def main() -> int:
     if options.search is not None:
         return _search(options.search)
     if options.hours is not None:
-        report = run(deployed.machine(), options.events, options.per_second, options.hours)
+        report = run(deployed.machine(), options.events, outage_hours=options.hours)
         print(*(f"{name}: {value}" for name, value in report.items()), sep="\n")
         return 0
     return min(1, mutants.main(options.mutants))
@@ -48,26 +42,23 @@ def _tell(options: argparse.Namespace) -> int:
     walk = Walk(options.seed, deployed.machine(), long=options.long, forced=options.forced)
     walk.world.told = told = list[str]()
     broken = walk.broken_promise()
-    print(*told[0 if options.all else -_LAST_LINES :], sep="\n")
+    print(*told, sep="\n")
     print(f"seed {options.seed}: {broken or 'all promises hold'}")
     print(f"{walk.kinds}, {dict(walk.spans)}, rates of faults {walk.rates}")
     return bool(broken)
 
 
 def _walk(options: argparse.Namespace) -> int:
-    began, moves, broken_walks, calls = time.process_time(), 0, 0, 0
+    began, moves, broken_walks = time.process_time(), 0, 0
     machine = deployed.machine()
     faults, outcomes = Counter[str](), Counter[str]()
     for seed in range(options.first, options.first + options.walks):
         forced = options.forced or ("" if options.long else FORCED[seed % len(FORCED)])
         walk = Walk(seed, machine, long=options.long, forced=forced)
-        walk.world.tapes = {} if options.second else None
         broken = walk.broken_promise()
         moves += walk.moves
         faults.update(walk.world.happened)
         outcomes.update(f"{o} {reason}" for _, o, reason in walk.world.promises.outcomes)
-        for name, tape in (walk.world.tapes or {}).items():
-            calls += replayed(machine.definition, name, tape)
         if broken:
             broken_walks += 1
             rest = f" --forced {forced}" if forced else ""
@@ -76,8 +67,6 @@ def _walk(options: argparse.Namespace) -> int:
     print(f"{options.walks} walks, {moves} moves, {broken_walks} broken, {seconds:.0f} s")
     print(f"{sum(faults.values())} faults: {dict(faults.most_common())}")
     print(f"outcomes: {dict(outcomes.most_common())}")
-    if options.second:
-        print(f"{calls} calls alike on the second interpreter")
     return min(1, broken_walks)
 
 

@@ -69,6 +69,38 @@ class Option(NamedTuple):
     fault: str = NATURAL
 
 
+def _options(usual: str, *faults: tuple[str, str]) -> list[Option]:
+    return [Option(usual), *(Option(outcome, fault) for fault, outcome in faults)]
+
+
+_DIES = ("crash", "dies")
+_KILLED = ("function", "killed")
+_FAILS = (("error", "error"), ("down", "down"), _DIES)
+_LOST = ("lost", "lost")
+# What may come of each thing, and which fault that takes.
+_OPTIONS = {
+    "receive": _options("delivered", ("twice", "twice"), ("crash", "enrichment dies")),
+    "delete": _options("deleted", ("undeleted", "not deleted")),
+    "wait": _options("wakes", _DIES),
+    "invoke": _options("begins", ("function", "throttled"), ("unseen", "goes on unseen"), _DIES),
+    "getItem": _options("ok", *_FAILS),
+    "putItem": _options("ok", _LOST, *_FAILS, ("late", "late")),
+    "updateItem": _options("ok", _LOST, *_FAILS, ("late", "late")),
+    "sendMessage": _options("ok", _LOST, *_FAILS),
+    "putLogEvents": _options("ok", _LOST, *_FAILS),
+    "read": _options("ok", ("table", "unanswered"), _KILLED),
+    "write": _options("ok", ("table", "unanswered"), _KILLED, ("table", "done unanswered")),
+    "return": _options("ends", ("unseen", "answer lost"), _KILLED),
+    "request": _options(
+        "200",
+        *(("destination", outcome) for outcome in ("500", "429", "401", "silent")),
+        ("unheard", "200 unheard"),
+        ("slow", "200 slow"),
+        _KILLED,
+    ),
+}
+
+
 class Run(NamedTuple):
     """An execution, from its message's receive to the message's deletion."""
 
@@ -199,11 +231,7 @@ class World:
     def options(self, due: Due) -> list[Option]:
         """Returns what may come of a due; the first option is no fault."""
         if due.kind == "message":
-            return [
-                Option("delivered"),
-                Option("twice", "twice"),
-                Option("enrichment dies", "crash"),
-            ]
+            return _OPTIONS["receive"]
         if due.kind == "run":
             return self._options_of_run(self.runs[due.id])
         if due.kind == "function":
@@ -211,64 +239,39 @@ class World:
         return [Option("happens")]
 
     def _options_of_run(self, run: Run) -> list[Option]:
-        dies = Option("dies", "crash")
         if run.position is None:
-            return [Option("deleted"), Option("not deleted", "undeleted")]
+            return _OPTIONS["delete"]
         if run.invocation:
             return [Option("times out")]
         if run.call is None:
-            return [Option("wakes"), dies]
-        operation = run.call.resource.rpartition(":::")[2]
+            return _OPTIONS["wait"]
         if run.down == run.call.state:
             return [Option("error")]
-        if operation == "lambda:invoke" and self.is_broken(self.now_ms):
+        operation, request = run.call.resource.rpartition(":")[2], run.call.arguments
+        if operation == "invoke" and self.is_broken(self.now_ms):
             return [Option("broken code")]
-        if operation == "lambda:invoke":
-            return [
-                Option("begins"),
-                Option("throttled", "function"),
-                Option("goes on unseen", "unseen"),
-                dies,
-            ]
-        if "sqs" in operation and self.denied(
-            self.now_ms, run.call.arguments["QueueUrl"].rpartition("/")[2]
-        ):
+        queue = request.get("QueueUrl", "").rpartition("/")[2]
+        if queue and self.denied(self.now_ms, queue):
             return [Option("denied")]
-        faults = [Option("error", "error"), Option("down", "down"), dies]
-        if "getItem" in operation:
-            return [Option("ok"), *faults]
-        if "dynamodb" in operation:
-            faults.append(Option("late", "late"))
-        return [Option("ok"), Option("lost", "lost"), *faults]
+        return _OPTIONS[operation]
 
     def _options_of_function(self, invocation: Invocation) -> list[Option]:
-        event, killed = self.events[invocation.event], Option("killed", "function")
+        event = self.events[invocation.event]
         if invocation.sending:
             return [Option(invocation.sending)]
         if self.now_ms >= invocation.ends_ms:
             return [Option("killed")]
         step, _ = self.function.reached(invocation)
         if isinstance(step, Returned | Raised):
-            return [Option("ends"), Option("answer lost", "unseen"), killed]
-        if isinstance(step, Sending):
-            forced = self.weather(self.now_ms)
-            if event.temper == "crashes":
-                return [Option("killed")]
-            own = {"fails": "500", "rejected": "422", "uncertain": "uncertain"}
-            tempered = "" if event.name in self.repaired else own.get(event.temper, "")
-            if forced or tempered:
-                return [Option(forced or tempered), killed]
-            return [
-                Option("200"),
-                *(Option(outcome, "destination") for outcome in ("500", "429", "401", "silent")),
-                Option("200 unheard", "unheard"),
-                Option("200 slow", "slow"),
-                killed,
-            ]
-        faults = [Option("unanswered", "table"), killed]
-        if step.verb != "read":
-            faults.append(Option("done unanswered", "table"))
-        return [Option("ok"), *faults]
+            return _OPTIONS["return"]
+        if isinstance(step, Step):
+            return _OPTIONS["read" if step.verb == "read" else "write"]
+        if event.temper == "crashes":
+            return [Option("killed")]
+        own = {"fails": "500", "rejected": "422", "uncertain": "uncertain"}
+        tempered = "" if event.name in self.repaired else own.get(event.temper, "")
+        forced = self.weather(self.now_ms) or tempered
+        return [Option(forced), Option("killed", "function")] if forced else _OPTIONS["request"]
 
     # What happens.
 
