@@ -153,9 +153,11 @@ class _Compiled(Jsonata):  # type: ignore[misc]
         Jsonata.CURRENT.jsonata = self  # whose functions run in this thread
         self._clock, self._looks, self.environment = clock, 0, self._outermost
         frame = _Frame(self._outermost)
-        for name, value in bindings.items():
+        frame.bindings.update(bindings)
+        if None in bindings.values():
             # The library takes a variable that is None for one that is not there.
-            frame.bindings[name] = Utils.NULL_VALUE if value is None else value
+            nulls = (name for name, value in bindings.items() if value is None)
+            frame.bindings.update(dict.fromkeys(nulls, Utils.NULL_VALUE))
         return self.eval(self.ast, None, frame)
 
     def millis(self) -> int:
