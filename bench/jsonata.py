@@ -15,7 +15,7 @@ from proof.asl.differential import UNLISTED, Recorder
 from proof.asl.jsonata import Library, Reference
 from proof.asl.machine import Machine
 from proof.sim import deployed
-from proof.sim.walk import played
+from proof.sim.walk import Walk
 
 WALKS = 40
 KNOWN = 8_000  # cases of walks
@@ -26,7 +26,7 @@ def main() -> int:
     recorder = Recorder()
     machine = Machine(deployed.machine().definition, recorder, draw=lambda: 0.5)
     for seed in range(WALKS):
-        played(seed, machine, deployed.functions)
+        Walk(seed, machine).broken_promise()
     cases = list(recorder.cases)
     known = cases[:: len(cases) // KNOWN + 1]
     count, differ = 0, Counter[str]()

@@ -9,7 +9,7 @@ from once_enrichment import handler
 from proof.asl.machine import Machine
 from proof.sim import deployed
 from proof.sim.events import START_MS, Event, Message
-from proof.sim.function import Invocation
+from proof.sim.function import Function, Invocation
 from proof.sim.promises import Promises
 from proof.sim.world import Due, Option, Run, World
 
@@ -40,7 +40,7 @@ class _Witness:
         key = invocation.payload["idempotencyKey"]
         self.done.append(Act(invocation.event, key, self._now_ms()))
 
-    def begun(self, _: World, run: Run, __: object) -> None:
+    def begun(self, run: Run) -> None:
         self.events[run.name] = run.event
 
     def recorded(self, _: World, run: Run, record: dict[str, Any]) -> None:
@@ -89,7 +89,7 @@ class Site:
         self.witness = _Witness()
         self.world = World(
             machine or deployed.machine(),
-            deployed.functions(most_tries=20),
+            Function(most_tries=20),
             {name: Event(name, temper=temper) for name, temper in tempers.items()},
             cast(Promises, self.witness),
             latency_ms=latency_ms,

@@ -5,15 +5,14 @@ Run: python -m bench.simulator [WALKS] [EVENTS] (2,000 and 100,000: some hours o
 
 import sys
 from collections import Counter
-from dataclasses import asdict
 
 from bench import sources
 from proof.sim import deployed
 from proof.sim.cases import CASES
-from proof.sim.hours import Load, run
-from proof.sim.mutants import FORCED, MUTANTS, changed_module, machine_with, noticed
+from proof.sim.hours import run
+from proof.sim.mutants import MUTANTS, changed_module, machine_with, noticed
 from proof.sim.search import search
-from proof.sim.walk import played
+from proof.sim.walk import FORCED, Walk
 
 STATES = 8_000
 
@@ -24,18 +23,18 @@ def main(walks: int = 2_000, events: int = 100_000) -> int:
     moves = broken = 0
     for seed in range(walks):
         forced = FORCED[seed % len(FORCED)]
-        walk, said = played(seed, machine, deployed.functions, forced=forced, long=seed % 20 == 19)
-        faults.update(walk.world.happened or {})
+        walk = Walk(seed, machine, forced=forced, long=seed % 20 == 19)
+        broken += bool(walk.broken_promise())
+        faults.update(walk.world.happened)
         moves += walk.moves
-        broken += bool(said)
-    searched = [search(case, machine, deployed.functions(), STATES) for case in CASES]
+    searched = [search(case, machine, STATES) for case in CASES]
     found = 0
     for mutant in MUTANTS:
         with changed_module(mutant):
             found += bool(mutant.found_by and noticed(mutant.found_by, machine_with(mutant)))
-    load = Load(events)
-    hours = asdict(run(load, machine, deployed.functions(most_tries=20)))
-    hours |= {"perSecond": load.per_second, "outageHours": load.outage_hours}
+    per_second, outage_hours = 200, 1
+    hours = run(machine, events, per_second, outage_hours)
+    hours |= {"perSecond": per_second, "outageHours": outage_hours}
     result = {
         "walks": {"count": walks, "moves": moves, "broken": broken, "faults": dict(faults)},
         "search": {

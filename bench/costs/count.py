@@ -64,7 +64,7 @@ class NotingMachine(Machine):
 
     def __init__(self) -> None:
         definition = deployed.machine().definition
-        super().__init__(definition, deployed.EXPRESSIONS, draw=lambda: 0.5)
+        super().__init__(definition, deployed.ENGINE, draw=lambda: 0.5)
         self.passed: Counter[str] = Counter()
 
     def _through(self, at: Position, state: State, clock_ms: int) -> Position | Ended:

@@ -5,30 +5,20 @@ reference implementation in node, in the version that Step Functions names (tran
 import json
 import shutil
 import subprocess
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from hashlib import new as new_hash
-from itertools import count
-from math import floor, isfinite
+from math import isfinite
 from pathlib import Path
-from random import Random
 from typing import IO, Any, Protocol, cast
 
+from jsonata.functions import Functions
 from jsonata.jsonata import Jsonata
 from jsonata.utils import Utils
 
 Json = Any
 FOLDER = Path(__file__).parent / "node"
-_HASHES = {
-    "MD5": "md5",
-    "SHA-1": "sha1",
-    "SHA-256": "sha256",
-    "SHA-384": "sha384",
-    "SHA-512": "sha512",
-}
 _MOST_EXACT = 1e21
 
 
@@ -68,48 +58,16 @@ class Engine(Protocol):
 class Library:
     """jsonata-python, in this process: one thread at a time, as its parsed expressions are."""
 
-    def __init__(self, random: Random | None = None) -> None:
-        self._random = random or Random()  # noqa: S311 - no secret
-
     def evaluate(
         self, expression: str, bindings: Mapping[str, Json], clock: Clock
     ) -> Json | Undefined:
         try:
-            compiled = _compiled(expression)
-            Jsonata.CURRENT.jsonata = compiled  # whose functions run in this thread
-            # The library takes a variable that is None for one that is not there.
-            seen = {n: Utils.NULL_VALUE if v is None else v for n, v in bindings.items()}
-            value = compiled.evaluate(None, seen | self._functions(clock))
+            value = _compiled(expression).value(bindings, clock)
         except RecursionError as error:
             raise QueryError("Stack overflow error") from error
         except Exception as error:
             raise QueryError(f"{error}") from error
-        if value is None:
-            return UNDEFINED
-        return _json(Utils.convert_nulls(value))
-
-    def _functions(self, clock: Clock) -> dict[str, Any]:
-        calls = count()
-
-        def millis() -> int:
-            return clock.ms + clock.step_ms * next(calls)
-
-        functions: dict[str, Callable[..., Any]] = {
-            "millis": millis,
-            "now": lambda: iso(millis()),
-            "hash": _hash,
-            "partition": _partition,
-            "range": _range,
-            "random": self._draw,
-            "parse": _parse,
-            "uuid": lambda: str(uuid.UUID(int=self._random.getrandbits(128), version=4)),
-        }
-        return {name: Jsonata.JLambda(function) for name, function in functions.items()}
-
-    def _draw(self, seed: float | None = None) -> float:
-        if seed is None:
-            return self._random.random()
-        return float(int(_hash(str(floor(seed)), "SHA-256")[:13], 16) / 16**13)
+        return UNDEFINED if value is None else _json(Utils.convert_nulls(value))
 
 
 class Reference:
@@ -180,16 +138,135 @@ class _Frame(Jsonata.Frame):  # type: ignore[misc]
 
 
 class _Compiled(Jsonata):  # type: ignore[misc]
+    """A parsed expression. Nearly all nodes of ours are constants, variables, names of objects and
+    simple functions, which are evaluated here, without the library's questions at each node. The
+    library evaluates all other nodes, and these if their values are unusual."""
+
+    def __init__(self, expression: str) -> None:
+        super().__init__(expression)
+        self.register_lambda("parse", _parse)
+        self.register_lambda("millis", self.millis)
+        self.register_lambda("now", lambda: iso(self.millis()))
+        self._outermost: _Frame = self.environment
+
+    def value(self, bindings: Mapping[str, Json], clock: Clock) -> Any:
+        Jsonata.CURRENT.jsonata = self  # whose functions run in this thread
+        self._clock, self._looks, self.environment = clock, 0, self._outermost
+        frame = _Frame(self._outermost)
+        frame.bindings.update(bindings)
+        if None in bindings.values():
+            # The library takes a variable that is None for one that is not there.
+            nulls = (name for name, value in bindings.items() if value is None)
+            frame.bindings.update(dict.fromkeys(nulls, Utils.NULL_VALUE))
+        return self.eval(self.ast, None, frame)
+
+    def millis(self) -> int:
+        self._looks += 1
+        return self._clock.ms + self._clock.step_ms * (self._looks - 1)
+
     def create_frame(self, parent: Jsonata.Frame) -> _Frame:
         return _Frame(parent)
 
+    def eval(self, node: Any, given: Any, frame: _Frame) -> Any:
+        try:
+            shortcut = node.shortcut
+        except AttributeError:
+            shortcut = node.shortcut = _shortcut(node)
+        if shortcut:
+            value = shortcut(self, given, frame)
+            if value is not _UNUSUAL:
+                return value
+        return self._eval(node, given, frame)
+
+
+_UNUSUAL = object()
+_Shortcut = Callable[[_Compiled, Any, _Frame], Any]
+
+
+def _shortcut(node: Any) -> _Shortcut | None:
+    if getattr(node, "predicate", None) or getattr(node, "group", None) or node.keep_array:
+        return None
+    match node.type:
+        case "string" | "number" if node.value is not None:
+            return lambda _, __, ___: node.value
+        case "variable" if node.value not in ("", "$"):
+            return lambda _, __, frame: frame.lookup(node.value)
+        case "path":
+            return _path(node)
+        case "condition":
+            return lambda self, given, frame: self.evaluate_condition(node, given, frame)
+        case "block":
+            return lambda self, given, frame: self.evaluate_block(node, given, frame)
+        case "bind":
+            return lambda self, given, frame: self.evaluate_bind_expression(node, given, frame)
+        case "binary" if node.value != "..":
+            return lambda self, given, frame: self.evaluate_binary(node, given, frame)
+        case "function":
+            return _function(node)
+    return None
+
+
+def _function(node: Any) -> _Shortcut | None:
+    name, arguments = node.procedure.value, node.arguments
+    if name == "millis" and not arguments:
+        return lambda self, _, __: self.millis()
+    if name not in _FUNCTIONS or len(arguments) != 1:
+        return None
+    function, argument = _FUNCTIONS[name], arguments[0]
+    return lambda self, given, frame: function(self.eval(argument, given, frame))
+
+
+def _path(node: Any) -> _Shortcut | None:
+    """Follows names of objects, and places of lists, from a variable on."""
+    variable = node.steps[0]
+    if variable.type != "variable" or variable.value in ("", "$") or node.keep_singleton_array:
+        return None
+    places: list[Any] = []
+    for step in node.steps:
+        filters = getattr(step, "stages", None) or []
+        if any(getattr(step, part, None) for part in ("predicate", "focus", "index", "tuple")):
+            return None
+        if step.type != "name" and (step is not variable or filters):
+            return None
+        if [stage.expr.type for stage in filters] not in ([], ["number"]):
+            return None
+        if step is not variable:
+            places += [str(step.value), *(stage.expr.value for stage in filters)]
+
+    def follow(_: _Compiled, __: Any, frame: _Frame) -> Any:
+        value = frame.lookup(variable.value)
+        for place in places:
+            if type(value) is dict and type(place) is str:
+                if place not in value:
+                    return None
+            elif type(value) is not list or type(place) is not int or place >= len(value):
+                return _UNUSUAL
+            value = value[place]
+        return _UNUSUAL if value is None or isinstance(value, list) else value
+
+    return follow
+
+
+def _string(value: Any) -> Any:
+    is_short = type(value) is int and -(10**15) < value < 10**15
+    return str(value) if is_short else Functions.string(value, None)
+
+
+def _number(value: Any) -> Any:
+    is_short = type(value) is str and value.isascii() and value.isdecimal() and len(value) < 16
+    return int(value) if is_short else _UNUSUAL
+
+
+_FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
+    "string": _string,
+    "exists": lambda value: value is not None,
+    "number": _number,
+}
+
 
 @cache
-def _compiled(expression: str) -> Any:
-    compiled = _Compiled(expression)
-    # Otherwise null and no value at all would both be None.
-    compiled.set_output_convert_nulls(False)
-    return compiled
+def _compiled(expression: str) -> _Compiled:
+    return _Compiled(expression)
 
 
 def _json(value: Any) -> Json:
@@ -208,27 +285,9 @@ def _json(value: Any) -> Json:
     raise QueryError(f"a {type(value).__name__} is no JSON")
 
 
-def _hash(text: str, algorithm: str) -> str:
-    if not isinstance(text, str) or algorithm not in _HASHES:
-        raise QueryError(f"$hash knows no {algorithm}")
-    return new_hash(_HASHES[algorithm], text.encode(), usedforsecurity=False).hexdigest()
-
-
-def _partition(items: list[Json], size: float) -> list[list[Json]]:
-    step = floor(size)
-    if step <= 0:
-        raise QueryError("$partition needs a size above 0")
-    return [list(items[at : at + step]) for at in range(0, len(items), step)]
-
-
-def _range(first: float, last: float, delta: float) -> list[int]:
-    step = floor(delta)
-    if step == 0:
-        raise QueryError("$range needs a step")
-    return list(range(floor(first), floor(last) + (1 if step > 0 else -1), step))
-
-
 def _parse(text: str | None = None) -> Json:
+    """Step Functions adds this function to JSONata (transforming-data.html). Its others are not in
+    our definition, and not here."""
     if text is None:
         return None
     try:

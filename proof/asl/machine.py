@@ -21,7 +21,7 @@ from proof.asl.errors import (
     interval_seconds,
     matches,
 )
-from proof.asl.expressions import Expressions, Moment
+from proof.asl.expressions import Moment, fill
 from proof.asl.jsonata import Engine, iso
 from proof.asl.position import Ended, Execution, Position, Scope
 from proof.asl.readings import Arguments, ChoiceAssign, Readings, WaitAssign
@@ -56,7 +56,7 @@ class Machine:
     def __init__(
         self,
         definition: Mapping[str, Any],
-        engine: Engine | Expressions,
+        engine: Engine,
         readings: Readings | None = None,
         *,
         draw: Callable[[], float] = random,
@@ -65,8 +65,7 @@ class Machine:
         self.definition = definition
         self.readings = readings or Readings()
         self._states: Mapping[str, State] = definition["States"]
-        # Machines that are mostly alike may share what their expressions came to.
-        self._expressions = engine if isinstance(engine, Expressions) else Expressions(engine)
+        self._engine = engine
         self._draw = draw
 
     def start(self, execution: Execution, clock_ms: int) -> Position | Ended:
@@ -97,7 +96,6 @@ class Machine:
 
     def answer(self, position: Position, result: Json, clock_ms: int) -> Position | Ended:
         """The task has its result."""
-        _awake(position)
         late = self._late(position, clock_ms)
         if late:
             return self._failed(position, late, clock_ms)
@@ -110,14 +108,11 @@ class Machine:
     def fail(self, position: Position, failure: Failure, clock_ms: int) -> Position | Ended:
         """The task has failed: a retrier sends it back there, a Catch takes it on, or the execution
         fails."""
-        _awake(position)
         return self._failed(position, self._late(position, clock_ms) or failure, clock_ms)
 
     def resume(self, position: Position, clock_ms: int) -> Position | Ended:
         """An execution that slept is awake: after a wait, or for its next try."""
         scope = position.top
-        if scope.wakes_ms is None:
-            raise LookupError(f"{scope.state} does not sleep")
         if self._is_over(position, clock_ms):
             return Ended(failure=Failure(TIMEOUT))
         awake = replace(position, top=replace(scope, wakes_ms=None, tried_ms=clock_ms))
@@ -271,7 +266,8 @@ class Machine:
     ) -> Json:
         context = _context(at, sum(at.top.tries))
         states = {"input": at.top.input, "context": context, **seen}
-        return self._expressions.fill(template, at.top.variables, states, moment, field)
+        bindings = {**at.top.variables, "states": states}
+        return fill(template, self._engine, bindings, moment, field)
 
 
 def _entered(name: str, given: Json, variables: dict[str, Json], clock_ms: int) -> Scope:
@@ -293,12 +289,6 @@ def _context(at: Position, tries: int) -> Json:
             "RetryCount": tries,
         },
     }
-
-
-def _awake(position: Position) -> None:
-    if position.top.wakes_ms is not None:
-        sleeps = f"{position.top.state} sleeps until {position.top.wakes_ms}"
-        raise LookupError(f"{sleeps}: resume it first")
 
 
 def _within(limit_bytes: int, value: Json, what: str) -> None:

@@ -1,4 +1,4 @@
-"""The position of an execution, as immutable values that JSON can hold."""
+"""The position of an execution, as immutable values."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,9 +54,3 @@ class Ended:
 
     output: Json = None
     failure: Failure | None = None
-
-
-def encoded(position: Position) -> Json:
-    """Returns the position as JSON."""
-    top = {**vars(position.top), "tries": list(position.top.tries)}
-    return {"execution": {**vars(position.execution)}, "top": top}

@@ -38,13 +38,6 @@ class Millis(Enum):
     CALL = "not at all"
 
 
-class ErrorNames(Enum):
-    """The name that an optimised integration gives an error of its service."""
-
-    CLASSES = "by the class of the Java SDK v1, DynamoDB.AmazonDynamoDBException for most"
-    CODES = "by the service's own code, DynamoDB.ThrottlingException"
-
-
 @dataclass(frozen=True)
 class Readings:
     # concepts-error-handling.html says no, twice; a recording of 2024-03-21 shows a caught one:
@@ -63,9 +56,6 @@ class Readings:
     # expressions of a state share it is said nowhere. That they do keeps a played scenario exact
     # to the millisecond; that they do not is the likelier.
     millis: Millis = Millis.STATE
-    # Recorded in error_handling/test_task_service_dynamodb and _sqs: classes. Older pages and most
-    # samples name codes.
-    error_names: ErrorNames = ErrorNames.CLASSES
 
     def others(self) -> Iterator[tuple[str, "Readings"]]:
         """Every switch the other way, one at a time, with a name for it."""

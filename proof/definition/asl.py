@@ -31,16 +31,23 @@ SUBSTITUTIONS: Mapping[str, str] = {
 
 
 def definition_text(substitutions: Mapping[str, str] = SUBSTITUTIONS) -> str:
-    return re.sub(r"\$\{(\w+)\}", lambda name: substitutions[name[1]], ASL_PATH.read_text())
+    return _filled(ASL_PATH.read_text(), substitutions)
 
 
-def definition(substitutions: Mapping[str, str] = SUBSTITUTIONS) -> dict[str, Any]:
-    return copy.deepcopy(_loaded(definition_text(substitutions)))
+def definition(
+    substitutions: Mapping[str, str] = SUBSTITUTIONS, text: str | None = None
+) -> dict[str, Any]:
+    """Returns the definition, or a changed text of it."""
+    return copy.deepcopy(_loaded(_filled(text or ASL_PATH.read_text(), substitutions)))
+
+
+def _filled(text: str, substitutions: Mapping[str, str]) -> str:
+    return re.sub(r"\$\{(\w+)\}", lambda name: substitutions[name[1]], text)
 
 
 @cache
 def _loaded(text: str) -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(text)
+    loaded: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return loaded
 
 

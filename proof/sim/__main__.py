@@ -4,17 +4,12 @@ import argparse
 import sys
 import time
 from collections import Counter
-from dataclasses import asdict
 
 from proof.sim import deployed, mutants
 from proof.sim.cases import CASES
-from proof.sim.hours import Load, run
-from proof.sim.mutants import FORCED
+from proof.sim.hours import run
 from proof.sim.search import search, shown
-from proof.sim.second import replayed
-from proof.sim.walk import played
-
-_LAST_LINES = 60
+from proof.sim.walk import FORCED, Walk
 
 
 def main() -> int:
@@ -27,11 +22,8 @@ def main() -> int:
     what.add_argument("--hours", type=float, metavar="OUTAGE", help="a load, with an outage")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--long", action="store_true", help="walks of days")
-    parser.add_argument("--forced", choices=sorted(set(FORCED) - {""}), default="")
-    parser.add_argument("--all", action="store_true", help="the whole trace")
-    parser.add_argument("--second", action="store_true", help="replay on a second interpreter")
-    parser.add_argument("--events", type=int, default=10_000)
-    parser.add_argument("--per-second", type=float, default=200)
+    parser.add_argument("--forced", choices=sorted({*FORCED} - {""}), default="")
+    parser.add_argument("--events", type=int, default=10_000, help="so many, with --hours")
     options = parser.parse_args()
     if options.seed is not None:
         return _tell(options)
@@ -40,48 +32,33 @@ def main() -> int:
     if options.search is not None:
         return _search(options.search)
     if options.hours is not None:
-        load = Load(options.events, options.per_second, outage_hours=options.hours)
-        report = asdict(run(load, deployed.machine(), deployed.functions(most_tries=20)))
+        report = run(deployed.machine(), options.events, outage_hours=options.hours)
         print(*(f"{name}: {value}" for name, value in report.items()), sep="\n")
         return 0
     return min(1, mutants.main(options.mutants))
 
 
 def _tell(options: argparse.Namespace) -> int:
-    walk, broken = played(
-        options.seed,
-        deployed.machine(),
-        deployed.functions,
-        long=options.long,
-        forced=options.forced,
-        told=True,
-    )
-    told = walk.world.told or []
-    print(*told[0 if options.all else -_LAST_LINES :], sep="\n")
+    walk = Walk(options.seed, deployed.machine(), long=options.long, forced=options.forced)
+    walk.world.told = told = list[str]()
+    broken = walk.broken_promise()
+    print(*told, sep="\n")
     print(f"seed {options.seed}: {broken or 'all promises hold'}")
-    print(walk.weather)
+    print(f"{walk.kinds}, {dict(walk.spans)}, rates of faults {walk.rates}")
     return bool(broken)
 
 
 def _walk(options: argparse.Namespace) -> int:
-    began, moves, broken_walks, calls = time.process_time(), 0, 0, 0
-    faults: Counter[str] = Counter()
-    outcomes: Counter[str] = Counter()
+    began, moves, broken_walks = time.process_time(), 0, 0
+    machine = deployed.machine()
+    faults, outcomes = Counter[str](), Counter[str]()
     for seed in range(options.first, options.first + options.walks):
         forced = options.forced or ("" if options.long else FORCED[seed % len(FORCED)])
-        walk, broken = played(
-            seed,
-            deployed.machine(),
-            deployed.functions,
-            long=options.long,
-            forced=forced,
-            taped=options.second,
-        )
+        walk = Walk(seed, machine, long=options.long, forced=forced)
+        broken = walk.broken_promise()
         moves += walk.moves
-        faults.update(walk.world.happened or {})
+        faults.update(walk.world.happened)
         outcomes.update(f"{o} {reason}" for _, o, reason in walk.world.promises.outcomes)
-        for name, tape in (walk.world.tapes or {}).items():
-            calls += replayed(deployed.machine().definition, name, tape)
         if broken:
             broken_walks += 1
             rest = f" --forced {forced}" if forced else ""
@@ -90,22 +67,19 @@ def _walk(options: argparse.Namespace) -> int:
     print(f"{options.walks} walks, {moves} moves, {broken_walks} broken, {seconds:.0f} s")
     print(f"{sum(faults.values())} faults: {dict(faults.most_common())}")
     print(f"outcomes: {dict(outcomes.most_common())}")
-    if options.second:
-        print(f"{calls} calls alike on the second interpreter")
     return min(1, broken_walks)
 
 
 def _search(states: int) -> int:
     broken_worlds = 0
     for case in CASES:
-        machine, function = deployed.machine(), deployed.functions()
-        result = search(case, machine, function, states)
+        result = search(case, deployed.machine(), states)
         ended = "all" if result.is_complete else "the first"
         said = result.broken or f"{ended} {result.states} states hold"
         print(f"{case.name}: {said} ({result.seconds} s)", flush=True)
         if result.broken:
             broken_worlds += 1
-            print(*shown(case, machine, function, result.trace), sep="\n")
+            print(*shown(case, deployed.machine(), result.trace), sep="\n")
     return min(1, broken_worlds)
 
 

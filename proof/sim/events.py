@@ -3,13 +3,14 @@
 import hashlib
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from once_enrichment.normalise import normalise
 from once_enrichment.routes import Routes
 from once_enrichment.routes_file import read
+
+from proof.asl.jsonata import iso
 
 START_MS = 1_760_000_000_000
 MINUTE_MS = 60_000
@@ -32,8 +33,6 @@ class Event:
     subject: str = "s1"
     order: Order = "none"
     window_ms: int = 0
-    # The order of its family, where a route wants every change.
-    family_order: Order = "none"
     # Two states with the same facts and another noise are no change.
     noise: str = ""
     temper: Temper = "well"
@@ -70,8 +69,6 @@ class Event:
     def key(self) -> tuple[str, str]:
         if self.keys:
             return self.keys[0]
-        if self.temper == "broken":
-            return f"-/message/{self.name}", "v2/broken"
         if self.order == "changes":
             told = f"{self.state}/{self.noise}"
         elif self.window_ms:
@@ -94,10 +91,6 @@ class Message(NamedTuple):
     receives: int = 0
     # The execution that sent it; empty for a message that came from outside.
     sender: str = ""
-
-
-def iso(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1_000, UTC).isoformat(timespec="milliseconds")[:23] + "Z"
 
 
 def record(message: Message) -> dict[str, Any]:
@@ -143,56 +136,43 @@ def unwrapped(body: str) -> tuple[dict[str, Any], str]:
 def body_of(event: Event) -> str:
     if event.body:
         return event.body
-    return json.dumps({"event": event.identity, "state": event.state, "at": event.at_ms})
+    if event.temper == "broken":
+        return f"{event.name}, which is no JSON"
+    return own_envelope(event.name, event.at_ms, {"conversationId": event.identity})
+
+
+def own_envelope(event_id: str, at_ms: int, detail: dict[str, Any]) -> str:
+    """Returns an event of one's own, in EventBridge's envelope."""
+    envelope = {
+        "version": "0",
+        "id": event_id,
+        "detail-type": "Conversation Status Change",
+        "source": "my.app",
+        "time": f"{iso(at_ms)[:19]}Z",
+        "account": "1",
+        "region": "eu-central-1",
+        "resources": [],
+        "detail": {**detail, "timestamp": iso(at_ms)},
+    }
+    return json.dumps(envelope)
 
 
 def element(event: Event, message: Message) -> dict[str, Any]:
-    """Returns what the enrichment hands over: a stand-in for it, with keys of its own, unless
-    the event has a body of Genesys."""
-    if event.body:
-        return dict(normalise(record(message), routes_of(event)))
-    once, raw = unwrapped(message.body)
-    pk, sk = event.key
-    made: dict[str, Any] = {
-        "version": "2",
-        "firstMessageId": once.get("firstMessageId", message.id),
-        "firstSentAtMs": once.get("firstSentAtMs", message.sent_ms),
-        "waitsSinceMs": once.get("waitsSinceMs", message.sent_ms),
-        "receives": message.receives,
-        "raw": raw,
-        "bodyPath": [],
-        "family": "family",
-        "topic": "topic",
-        "subject": {"type": "user", "id": event.subject},
-        "occurredAt": iso(event.at_ms),
-        "occurredAtMs": event.at_ms,
-        "ids": {"user": event.subject},
-        "key": {"pk": pk, "sk": sk},
-        "idempotencyKey": hashlib.sha256(f"{pk} {sk}".encode()).hexdigest(),
-        "policy": {"windowMs": event.window_ms, "order": event.order},
-        "route": {"name": "route", "action": "action"},
-        "trace": {"source": "aws.partner/genesys.com/x"}
-        | ({"eventId": event.event_id} if event.event_id else {}),
-    }
-    for name, remembered in {
-        "after": "after",
-        "dueAtMs": "dueAtMs",
-        "reason": "lastReason",
-    }.items():
-        if name in once and "parkedAtMs" not in once:
-            made[remembered] = once[name]
-    if "after" in once:
-        made["after"] = once["after"]
-    if event.temper == "broken":
-        made |= {"broken": "UNREADABLE", "detail": "NOT_JSON: It is no JSON."}
-        made["policy"] = {"windowMs": 0, "order": "none"}
+    """Returns what the deployed enrichment hands over. An event without a body of Genesys has a
+    key, order and time of its own."""
+    made: dict[str, Any] = dict(normalise(record(message), routes_of(event)))
+    if event.body or event.temper == "broken":
         return made
+    pk, sk = event.key
+    made["occurredAtMs"] = event.at_ms
+    made["key"] = {"pk": pk, "sk": sk}
+    made["idempotencyKey"] = hashlib.sha256(f"{pk} {sk}".encode()).hexdigest()
+    made["policy"] = {"windowMs": event.window_ms, "order": event.order}
+    made["trace"] = {"source": "my.app", "eventId": event.event_id}
     if event.order != "none":
         made["policy"]["latest"] = event.row[1]
     if event.order == "changes":
         made["facts"] = f"route/{event.state}"
-    if not event.wanted:
-        made["route"] = {"name": "route", "action": "none", "ignored": "ROUTE_IS_NONE"}
     if event.expires_ms is not None:
         made["expiresAtMs"] = event.expires_ms
     return made

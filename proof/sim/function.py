@@ -20,13 +20,25 @@ from once_data_action.errors import (
 from once_data_action.limiter import Limiter
 from once_data_action.request import ActionRequest
 from once_data_action.settings import Settings
-from once_data_action.steps import Read, Reply, Send, Sleep, Unanswered, Write
+from once_data_action.steps import Read, Reply, Send, Sleep, Write
 
 Json = Any
 FUNCTION_MS = 13_000
 REQUEST_MS = 8_000
 # As in the handler: time for a note and for the response.
 _ANSWER_MARGIN_MS = 1_000
+
+
+_ERRORS: Mapping[str, ActionError] = {
+    "429": RateLimited("429", status=429, retry_after_seconds=20),
+    "429 forever": RateLimited("429", status=429, retry_after_seconds=86_400),
+    "401": NotAuthorised("401", status=401, for_all=True),
+    "422": Rejected("422", status=422),
+    "uncertain": Uncertain("the destination began to act"),
+    "500": Failed("500", status=500),
+    "silent": Failed("no response"),
+}
+TOO_LATE = NotNow("no time was left")
 
 
 class Step(NamedTuple):
@@ -115,39 +127,12 @@ class Function:
 
     def replied(self, status: str, started_ms: int) -> Reply | ActionError:
         """Returns what it hears of a request that ended like this."""
-        error: ActionError
-        match status:
-            case "200" | "200 slow":
-                return Reply(started_ms, 200)
-            case "429":
-                error = RateLimited("429", status=429, retry_after_seconds=20)
-            case "429 forever":
-                error = RateLimited("429", status=429, retry_after_seconds=86_400)
-            case "401":
-                error = NotAuthorised("401", status=401, for_all=True)
-            case "422":
-                error = Rejected("422", status=422)
-            case "uncertain":
-                error = Uncertain("the destination began to act")
-            case "500":
-                error = Failed("500", status=500)
-            case _:
-                error = Failed("no response")
+        if status.startswith("200"):
+            return Reply(started_ms, 200)
+        error = copy.copy(_ERRORS.get(status, _ERRORS["silent"]))
         error.started_ms = started_ms
         return error
-
-    def too_late(self) -> ActionError:
-        """Returns what it hears if no request may begin any more."""
-        return NotNow("no time was left")
-
-    def unanswered(self) -> Exception:
-        """Returns what it hears if the table does not respond."""
-        return Unanswered()
 
     def pause(self, until_ms: int, now_ms: int) -> Mapping[str, Any]:
         """Returns the update with which an operator pauses requests."""
         return breaker_row.pause("claims", "maintenance", "operator", until_ms, now_ms)
-
-    def resume(self) -> Mapping[str, Any]:
-        """Returns the update with which an operator ends a pause."""
-        return breaker_row.resume("claims")

@@ -4,112 +4,71 @@ looked at, and how long after the outage all have acted."""
 import random
 import time
 from collections import Counter
-from dataclasses import dataclass
+from typing import Any
 
 from proof.asl.machine import Machine
-from proof.sim.events import HOUR_MS, MINUTE_MS, START_MS, Event, body_of
-from proof.sim.function import Function
-from proof.sim.promises import Promises
-from proof.sim.world import Settings, World
+from proof.sim.events import MINUTE_MS, START_MS, Event
+from proof.sim.script import Script
+from proof.sim.world import Due, Option
+
+_OUTAGE_BEGINS_S = 1
+# A fifth of the events is ordered, and a fifth of the messages are copies.
+_SHARE = 0.2
 
 
-@dataclass(frozen=True)
-class Load:
-    """A fifth of the events is ordered, and a fifth of the messages are copies."""
+class _Hours(Script):
+    def __init__(
+        self, machine: Machine, events: int, per_second: float, outage_ends_s: float
+    ) -> None:
+        super().__init__(machine, most_tries=20, most_moves=1_000 * events)
+        self.rng = rng = random.Random(1)  # noqa: S311 - no secret
+        self.received_in: Counter[int] = Counter()  # a second
+        self.acted_ms = START_MS
+        self._acts = 0
+        self.weather("500", _OUTAGE_BEGINS_S, outage_ends_s)
+        for number in range(events):
+            at_s, name = number / per_second, f"e{number}"
+            event = Event(name, START_MS + round(1_000 * at_s), subject=name)
+            if rng.random() < _SHARE:
+                subject, state = f"s{rng.randrange(max(1, events // 20))}", str(rng.randrange(4))
+                event = Event(name, event.at_ms, state, subject, "changes", noise=name)
+            copies = [at_s + rng.choice((0, 3))] if rng.random() < _SHARE else []
+            self.arrives(event, at_s, *copies)
 
-    events: int = 10_000
-    per_second: float = 200
-    outage_from_s: float = 1
-    outage_hours: float = 1
-    how: str = "500"
-    per_minute: int = 0
-    ordered: float = 0.2
-    copies: float = 0.2
-    seed: int = 1
+    def latency_ms(self, kind: str) -> int:
+        return self.rng.choice((20, 60, 60, 400) if kind == "request" else (2, 5, 9))
+
+    def option(self, due: Due) -> Option:
+        self.received_in[due.at_ms // 1_000] += due.kind == "message"
+        acts = len(self.world.promises.acts_in_order)
+        if acts > self._acts:
+            self._acts, self.acted_ms = acts, self.world.now_ms
+        return self.world.options(due)[0]
 
 
-@dataclass(frozen=True)
-class Report:
-    events: int
-    acts: int
-    lost: int
-    second_acts: int
-    parked: int
-    looks: int
-    most_looks: int
-    drained_minutes: float
-    executions_per_second: int
-    moves: int
-    seconds: float
-    outcomes: dict[str, int]
-
-
-def run(load: Load, machine: Machine, function: Function) -> Report:
+def run(
+    machine: Machine, events: int = 10_000, per_second: float = 200, outage_hours: float = 1
+) -> dict[str, Any]:
     """Raises BrokenError if a promise is broken."""
     began = time.process_time()
-    rng = random.Random(load.seed)  # noqa: S311 - no secret
-    events: dict[str, Event] = {}
-    outage_ms = (
-        START_MS + round(1_000 * load.outage_from_s),
-        START_MS + round(1_000 * load.outage_from_s + HOUR_MS * load.outage_hours),
-    )
-    world = World(
-        machine,
-        function,
-        events,
-        Promises(events, load.per_minute, most_tries=20),
-        Settings(pollers=1_000),
-        latency_ms=lambda kind: rng.choice((20, 60, 60, 400) if kind == "request" else (2, 5, 9)),
-        weather=lambda now_ms: load.how if outage_ms[0] <= now_ms < outage_ms[1] else "",
-        now_ms=START_MS,
-    )
-    sent = 0
-
-    def arrives(world: World) -> None:
-        nonlocal sent
-        event = _event(sent, load, rng)
-        events[event.name] = event
-        world.promises.add(event)
-        sent += 1
-        for _ in range(2 if rng.random() < load.copies else 1):
-            world.send(event.name, body_of(event), rng.choice((0, 0, 3_000)))
-        if sent < load.events:
-            world.schedule("deed", "arrives", START_MS + round(1_000 * sent / load.per_second))
-
-    world.deeds = {"arrives": arrives}
-    world.schedule("deed", "arrives", START_MS)
-    moves, last_act_ms, acts = 0, START_MS, 0
-    per_second: Counter[int] = Counter()
-    while (due := world.next_due()) is not None:
-        moves += 1
-        per_second[due.at_ms // 1_000] += due.kind == "message"
-        world.go(due, world.options(due)[0])
-        if len(world.promises.acts_in_order) > acts:
-            acts, last_act_ms = len(world.promises.acts_in_order), world.now_ms
-    world.promises.quiet()
-    known = world.promises.known.values()
-    lost = sum(not (k.acts or k.stale or k.unchanged or k.parked) for k in known)
-    outcomes = Counter(f"{outcome} {reason}" for _, outcome, reason in world.promises.outcomes)
-    return Report(
-        events=len(events),
-        acts=sum(bool(k.acts) for k in known),
-        lost=lost,
-        second_acts=sum(max(0, k.acts - 1) for k in known),
-        parked=len(world.dead_letters),
-        looks=sum(k.looks for k in known),
-        most_looks=max(k.looks for k in known),
-        drained_minutes=round(max(0, last_act_ms - outage_ms[1]) / MINUTE_MS, 1),
-        executions_per_second=max(per_second.values()),
-        moves=moves,
-        seconds=round(time.process_time() - began, 1),
-        outcomes=dict(outcomes.most_common()),
-    )
-
-
-def _event(number: int, load: Load, rng: random.Random) -> Event:
-    at_ms = START_MS + round(1_000 * number / load.per_second)
-    if rng.random() >= load.ordered:
-        return Event(f"e{number}", at_ms, subject=f"e{number}")
-    subject = f"s{rng.randrange(max(1, load.events // 20))}"
-    state = str(rng.randrange(4))
-    return Event(f"e{number}", at_ms, state, subject, "changes", noise=str(number))
+    outage_ends_s = _OUTAGE_BEGINS_S + 3_600 * outage_hours
+    hours = _Hours(machine, events, per_second, outage_ends_s)
+    hours.plays(24 * 15)
+    promises = hours.world.promises
+    known = promises.known.values()
+    outcomes = Counter(f"{outcome} {reason}" for _, outcome, reason in promises.outcomes)
+    drained_ms = hours.acted_ms - START_MS - 1_000 * outage_ends_s
+    return {
+        "events": events,
+        "acts": sum(bool(k.acts) for k in known),
+        "lost": sum(not (k.acts or k.stale or k.unchanged or k.parked) for k in known),
+        "second_acts": sum(max(0, k.acts - 1) for k in known),
+        "parked": len(hours.world.dead_letters),
+        "looks": sum(k.looks for k in known),
+        "most_looks": max(k.looks for k in known),
+        "drained_minutes": round(max(0, drained_ms) / MINUTE_MS, 1),
+        "executions_per_second": max(hours.received_in.values()),
+        "moves": hours.moves,
+        "seconds": round(time.process_time() - began, 1),
+        "outcomes": dict(outcomes.most_common()),
+    }

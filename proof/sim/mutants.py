@@ -4,31 +4,30 @@ Each mutant takes out a clause, a guard or a rule, by a change of text. `found_b
 notices it first, so that the tests need not search; `equivalent` says why nothing can notice it.
 """
 
-import copy
 import importlib
 import inspect
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
+from unittest.mock import patch
 
 import yaml
 
 from proof.asl.machine import Machine
+from proof.definition.asl import ASL_PATH, definition
 from proof.sim import deployed
 from proof.sim.cases import CASES
 from proof.sim.promises import BrokenError
-from proof.sim.script import Script
 from proof.sim.search import search
-from proof.sim.situations import SITUATIONS
-from proof.sim.walk import played
+from proof.sim.situations import SITUATIONS, play_situation
+from proof.sim.walk import FORCED, Walk
 
 PATH = Path(__file__).with_suffix(".yaml")
-FORCED = ("", "", "kms", "purge", "pause", "code")
 _CASE_STATES = 3_000
 
 
@@ -41,7 +40,6 @@ class Mutant:
     equivalent: str = ""
     # A module of the function in place of the definition.
     module: str = ""
-    edit: str = ""
 
 
 class Finding(NamedTuple):
@@ -53,10 +51,10 @@ class Finding(NamedTuple):
 def changed_text(mutant: Mutant) -> str:
     """Returns the definition or the module with the change; raises LookupError if its text is
     gone."""
-    source = deployed.text()
+    source = ASL_PATH.read_text()
     if mutant.module:
         source = inspect.getsource(importlib.import_module(mutant.module))
-    if source.count(mutant.old) != 1 and not mutant.edit:
+    if source.count(mutant.old) != 1:
         where = mutant.module or "statemachine/once.asl.yaml"
         raise LookupError(
             f"{mutant.name}: {where} has its text {source.count(mutant.old)} times; "
@@ -69,30 +67,7 @@ def machine_with(mutant: Mutant) -> Machine:
     """Returns the machine with the change of a mutant."""
     if mutant.module:
         return deployed.machine()
-    changed = changed_text(mutant)
-    if mutant.edit:
-        definition = copy.deepcopy(deployed.definition_of(changed))
-        _EDITS[mutant.edit](definition["States"])
-        return deployed.machine_of(definition)
-    return deployed.machine_of(_without_unused(deployed.definition_of(changed)))
-
-
-def _without_unused(definition: dict[str, Any]) -> dict[str, Any]:
-    """DynamoDB refuses names and values that no expression uses."""
-    for state in definition["States"].values():
-        arguments = state.get("Arguments", {})
-        if "ConditionExpression" not in arguments:
-            continue
-        text = f"{arguments['ConditionExpression']} {arguments.get('UpdateExpression', '')} "
-        for names in ("ExpressionAttributeNames", "ExpressionAttributeValues"):
-            kept = {n: v for n, v in arguments.get(names, {}).items() if _uses(text, n)}
-            if names in arguments:
-                arguments[names] = kept
-    return definition
-
-
-def _uses(text: str, name: str) -> bool:
-    return any(f"{name}{end}" in text for end in " ),")
+    return deployed.machine_of(definition(text=changed_text(mutant)))
 
 
 @contextmanager
@@ -101,31 +76,19 @@ def changed_module(mutant: Mutant) -> Iterator[None]:
     if not mutant.module:
         yield
         return
-    original = sys.modules[mutant.module]
-    text = changed_text(mutant)
-    changed = ModuleType(mutant.module)
+    original, changed = sys.modules[mutant.module], ModuleType(mutant.module)
     changed.__dict__.update(__file__=original.__file__, __package__=original.__package__)
-    sys.modules[mutant.module] = changed
-    exec(compile(text, mutant.module, "exec"), changed.__dict__)  # noqa: S102
-    back: list[tuple[ModuleType, str, Any]] = []
-    for module in list(sys.modules.values()):
-        if module is changed or not getattr(module, "__name__", "").startswith(
-            ("once_data", "proof.sim")
-        ):
-            continue
-        for name, value in list(vars(module).items()):
-            if value is original:
-                back.append((module, name, value))
-                setattr(module, name, changed)
-            elif getattr(original, name, None) is value and hasattr(changed, name):
-                back.append((module, name, value))
-                setattr(module, name, getattr(changed, name))
-    try:
+    with ExitStack() as stack:
+        stack.enter_context(patch.dict(sys.modules, {mutant.module: changed}))
+        exec(compile(changed_text(mutant), mutant.module, "exec"), changed.__dict__)  # noqa: S102
+        for user in [*sys.modules.values()]:
+            is_ours = getattr(user, "__name__", "").startswith(("once_data", "proof.sim"))
+            for name, value in [*vars(user).items()] if is_ours and user is not changed else ():
+                is_imported = getattr(original, name, None) is value and hasattr(changed, name)
+                if value is original or is_imported:
+                    new = changed if value is original else getattr(changed, name)
+                    stack.enter_context(patch.object(user, name, new))
         yield
-    finally:
-        sys.modules[mutant.module] = original
-        for module, name, value in back:
-            setattr(module, name, value)
 
 
 def finding(mutant: Mutant, seeds: int = 60, seconds: float = 60) -> Finding | None:
@@ -158,20 +121,16 @@ def noticed(finder: str, machine: Machine) -> str:
             return _play(name, machine)
         if kind == "walk":
             seed, _, forced = name.partition(" ")
-            return played(int(seed), machine, deployed.functions, forced=forced)[1]
+            return Walk(int(seed), machine, forced=forced).broken_promise()
         case = next(case for case in CASES if case.name == name)
-        return search(case, machine, deployed.functions(), _CASE_STATES).broken
+        return search(case, machine, _CASE_STATES).broken
     finally:
-        deployed.EXPRESSIONS.failures.clear()
+        deployed.ENGINE.failures.clear()
 
 
 def _play(name: str, machine: Machine) -> str:
-    def new(**options: Any) -> Script:
-        function = deployed.functions(options.get("per_minute", 0))
-        return Script(machine, function, most_moves=20_000, **options)
-
     try:
-        SITUATIONS[name](new)
+        play_situation(name, machine, most_moves=20_000)
     except BrokenError as broken:
         return str(broken)
     except (AssertionError, LookupError):
@@ -179,28 +138,6 @@ def _play(name: str, machine: Machine) -> str:
     return ""
 
 
-def _release_first(states: dict[str, Any]) -> None:
-    """Releases the claim before the message is put back, as nothing else would be different."""
-    first = copy.deepcopy(states["CloseClaim"])
-    values = first["Arguments"]["ExpressionAttributeValues"]
-    values |= {":status": {"S": "FAILED"}, ":outcome": {"S": "RETRY"}}
-    first["Next"] = "PutBack"
-    first["Catch"] = [{"ErrorEquals": ["States.ALL"], "Next": "PutBack"}]
-    for state in states.values():
-        for rule in [state, *state.get("Catch", []), *state.get("Choices", [])]:
-            for onward in ("Next", "Default"):
-                is_kept = "leaseUntilMs" in str(rule.get("Assign", ""))
-                if (
-                    rule.get(onward) == "PutBack"
-                    and not is_kept
-                    and state is not states["MayClaim"]
-                ):
-                    rule[onward] = "ReleaseFirst"
-    states["HasClaim"]["Default"] = "RecordOutcome"
-    states["ReleaseFirst"] = first
-
-
-_EDITS = {"release first": _release_first}
 MUTANTS = [Mutant(**entry) for entry in yaml.safe_load(PATH.read_text())]
 
 

@@ -2,7 +2,9 @@
 never by a key, a row or a record of ours alone."""
 
 import json
+from collections import defaultdict, deque
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,7 +34,12 @@ class BrokenError(Exception):
 
     def __init__(self, promise: str, sentence: str) -> None:
         super().__init__(f"{promise}: {sentence}")
-        self.promise = promise
+
+
+def copies(state: Any) -> dict[str, Any]:
+    """Copies the containers of a state, but not their values, which never change."""
+    containers = (dict, list, set, deque)
+    return {name: copy(v) for name, v in vars(state).items() if isinstance(v, containers)}
 
 
 class Known(NamedTuple):
@@ -60,8 +67,11 @@ class Known(NamedTuple):
     most_allowed: int = 0
     faults: int = 0
     looks: int = 0
-    looks_allowed: int = 0
     began_ms: int = 0
+
+    @property
+    def has_outcome(self) -> bool:
+        return bool(self.acts or self.stale or self.unchanged or self.ignored or self.is_purged)
 
 
 class Seen(NamedTuple):
@@ -81,9 +91,6 @@ class Life(NamedTuple):
     put_back: bool = False
     is_recorded: bool = False
     states: tuple[str, ...] = ()
-    first_id: str = ""
-    waits_since_ms: int = 0
-    first_sent_ms: int = 0
 
 
 @dataclass
@@ -96,16 +103,15 @@ class Promises:
     seen: dict[Key, tuple[Seen, ...]] = field(default_factory=dict)
     settled: set[str] = field(default_factory=set)  # owners whose state is delivered
     users: dict[str, str] = field(default_factory=dict)  # Idempotency-Key: event
-    under_way: dict[str, str] = field(default_factory=dict)  # invocation: event
-    owners: dict[str, str] = field(default_factory=dict)  # invocation: owner
+    under_way: dict[str, Invocation] = field(default_factory=dict)
     requests_ms: tuple[int, ...] = ()
     pauses: tuple[tuple[int, int], ...] = ()
     unread_ms: int = -DAY_MS
     outcomes: list[tuple[str, str, str]] = field(default_factory=list)
     acts_in_order: list[str] = field(default_factory=list)
     # Events by the row of their subject, and by their key.
-    of_row: dict[Key, list[Event]] = field(default_factory=dict)
-    of_key: dict[Key, list[Event]] = field(default_factory=dict)
+    of_row: dict[Key, list[Event]] = field(default_factory=lambda: defaultdict(list))
+    of_key: dict[Key, list[Event]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
         if not self.of_row:
@@ -114,22 +120,11 @@ class Promises:
 
     def add(self, event: Event) -> None:
         """Makes an event known that is not among the first ones."""
-        self.of_row.setdefault(event.row, []).append(event)
-        self.of_key.setdefault(event.key, []).append(event)
+        self.of_row[event.row].append(event)
+        self.of_key[event.key].append(event)
 
     def fork(self) -> "Promises":
-        return replace(
-            self,
-            known=dict(self.known),
-            lives=dict(self.lives),
-            seen=dict(self.seen),
-            under_way=dict(self.under_way),
-            owners=dict(self.owners),
-            settled=set(self.settled),
-            users=dict(self.users),
-            outcomes=list(self.outcomes),
-            acts_in_order=list(self.acts_in_order),
-        )
+        return replace(self, **copies(self))
 
     def fingerprint(self) -> Any:
         return (
@@ -137,25 +132,26 @@ class Promises:
             tuple(self.lives.items()),
             tuple(self.seen.items()),
             frozenset(self.settled),
-            tuple(self.under_way.items()),
+            tuple(self.under_way),
             self.requests_ms,
         )
 
-    def _of(self, event: str) -> tuple[Event, Known]:
-        happened = self.events[event]
-        return happened, self.known.get(happened.identity, Known())
+    def of(self, event: str) -> Known:
+        return self.known.get(self.events[event].identity, Known())
 
     def _note(self, event: str, **changes: Any) -> None:
-        name = self.events[event].identity
-        self.known[name] = self.known.get(name, Known())._replace(**changes)
+        self.known[self.events[event].identity] = self.of(event)._replace(**changes)
+
+    def _life(self, run: str) -> Life:
+        return self.lives.get(run, Life())
 
     def _live(self, run: str, **changes: Any) -> None:
-        self.lives[run] = self.lives.get(run, Life())._replace(**changes)
+        self.lives[run] = self._life(run)._replace(**changes)
 
     # The queues.
 
     def sent(self, world: "World", message: Message) -> None:
-        event, known = self._of(message.event)
+        event, known = self.events[message.event], self.of(message.event)
         if not message.sender:
             once, _ = unwrapped(message.body)
             known = known._replace(
@@ -175,12 +171,12 @@ class Promises:
             )
 
     def faulted(self, event: str) -> None:
-        known = self._of(event)[1]
-        self._note(event, faults=known.faults + 1, looks_allowed=known.looks_allowed + 3)
+        known = self.of(event)
+        self._note(event, faults=known.faults + 1)
 
     def purged(self, message: Message) -> None:
         """An operator has removed a message from the queue."""
-        known = self._of(message.event)[1]
+        known = self.of(message.event)
         self._note(
             message.event,
             messages=known.messages - 1,
@@ -190,54 +186,57 @@ class Promises:
 
     def died(self, message: Message) -> None:
         """A message went to the dead-letter queue by its receives."""
-        known = self._of(message.event)[1]
+        known = self.of(message.event)
         dead_letters = known.dead_letters + 1
         self._note(message.event, messages=known.messages - 1, dead_letters=dead_letters)
 
     def redriven(self, message: Message) -> None:
         """A message has left the dead-letter queue."""
-        self._note(message.event, dead_letters=self._of(message.event)[1].dead_letters - 1)
+        self._note(message.event, dead_letters=self.of(message.event).dead_letters - 1)
 
     def replayed(self, name: str) -> None:
         """All of the day came again, also what was purged."""
-        self._note(name, is_purged=self._of(name)[1].is_dropped)
+        self._note(name, is_purged=self.of(name).is_dropped)
+
+    def forget(self, name: str) -> None:
+        """The days of an event's claim are over, so it may act again."""
+        known = self.of(name)
+        self.known[self.events[name].identity] = Known(first_ids=known.first_ids, acts=known.acts)
 
     def deleted(self, run: "Run", message: Message) -> None:
-        event, known = self._of(message.event)
+        event, known = self.events[message.event], self.of(message.event)
         self._note(message.event, messages=known.messages - 1)
-        life = self.lives.get(run.name, Life())
+        life = self._life(run.name)
         if not life.is_recorded and not run.faulted and not life.put_back:
             raise BrokenError("each deletion has its record", f"{run.name} leaves no record")
         self.check_lost(event.name)
         self.lives.pop(run.name, None)
 
     def check_lost(self, name: str) -> None:
-        known = self._of(name)[1]
-        if known.acts or known.stale or known.unchanged or known.ignored or known.is_purged:
-            return
-        if not known.messages and not known.dead_letters:
+        known = self.of(name)
+        if not known.has_outcome and not known.messages and not known.dead_letters:
             raise BrokenError("nothing is lost", f"{name} is in no queue and has no outcome")
 
     def put_back(self, world: "World", run: "Run", request: Mapping[str, Any]) -> None:
-        life, name = self.lives.get(run.name, Life()), run.event
+        life, name = self._life(run.name), run.event
         if life.acted:
             raise BrokenError("acts once", f"{run.name} puts back {name}, which acted")
         delay = request["DelaySeconds"]
         if type(delay) is not int or not 0 <= delay <= 900:
             raise BrokenError("nothing is lost", f"{run.name} sends with DelaySeconds {delay}")
         once = self._checked_body(world, run, request["MessageBody"], _PUT_BACK)
-        if once["waitsSinceMs"] != life.waits_since_ms:
+        if once["waitsSinceMs"] != run.given["waitsSinceMs"]:
             raise BrokenError("ten days", f"{name} waits since another time")
         self._live(run.name, put_back=True)
-        known = self._of(name)[1]
+        known = self.of(name)
         hours = (world.now_ms - known.began_ms) / HOUR_MS
-        copies = max(1, known.most_allowed)
-        if known.looks > copies * (60 + 30 * hours) + known.looks_allowed:
+        allowed = max(1, known.most_allowed) * (60 + 30 * hours) + 3 * known.faults
+        if known.looks > allowed:
             raise BrokenError("looks are bounded", f"{name}: {known.looks} looks in {hours:.1f} h")
 
     def parked(self, world: "World", run: "Run", parked: Message) -> None:
-        event, known = self._of(run.event)
-        life = self.lives.get(run.name, Life())
+        event, known = self.events[run.event], self.of(run.event)
+        life = self._life(run.name)
         if life.acted:
             raise BrokenError("acts once", f"{run.name} parks {event.name}, which acted")
         once = self._checked_body(world, run, parked.body, _PARKED)
@@ -246,7 +245,7 @@ class Promises:
                 tries = known.requests
                 raise BrokenError("tries", f"{event.name} is given up after {tries} requests")
             case "WAITED_TOO_LONG":
-                waited_ms = world.now_ms - life.waits_since_ms
+                waited_ms = world.now_ms - run.given["waitsSinceMs"]
                 if waited_ms < WAIT_DAYS * DAY_MS - 2 * _CLOCKS_MS:
                     raise BrokenError("ten days", f"{event.name} has waited {waited_ms} ms")
         dead_letters, most_allowed = known.dead_letters + 1, known.most_allowed + 1
@@ -255,35 +254,29 @@ class Promises:
     def _checked_body(
         self, world: "World", run: "Run", body: str, names: set[str]
     ) -> Mapping[str, Any]:
-        event, known = self._of(run.event)
-        life = self.lives.get(run.name, Life())
+        name = run.event
         once, raw = unwrapped(body)
         message = world.queue.get(run.message)
         if message is not None and raw != unwrapped(message.body)[1]:
             raise BrokenError("the message as it came", f"{run.name} sends another text")
         if set(once) - {"cause", "after", "canary", "dueAtMs"} != names:
             raise BrokenError("the message as it came", f"{run.name} sends {sorted(once)}")
-        if once["firstMessageId"] not in known.first_ids:
-            raise BrokenError("the message as it came", f"{event.name} has another first id")
-        if once["firstSentAtMs"] != life.first_sent_ms:
-            raise BrokenError("the message as it came", f"{event.name} has another first time")
+        if once["firstMessageId"] not in self.of(name).first_ids:
+            raise BrokenError("the message as it came", f"{name} has another first id")
+        if once["firstSentAtMs"] != run.given["firstSentAtMs"]:
+            raise BrokenError("the message as it came", f"{name} has another first time")
         return once
 
     # Executions.
 
-    def begun(self, _: "World", run: "Run", given: Mapping[str, Any]) -> None:
-        known = self._of(run.event)[1]
-        self._note(run.event, looks=known.looks + 1)
-        self.lives[run.name] = Life(
-            first_id=given["firstMessageId"],
-            waits_since_ms=given["waitsSinceMs"],
-            first_sent_ms=given["firstSentAtMs"],
-        )
+    def begun(self, run: "Run") -> None:
+        self._note(run.event, looks=self.of(run.event).looks + 1)
+        self._live(run.name)
 
     def entered(self, world: "World", run: "Run", call: Call) -> None:
-        life = self.lives[run.name]
-        self._live(run.name, states=(*life.states, call.state))
-        if (*life.states, call.state).count(call.state) > _MOST_STATES:
+        states = (*self._life(run.name).states, call.state)
+        self._live(run.name, states=states)
+        if states.count(call.state) > _MOST_STATES:
             raise BrokenError("executions end", f"{run.name} enters {call.state} again and again")
         if call.resource.endswith("putLogEvents"):
             for line in call.arguments["LogEvents"]:
@@ -294,14 +287,14 @@ class Promises:
         if failure and (failure.error in (QUERY, NO_CHOICE, RUNTIME) or not run.faulted):
             cause = failure.cause[:400]
             raise BrokenError("executions end", f"{run.name} fails: {failure.error} {cause}")
-        in_hand = run.name in self._of(run.event)[1].in_hand
+        in_hand = run.name in self.of(run.event).in_hand
         if in_hand and not run.faulted and not failure:
             sentence = f"{run.name} ends, and no row says that {run.event} acted"
             raise BrokenError("acts once", sentence)
 
     def over(self, run: "Run") -> None:
         """An execution is over: what it has in hand is explained by its fault."""
-        known = self._of(run.event)[1]
+        known = self.of(run.event)
         if run.name in known.in_hand:
             self._note(run.event, in_hand=known.in_hand - {run.name})
 
@@ -313,10 +306,10 @@ class Promises:
 
     def _decided(self, world: "World", run: "Run", record: Mapping[str, Any]) -> None:
         """Judges an outcome, whether or not the log takes it."""
-        event, _ = self._of(run.event)
+        event = self.events[run.event]
         outcome, reason = record["outcome"], record["reason"]
-        life = self.lives[run.name]
-        if record["messageId"] != life.first_id:
+        first_id = run.given["firstMessageId"]
+        if record["messageId"] != first_id:
             raise BrokenError("each deletion has its record", f"{run.name} names another message")
         if outcome == "STALE":
             self._judge_stale(event)
@@ -330,7 +323,7 @@ class Promises:
             if event.order == "changes":
                 self._see_break(event)
         if reason == "UNCHANGED":
-            self._judge_unchanged(event, f"{run.name}#{life.first_id}")
+            self._judge_unchanged(event, f"{run.name}#{first_id}")
         is_own = str(record.get("because", "")).startswith(f"{run.name}#")
         if reason == "HELD" and is_own and not run.faulted:
             raise BrokenError("executions end", f"{run.name} is held by itself")
@@ -352,7 +345,7 @@ class Promises:
     def _wrote_claim(
         self, world: "World", run: str, name: str, old: Row | None, new: Row, late: bool
     ) -> None:
-        event, known = self._of(name)
+        event, known = self.events[name], self.of(name)
         owner, status = _s(new, "owner"), _s(new, "status")
         outcome, old_status = _s(new, "outcome"), _s(old, "status")
         shown = f"{status} {outcome}".strip()
@@ -369,7 +362,7 @@ class Promises:
             for name_of in ("tries", "deaths", "occurrence", "event_time"):
                 if _n(old, name_of) != _n(new, name_of):
                     raise BrokenError("owners", f"{run} changes {name_of} by a put of before")
-        life = self.lives.get(run, Life())
+        life = self._life(run)
         if status == "FAILED" and not life.put_back and not late:
             raise BrokenError("nothing is lost", f"{run} releases {name} before it is put back")
         if status != "DONE":
@@ -395,12 +388,12 @@ class Promises:
 
     def _claimed(self, run: str, event: Event, old: Row | None, new: Row) -> None:
         """A claim has a new owner."""
-        known = self._of(event.name)[1]
+        known = self.of(event.name)
         self._note(event.name, claimed=True)
         if old is None:
             return
         before = _s(old, "owner")
-        if any(owner == before for owner in self.owners.values()):
+        if any(invocation.owner == before for invocation in self.under_way.values()):
             sentence = f"{run} takes the claim of {before}, whose request is under way"
             raise BrokenError("one request at a time", sentence)
         same_occurrence = _n(old, "occurrence") == _n(new, "occurrence")
@@ -462,7 +455,7 @@ class Promises:
             if other.name != event.name and (passed or newer) and other.wanted:
                 self._note(event.name, stale=True)
                 return
-        if not self._of(event.name)[1].acts:
+        if not self.of(event.name).acts:
             sentence = f"{event.name} is called stale, and no newer wanted state took the turn"
             raise BrokenError("stale", sentence)
 
@@ -493,14 +486,12 @@ class Promises:
     # The destination.
 
     def request_begins(self, world: "World", invocation: Invocation) -> None:
-        event, known = self._of(invocation.event)
+        event, known = self.events[invocation.event], self.of(invocation.event)
         name, by, key = event.name, invocation.by, invocation.payload["idempotencyKey"]
-        for other in self.under_way.values():
-            if self.events[other].identity == event.identity:
-                raise BrokenError("one request at a time", f"{name}, by {invocation.owner}")
-            is_lane = event.is_ordered and self.events[other].is_ordered
-            if is_lane and self.events[other].row == event.row:
-                sentence = f"{name} begins while {other} of its subject is under way"
+        for other in (self.events[begun.event] for begun in self.under_way.values()):
+            is_lane = event.is_ordered and other.is_ordered and other.row == event.row
+            if other.identity == event.identity or is_lane:
+                sentence = f"{name} begins, by {by}, while {other.name} is under way"
                 raise BrokenError("one request at a time", sentence)
         if known.completed_by:
             sentence = f"{name} is asked again by {by}, though {known.completed_by} completed it"
@@ -522,8 +513,7 @@ class Promises:
                 sentence = f"{name} begins after the newer {other_event.name} began"
                 raise BrokenError("order of a subject", sentence)
         self._check_pace(world, name)
-        self.under_way[invocation.name] = name
-        self.owners[invocation.name] = invocation.owner
+        self.under_way[invocation.name] = invocation
         self._note(name, keys=known.keys | {key}, requests=known.requests + 1)
 
     def _check_pace(self, world: "World", name: str) -> None:
@@ -541,28 +531,23 @@ class Promises:
                 raise BrokenError("the limit", sentence)
 
     def acts(self, invocation: Invocation, *, heard: bool) -> None:
-        known = self._of(invocation.event)[1]
+        known = self.of(invocation.event)
         in_hand = known.in_hand | {invocation.by} if heard and invocation.run else known.in_hand
         self._note(invocation.event, acts=known.acts + 1, in_hand=in_hand)
         self.acts_in_order.append(invocation.event)
 
     def request_ends(self, name: str) -> None:
         self.under_way.pop(name, None)
-        self.owners.pop(name, None)
 
     def function_ended(self, invocation: Invocation, end: Returned | Raised | None) -> None:
-        known = self._of(invocation.event)[1]
-        if isinstance(end, Returned) and end.value.get("result") == "ACTED":
-            if invocation.run:
-                self._live(invocation.run, acted=True)
-            else:
-                self._note(invocation.event, in_hand=known.in_hand - {invocation.by})
+        name, known = invocation.event, self.of(invocation.event)
+        has_acted = isinstance(end, Returned) and end.value.get("result") == "ACTED"
+        if has_acted and invocation.run:
+            self._live(invocation.run, acted=True)
+        elif has_acted or end is None:
+            self._note(name, in_hand=known.in_hand - {invocation.by})
         if end is None:
-            self._note(
-                invocation.event,
-                dead_functions=known.dead_functions + 1,
-                in_hand=known.in_hand - {invocation.by},
-            )
+            self._note(name, dead_functions=known.dead_functions + 1)
 
     # The end.
 
@@ -579,13 +564,9 @@ class Promises:
             self._check_newest([e for e in self.events.values() if e.is_ordered and e.row == row])
 
     def _check_settled(self, event: Event, known: Known) -> None:
-        if not event.wanted or event.temper != "well" or known.acts or known.is_purged:
-            return
-        if known.parked or known.stale or known.unchanged:
-            return
-        if known.ignored and event.expires_ms is not None:
-            return
-        if event.order == "every" or not known.parked:
+        is_ignored = known.ignored and event.expires_ms is not None
+        is_excused = known.parked or is_ignored or known._replace(ignored=False).has_outcome
+        if event.wanted and event.temper == "well" and not is_excused:
             raise BrokenError("nothing is lost", f"{event.name} never acted, nothing passed it")
 
     def _check_newest(self, events: list[Event]) -> None:
@@ -597,9 +578,8 @@ class Promises:
             return
         known = self.known[newest.identity]
         last = self.events[acts[-1]]
-        if known.ignored or known.is_purged or last.identity == newest.identity:
-            return
-        if known.parked and not known.acts:
+        is_excused = known.ignored or known.is_purged or (known.parked and not known.acts)
+        if is_excused or last.identity == newest.identity:
             return
         close = newest.at_ms - last.at_ms <= newest.span_ms
         if not close and not (known.unchanged and last.state == newest.state):

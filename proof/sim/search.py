@@ -9,7 +9,8 @@ went well from there, so that a loss shows early.
 import time
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from proof.asl.machine import Machine
@@ -32,8 +33,6 @@ class Case:
     faults: frozenset[str] = frozenset()
     most_faults: int = 1
     deliveries: int = 3
-    # The states at which an execution may meet a fault; all of them if empty.
-    only_at: frozenset[str] = frozenset()
 
 
 class Result(NamedTuple):
@@ -44,18 +43,18 @@ class Result(NamedTuple):
     trace: tuple[str, ...] = ()
 
 
-def world_of(case: Case, machine: Machine, function: Function) -> World:
+def world_of(case: Case, machine: Machine) -> World:
     events = {event.name: event for event in case.messages}
-    world = World(machine, function, events, Promises(events), now_ms=START_MS)
+    world = World(machine, Function(), events, Promises(events), now_ms=START_MS)
     for event in case.messages:
         world.send(event.name, body_of(event))
     return world
 
 
-def search(case: Case, machine: Machine, function: Function, most: int = 8_000) -> Result:
+def search(case: Case, machine: Machine, most: int = 8_000) -> Result:
     """Goes through at most so many states."""
     began = time.process_time()
-    start = world_of(case, machine, function)
+    start = world_of(case, machine)
     seen = {start.fingerprint()}
     parents: list[tuple[int, str]] = [(-1, "")]
     left = deque([(0, start)])
@@ -104,23 +103,20 @@ def search(case: Case, machine: Machine, function: Function, most: int = 8_000) 
 
 def moves(world: World, case: Case) -> Iterator[tuple[Due, Option]]:
     """Yields who may go on next, and how."""
-    dues = [due for due in world.dues() if _is_delivered(world, case, due)]
+    dues = [
+        due
+        for due in world.dues()
+        if due.kind != "message" or world.queue[due.id].receives < case.deliveries
+    ]
     now = [due for due in dues if due.at_ms <= world.now_ms]
-    later = [due for due in dues if due.at_ms > world.now_ms]
-    candidates = list(now)
-    if later:
-        first_ms = min(due.at_ms for due in later)
-        if all(first_ms <= _until_ms(world, due) for due in now):
-            candidates += [due for due in later if due.at_ms == first_ms]
-    for due in candidates:
-        may_fail = world.faults < case.most_faults and _may_fail(world, case, due)
+    next_ms = min((due.at_ms for due in dues if due.at_ms > world.now_ms), default=0)
+    if any(next_ms > _until_ms(world, due) for due in now):
+        next_ms = 0
+    for due in [*now, *(due for due in dues if due.at_ms == next_ms)]:
+        may_fail = world.faults < case.most_faults
         for option in world.options(due):
             if not option.fault or (may_fail and option.fault in case.faults):
                 yield due, option
-
-
-def _is_delivered(world: World, case: Case, due: Due) -> bool:
-    return due.kind != "message" or world.queue[due.id].receives < case.deliveries
 
 
 def _until_ms(world: World, due: Due) -> int:
@@ -132,15 +128,6 @@ def _until_ms(world: World, due: Due) -> int:
     if due.kind == "request":
         return due.at_ms + REQUEST_MS
     return world.now_ms + 10**12
-
-
-def _may_fail(world: World, case: Case, due: Due) -> bool:
-    if not case.only_at:
-        return True
-    if due.kind != "run":
-        return due.kind in case.only_at
-    position = world.runs[due.id].position
-    return position is not None and position.top.state in case.only_at
 
 
 def go_well(world: World, healthy: set[int]) -> None:
@@ -173,16 +160,13 @@ def _said(world: World, due: Due, option: Option) -> str:
     return f"{at_s:8.1f} {due.kind} {due.id} {where} {option.outcome} {fault}".rstrip()
 
 
-def shown(case: Case, machine: Machine, function: Function, trace: tuple[str, ...]) -> list[str]:
-    """Returns the story of a trace: the same moves once more, with what they did."""
-    world = replace(world_of(case, machine, function), told=[])
+def shown(case: Case, machine: Machine, trace: tuple[str, ...]) -> list[str]:
+    """Returns the story of a trace: the same moves again, with what they did."""
+    world = world_of(case, machine)
+    world.told = told = list[str]()
     for said in trace:
-        for due, option in moves(world, case):
-            if _said(world, due, option) == said:
-                world.say("--", said.strip())
-                try:
-                    world.go(due, option)
-                except BrokenError as broken:
-                    world.say(str(broken))
-                break
-    return world.told or []
+        chosen = (move for move in moves(world, case) if _said(world, *move) == said)
+        world.say("--", said.strip())
+        with suppress(BrokenError):
+            world.go(*next(chosen))
+    return told

@@ -1,29 +1,24 @@
-"""Conditions and updates of DynamoDB on a single row, compiled once for each expression.
+"""Conditions and updates of DynamoDB on a single row. Their language is nearly Python's: each
+expression is translated once, and evaluated on values that compare as DynamoDB's do.
 
 The tests compare it with moto's evaluator on every request that walks make.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import cache
+from types import CodeType
 from typing import Any
 
 Value = Mapping[str, Any]  # {"S": "text"}, {"N": "1"} or {"SS": ["a", "b"]}
 Row = dict[str, Any]
 Key = tuple[str, str]
 Request = Mapping[str, Any]
-_Test = Callable[[Mapping[str, Value], Request], bool]
-_Read = Callable[[Mapping[str, Value], Request], Value | None]
 
-_TOKEN = re.compile(r"\s*(<>|<=|>=|[=<>(),+]|[#:]?[A-Za-z_][\w]*)")
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "=": lambda a, b: a == b,
-    "<>": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-}
+_TOKEN = re.compile(r"<>|<=|>=|[=<>(),+]|[#:]?[A-Za-z_]\w*")
+_SIGNS = {"AND": "and", "OR": "or", "NOT": "not", "=": "==", "<>": "!="}
+_VERBS = re.compile(r"\b(SET|ADD|REMOVE)\b")
+_COMMA = re.compile(r",(?![^(]*\))")
 
 
 class RefusedError(Exception):
@@ -38,166 +33,106 @@ def key_of(request: Request) -> Key:
 
 def written(verb: str, request: Request, row: Row | None) -> Row | None:
     """Returns the row after a write, or None if the write deletes it."""
+    operands = _Operands(row or {}, request)
     condition = request.get("ConditionExpression")
-    if condition and not _condition(condition)(row or {}, request):
+    if condition and not operands.value(condition):
         raise RefusedError
     if verb == "put":
         return dict(request["Item"])
     if verb == "delete":
         return None
     after = dict(row or request["Key"])
-    for change in _update(request["UpdateExpression"]):
-        change(row or {}, after, request)
+    for change, name, text in _changes(request["UpdateExpression"]):
+        name = operands.names.get(name, name)
+        if change == "REMOVE":
+            after.pop(name, None)
+            continue
+        value = operands.value(text)
+        if change == "ADD" and name in after:
+            old = _plain(after[name])
+            value = value | old if isinstance(value, frozenset) else value + old
+        after[name] = _typed(value)
     return after
 
 
-class _Tokens:
-    def __init__(self, text: str) -> None:
-        self.left = _TOKEN.findall(text)[::-1]
-        if "".join(self.left[::-1]) != re.sub(r"\s", "", text):
-            raise ValueError(f"an expression with unknown signs: {text}")
+class _Missing:
+    """An attribute that is not there: it equals nothing, and nothing is above or below it."""
 
-    def peek(self) -> str:
-        return self.left[-1] if self.left else ""
+    def __eq__(self, _: object) -> bool:
+        return False
 
-    def take(self, expected: str = "") -> str:
-        token = str(self.left.pop())
-        if expected and token != expected:
-            raise ValueError(f"{token} in place of {expected}")
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__
+    __hash__ = None  # type: ignore[assignment]
+
+
+_MISSING = _Missing()
+
+
+class _Operands(dict[str, Any]):
+    """The attributes and values of a request, by their names in a translated expression."""
+
+    def __init__(self, row: Mapping[str, Value], request: Request) -> None:
+        super().__init__(
+            attribute_exists=lambda value: value is not _MISSING,
+            attribute_not_exists=lambda value: value is _MISSING,
+            size=lambda value: _MISSING if value is _MISSING else len(value),
+            if_not_exists=lambda value, other: other if value is _MISSING else value,
+        )
+        self._row, self._values = row, request.get("ExpressionAttributeValues", {})
+        self.names = request.get("ExpressionAttributeNames", {})
+
+    def __missing__(self, word: str) -> Any:
+        kind, _, name = word.partition("_")
+        if kind == "value":
+            return _plain(self._values[f":{name}"])
+        name = self.names[f"#{name}"] if kind == "name" else name
+        return _plain(self._row[name]) if name in self._row else _MISSING
+
+    def value(self, text: str) -> Any:
+        return eval(_translated(text), {"__builtins__": {}}, self)  # noqa: S307 - our definition
+
+
+@cache
+def _translated(text: str) -> CodeType:
+    tokens = _TOKEN.findall(text)
+    if "".join(tokens) != re.sub(r"\s", "", text):
+        raise ValueError(f"an expression with unknown signs: {text}")
+    is_called = [following == "(" for following in [*tokens[1:], ""]]
+    words = (_word(token, called) for token, called in zip(tokens, is_called, strict=True))
+    return compile(" ".join(words), text, "eval")
+
+
+def _word(token: str, is_called: bool) -> str:
+    if token in _SIGNS:
+        return _SIGNS[token]
+    if is_called or not token[-1].isalnum():
         return token
+    kinds = {":": "value_", "#": "name_"}
+    return kinds[token[0]] + token[1:] if token[0] in kinds else f"plain_{token}"
 
 
-@lru_cache(1_024)
-def _condition(text: str) -> _Test:
-    tokens = _Tokens(text)
-    test = _any(tokens)
-    if tokens.left:
-        raise ValueError(f"an expression that goes on: {text}")
-    return test
-
-
-def _any(tokens: _Tokens) -> _Test:
-    tests = [_all(tokens)]
-    while tokens.peek() == "OR":
-        tokens.take()
-        tests.append(_all(tokens))
-    return tests[0] if len(tests) == 1 else lambda row, given: any(t(row, given) for t in tests)
-
-
-def _all(tokens: _Tokens) -> _Test:
-    tests = [_one(tokens)]
-    while tokens.peek() == "AND":
-        tokens.take()
-        tests.append(_one(tokens))
-    return tests[0] if len(tests) == 1 else lambda row, given: all(t(row, given) for t in tests)
-
-
-def _one(tokens: _Tokens) -> _Test:
-    if tokens.peek() == "NOT":
-        tokens.take()
-        inner = _one(tokens)
-        return lambda row, given: not inner(row, given)
-    if tokens.peek() == "(":
-        tokens.take()
-        inner = _any(tokens)
-        tokens.take(")")
-        return inner
-    if tokens.peek() in ("attribute_exists", "attribute_not_exists"):
-        exists = tokens.take() == "attribute_exists"
-        tokens.take("(")
-        name = tokens.take()
-        tokens.take(")")
-        return lambda row, given: (_name(name, given) in row) == exists
-    left, sign, right = _operand(tokens), tokens.take(), _operand(tokens)
-    compare = _COMPARE[sign]
-
-    def test(row: Mapping[str, Value], given: Request) -> bool:
-        a, b = left(row, given), right(row, given)
-        if a is None or b is None or a.keys() != b.keys():
-            return sign == "<>"
-        return compare(_plain(a), _plain(b))
-
-    return test
-
-
-def _operand(tokens: _Tokens) -> _Read:
-    word = tokens.take()
-    if word == "size":
-        tokens.take("(")
-        name = tokens.take()
-        tokens.take(")")
-
-        def size(row: Mapping[str, Value], given: Request) -> Value | None:
-            value = row.get(_name(name, given))
-            return {"N": str(len(next(iter(value.values()))))} if value else None
-
-        return size
-    if word == "if_not_exists":
-        tokens.take("(")
-        name = tokens.take()
-        tokens.take(",")
-        other = _operand(tokens)
-        tokens.take(")")
-        return lambda row, given: row.get(_name(name, given)) or other(row, given)
-    if word.startswith(":"):
-        return lambda _, given: given["ExpressionAttributeValues"][word]
-    return lambda row, given: row.get(_name(word, given))
-
-
-_Change = Callable[[Mapping[str, Value], Row, Request], None]
-
-
-@lru_cache(1_024)
-def _update(text: str) -> list[_Change]:
-    tokens, changes, verb = _Tokens(text), list[_Change](), ""
-    while tokens.left:
-        if tokens.peek() in ("SET", "ADD", "REMOVE"):
-            verb = tokens.take()
-        elif tokens.peek() == ",":
-            tokens.take()
-        changes.append(_change(verb, tokens))
+@cache
+def _changes(text: str) -> list[tuple[str, str, str]]:
+    """Lists the changes of an update: the verb, the attribute, and its new value."""
+    _, *parts = _VERBS.split(text)
+    changes = []
+    for verb, part in zip(parts[::2], parts[1::2], strict=True):
+        for change in _COMMA.split(part):
+            name, _, value = re.sub(r"\s*=\s*", " ", change.strip(), count=1).partition(" ")
+            changes.append((verb, name, value))
     return changes
-
-
-def _change(verb: str, tokens: _Tokens) -> _Change:
-    name = tokens.take()
-    if verb == "REMOVE":
-        return lambda _, after, given: after.pop(_name(name, given), None)
-    if verb == "ADD":
-        value = _operand(tokens)
-
-        def add(row: Mapping[str, Value], after: Row, given: Request) -> None:
-            added, place = value(row, given) or {}, _name(name, given)
-            old = row.get(place)
-            if "N" in added:
-                total = _plain(added) + (_plain(old) if old else 0)
-                after[place] = {"N": str(total)}
-            else:
-                after[place] = {"SS": sorted({*added["SS"], *(old["SS"] if old else ())})}
-
-        return add
-    tokens.take("=")
-    first = _operand(tokens)
-    second = None
-    if tokens.peek() == "+":
-        tokens.take()
-        second = _operand(tokens)
-
-    def assign(row: Mapping[str, Value], after: Row, given: Request) -> None:
-        value = first(row, given)
-        if value is None:
-            raise ValueError(f"{name} is set to an attribute that is not there")
-        if second is not None:
-            value = {"N": str(_plain(value) + _plain(second(row, given) or {"N": "0"}))}
-        after[_name(name, given)] = value
-
-    return assign
-
-
-def _name(word: str, given: Request) -> str:
-    return str(given["ExpressionAttributeNames"][word]) if word.startswith("#") else word
 
 
 def _plain(value: Value) -> Any:
     ((kind, inner),) = value.items()
-    return int(inner) if kind == "N" else inner
+    return int(inner) if kind == "N" else frozenset(inner) if kind == "SS" else inner
+
+
+def _typed(value: Any) -> Value:
+    if isinstance(value, frozenset):
+        return {"SS": sorted(value)}
+    if isinstance(value, int):
+        return {"N": str(value)}
+    if isinstance(value, str):
+        return {"S": value}
+    raise ValueError("an attribute is set to one that is not there")

@@ -1,12 +1,12 @@
 """Traffic for walks: what happens, in which copies, and when its messages arrive."""
 
 import random
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 from proof.sim import real
-from proof.sim.events import START_MS, Event, Temper
+from proof.sim.events import START_MS, Event, Order, Temper
+from proof.sim.real import Made, Maker
 
 _BASE_MS = START_MS - 90_000
 _SOON = (0, 0, 0, 3, 40, 400, 3_000, 30_000)
@@ -17,44 +17,36 @@ class Arrival(NamedTuple):
     event: Event
 
 
-Maker = Callable[[random.Random], Iterator[tuple[int, int, Event]]]
+def _states(
+    name: str,
+    order: Order,
+    counts: tuple[int, ...],
+    gaps_ms: tuple[int, ...],
+    states: str = "01",
+    *,
+    in_time: bool = False,
+    noise: bool = False,
+) -> Maker:
+    """States of one subject, some gap apart. They arrive in time, or some of them together."""
+
+    def make(rng: random.Random) -> Made:
+        gap_ms = rng.choice(gaps_ms)
+        for n in range(rng.choice(counts)):
+            state = rng.choice(states) if noise else states[n % len(states)]
+            event = Event(f"{name}{n}", _BASE_MS + n * gap_ms, state, name, order)
+            event = replace(event, noise=str(n % 4) if noise else "")
+            together = 0 if in_time else rng.choice([0, 1, 1])
+            yield n * (gap_ms if in_time else together * gap_ms), rng.choice([1, 1, 2]), event
+
+    return make
 
 
-def _discrete(rng: random.Random) -> Iterator[tuple[int, int, Event]]:
+def _discrete(rng: random.Random) -> Made:
     for n in range(rng.choice([1, 3])):
         yield 0, rng.choice([1, 2, 3, 6]), Event(f"discrete{n}", _BASE_MS + 3_000 * n, subject="1")
 
 
-def _latest(rng: random.Random) -> Iterator[tuple[int, int, Event]]:
-    gap_ms = rng.choice([300, 900, 4_000])
-    for n in range(rng.choice([2, 4, 6])):
-        at_ms = _BASE_MS + n * gap_ms
-        event = Event(f"latest{n}", at_ms, str(n % 2), "2", "latest")
-        yield n * rng.choice([0, gap_ms]), rng.choice([1, 1, 2]), event
-
-
-def _changes(rng: random.Random) -> Iterator[tuple[int, int, Event]]:
-    gap_ms = rng.choice([1_100, 5_000, 20_000])
-    for n in range(rng.choice([3, 4, 6])):
-        event = Event(f"change{n}", _BASE_MS + n * gap_ms, str(n % 2), "3", "changes")
-        yield n * rng.choice([0, gap_ms, gap_ms]), rng.choice([1, 1, 2]), event
-
-
-def _chain(rng: random.Random) -> Iterator[tuple[int, int, Event]]:
-    """A busy subject, in the order of time."""
-    for n in range(8):
-        event = Event(f"chain{n}", _BASE_MS + n * 1_500, str(n % 3), "4", "changes")
-        yield n * 1_500, rng.choice([1, 1, 2]), event
-
-
-def _unsure(rng: random.Random) -> Iterator[tuple[int, int, Event]]:
-    """States closer than two clocks of Genesys agree."""
-    for n in range(5):
-        event = Event(f"unsure{n}", _BASE_MS + n * 300, str(n % 2), "5", "changes")
-        yield n * rng.choice([0, 300]), rng.choice([1, 1, 2]), event
-
-
-def _window(rng: random.Random) -> Iterator[tuple[int, int, Event]]:
+def _window(rng: random.Random) -> Made:
     """Copies of a state differ in time, and the state comes again."""
     for n in range(rng.choice([2, 3])):
         for copy in range(rng.choice([1, 2, 3])):
@@ -64,7 +56,7 @@ def _window(rng: random.Random) -> Iterator[tuple[int, int, Event]]:
 
 
 def _unlike(temper: Temper) -> Maker:
-    def make(rng: random.Random) -> Iterator[tuple[int, int, Event]]:
+    def make(rng: random.Random) -> Made:
         for n in range(2):
             event = Event(f"{temper}{n}", _BASE_MS + n, subject="7", temper=temper)
             yield 0, rng.choice([1, 2, 3]), event
@@ -75,71 +67,49 @@ def _unlike(temper: Temper) -> Maker:
     return make
 
 
-def _crowd(rng: random.Random) -> Iterator[tuple[int, int, Event]]:
+def _crowd(rng: random.Random) -> Made:
     for n in range(30):
         event = Event(f"crowd{n}", _BASE_MS + n * 10, subject=f"crowd{n}")
         yield rng.choice([0, 1_000, 9_000, 15_000]), 1, event
 
 
-def _facts(rng: random.Random) -> Iterator[tuple[int, int, Event]]:
-    """More changes than facts change."""
-    gap_ms = rng.choice([300, 1_500, 6_000, 20_000])
-    for n in range(6):
+def _facts(rng: random.Random) -> Made:
+    """More changes than facts change; some are rejected."""
+    make = _states("fact", "changes", (6,), (300, 1_500, 6_000, 20_000), "001", noise=True)
+    for after_ms, copies, event in make(rng):
         temper: Temper = rng.choice(["well", "well", "well", "well", "well", "rejected"])
-        event = Event(
-            f"fact{n}",
-            _BASE_MS + n * gap_ms,
-            rng.choice("001"),
-            "8",
-            "changes",
-            noise=str(n % 4),
-            temper=temper,
-        )
-        yield n * rng.choice([0, gap_ms, gap_ms]), rng.choice([1, 1, 2]), event
+        yield after_ms, copies, replace(event, temper=temper)
 
 
-def _every(rng: random.Random) -> Iterator[tuple[int, int, Event]]:
-    gap_ms = rng.choice([300, 1_500, 6_000])
-    for n in range(6):
-        event = Event(f"every{n}", _BASE_MS + n * gap_ms, rng.choice("01"), "9", "every")
-        yield n * rng.choice([0, gap_ms, gap_ms]), rng.choice([1, 1, 2]), event
-
-
-def _mixed(rng: random.Random) -> Iterator[tuple[int, int, Event]]:
+def _mixed(rng: random.Random) -> Made:
     """One state is unwanted, expires, or wants every change."""
-    gap_ms = rng.choice([300, 1_500, 6_000, 20_000])
     kind = rng.choice(["unwanted", "expires", "every"])
     age_ms = rng.choice([-1, 40, 3_000, 60_000])
-    for n in range(7):
-        state = rng.choice("0012")
-        at_ms = _BASE_MS + n * gap_ms
-        event = Event(f"{kind}{n}", at_ms, state, "10", "changes", noise=str(n % 4))
-        if state == "2" and kind == "unwanted":
+    make = _states(kind, "changes", (7,), (300, 1_500, 6_000, 20_000), "0012", noise=True)
+    for after_ms, copies, event in make(rng):
+        if event.state == "2" and kind == "unwanted":
             event = replace(event, wanted=False)
-        elif state == "2" and kind == "expires":
-            event = replace(event, expires_ms=START_MS + n * gap_ms + age_ms)
-        elif state == "1" and kind == "every":
+        elif event.state == "2" and kind == "expires":
+            event = replace(event, expires_ms=event.at_ms - _BASE_MS + START_MS + age_ms)
+        elif event.state == "1" and kind == "every":
             event = replace(event, order="every")
-        yield n * rng.choice([0, gap_ms, gap_ms]), rng.choice([1, 1, 2]), event
-
-
-def _broken(_: random.Random) -> Iterator[tuple[int, int, Event]]:
-    yield 0, 1, Event("broken0", temper="broken", subject="11")
+        yield after_ms, copies, event
 
 
 MAKERS: dict[str, Maker] = {
     "discrete": _discrete,
-    "latest": _latest,
-    "changes": _changes,
-    "chain": _chain,
-    "unsure": _unsure,
+    "latest": _states("latest", "latest", (2, 4, 6), (300, 900, 4_000)),
+    "changes": _states("change", "changes", (3, 4, 6), (1_100, 5_000, 20_000)),
+    # A busy subject, in the order of time.
+    "chain": _states("chain", "changes", (8,), (1_500,), "012", in_time=True),
+    # States closer than two clocks of Genesys agree.
+    "unsure": _states("unsure", "changes", (5,), (300,)),
     "window": _window,
     "facts": _facts,
-    "every": _every,
+    "every": _states("every", "every", (6,), (300, 1_500, 6_000)),
     "mixed": _mixed,
     "rejected": _unlike("rejected"),
     "uncertain": _unlike("uncertain"),
-    "broken": _broken,
     "crowd": _crowd,
     "fails": _unlike("fails"),
     "crashes": _unlike("crashes"),

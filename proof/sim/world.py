@@ -9,20 +9,23 @@ import heapq
 import json
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from once_data_action.action import Memory
+from once_data_action.steps import Unanswered
 
 from proof.asl.errors import Failure
 from proof.asl.machine import Call, Machine
-from proof.asl.position import Ended, Execution, Position, encoded
+from proof.asl.position import Ended, Execution, Position
 from proof.asl.services import REFUSED, function_error, function_result, result
-from proof.sim.deployed import EXPRESSIONS
+from proof.sim.deployed import ENGINE
 from proof.sim.events import DAY_MS, Event, Message, element, unwrapped
 from proof.sim.function import (
     FUNCTION_MS,
     REQUEST_MS,
+    TOO_LATE,
     Function,
     Invocation,
     Raised,
@@ -30,7 +33,7 @@ from proof.sim.function import (
     Sending,
     Step,
 )
-from proof.sim.promises import BrokenError, Promises
+from proof.sim.promises import BrokenError, Promises, copies
 from proof.sim.table import Key, RefusedError, Row, key_of, written
 
 TIMEOUT = Failure("States.Timeout")
@@ -38,10 +41,14 @@ THROTTLED = Failure("DynamoDB.AmazonDynamoDBException", "Throttled")
 NO_QUEUE = Failure("SQS.SdkClientException")
 DENIED = Failure("SQS.KmsAccessDeniedException")
 RESET = Failure("Lambda.SdkClientException", "Connection reset")
-BUSY = Failure("Lambda.TooManyRequestsException", "{}")
 KILLED = Failure("Sandbox.Timedout", '{"errorMessage":"Task timed out after 13.00 seconds"}')
 EXITED = Failure("Runtime.ExitError", '{"errorMessage":"Runtime exited"}')
-BROKEN_CODE = Failure("Runtime.ImportModuleError", '{"errorMessage":"Unable to import module"}')
+_FUNCTION_FAILURES = {
+    "times out": TIMEOUT,
+    "throttled": Failure("Lambda.TooManyRequestsException", "{}"),
+    "broken code": Failure("Runtime.ImportModuleError", '{"errorMessage":"No module"}'),
+}
+_TAKES_MS = {"silent": REQUEST_MS, "200 unheard": REQUEST_MS, "200 slow": REQUEST_MS - 2_000}
 
 NATURAL = ""  # the kind of an outcome that is no fault
 _ARN = "arn:aws:states:us-east-1:123456789012:express:once:{0}:{0}"
@@ -62,14 +69,46 @@ class Option(NamedTuple):
     fault: str = NATURAL
 
 
+def _options(usual: str, *faults: tuple[str, str]) -> list[Option]:
+    return [Option(usual), *(Option(outcome, fault) for fault, outcome in faults)]
+
+
+_DIES = ("crash", "dies")
+_KILLED = ("function", "killed")
+_FAILS = (("error", "error"), ("down", "down"), _DIES)
+_LOST = ("lost", "lost")
+# What may come of each thing, and which fault that takes.
+_OPTIONS = {
+    "receive": _options("delivered", ("twice", "twice"), ("crash", "enrichment dies")),
+    "delete": _options("deleted", ("undeleted", "not deleted")),
+    "wait": _options("wakes", _DIES),
+    "invoke": _options("begins", ("function", "throttled"), ("unseen", "goes on unseen"), _DIES),
+    "getItem": _options("ok", *_FAILS),
+    "putItem": _options("ok", _LOST, *_FAILS, ("late", "late")),
+    "updateItem": _options("ok", _LOST, *_FAILS, ("late", "late")),
+    "sendMessage": _options("ok", _LOST, *_FAILS),
+    "putLogEvents": _options("ok", _LOST, *_FAILS),
+    "read": _options("ok", ("table", "unanswered"), _KILLED),
+    "write": _options("ok", ("table", "unanswered"), _KILLED, ("table", "done unanswered")),
+    "return": _options("ends", ("unseen", "answer lost"), _KILLED),
+    "request": _options(
+        "200",
+        *(("destination", outcome) for outcome in ("500", "429", "401", "silent")),
+        ("unheard", "200 unheard"),
+        ("slow", "200 slow"),
+        _KILLED,
+    ),
+}
+
+
 class Run(NamedTuple):
     """An execution, from its message's receive to the message's deletion."""
 
     name: str
     message: str
     event: str
-    after: str
     skew_ms: int
+    given: Mapping[str, Any]  # the element of its event
     position: Position | None = None
     call: Call | None = None
     invocation: str = ""
@@ -99,14 +138,7 @@ class Late(NamedTuple):
     run: str
     event: str
     verb: str
-    request: str
-
-
-@dataclass(frozen=True)
-class Settings:
-    visibility_ms: int = 240_000
-    receives: int = 1_000
-    pollers: int = 1_000
+    request: Mapping[str, Any]
 
 
 @dataclass
@@ -115,7 +147,9 @@ class World:
     function: Function
     events: Mapping[str, Event]
     promises: Promises
-    settings: Settings = Settings()
+    visibility_ms: int = 240_000
+    receives: int = 1_000
+    pollers: int = 1_000
     # What follows is drawn by a walk; a search takes no time and has no weather.
     latency_ms: Callable[[str], int] = lambda _: 0
     skew_ms: Callable[[], int] = lambda: 0
@@ -125,7 +159,7 @@ class World:
     is_broken: Callable[[int], bool] = lambda _: False  # a function without its code was deployed
     elements: Callable[[Event, Message], dict[str, Any]] = element
     # What people do, by name; an agenda calls them at their time.
-    deeds: Mapping[str, Callable[["World"], None]] = field(default_factory=dict)
+    deeds: dict[str, Callable[["World"], Any]] = field(default_factory=dict)
 
     now_ms: int = 0
     rows: dict[Key, Row] = field(default_factory=dict)
@@ -139,33 +173,17 @@ class World:
     repaired: frozenset[str] = frozenset()
     born: int = 0
     faults: int = 0
-    happened: Counter[str] | None = None  # faults by kind and outcome
-    counts: Counter[str] | None = None  # calls of services, by operation
+    happened: Counter[str] = field(default_factory=Counter)  # faults by kind and outcome
     told: list[str] | None = None  # the story, where somebody wants to read it
     tapes: dict[str, Tape] | None = None  # what each execution asked and heard
     environments: tuple[Memory, ...] = ()  # what idle environments of the function remember
     _heap: list[Due] = field(default_factory=list)
 
     def fork(self) -> "World":
-        return replace(
-            self,
-            rows=dict(self.rows),
-            queue=dict(self.queue),
-            dead_letters=dict(self.dead_letters),
-            runs=dict(self.runs),
-            invocations=dict(self.invocations),
-            late=dict(self.late),
-            due=dict(self.due),
-            ready=deque(self.ready),
-            promises=self.promises.fork(),
-            _heap=list(self._heap),
-        )
+        return replace(self, **copies(self), promises=self.promises.fork())
 
     def fingerprint(self) -> int:
-        runs = tuple(
-            (*r[:5], r[7:], repr(r.call), repr(encoded(r.position)) if r.position else "")
-            for r in self.runs.values()
-        )
+        runs = tuple((*r[:4], r[7:], repr(r.call), repr(r.position)) for r in self.runs.values())
         calls = tuple((n, repr(i.heard), i.sending) for n, i in self.invocations.items())
         rows = json.dumps(sorted(self.rows.items()), sort_keys=True)
         return hash(
@@ -176,7 +194,7 @@ class World:
                 calls,
                 tuple(self.queue.values()),
                 tuple(self.dead_letters.values()),
-                tuple(self.late.values()),
+                repr(self.late),
                 tuple(sorted(self.due.items())),
                 self.faults,
                 repr(self.environments),
@@ -184,14 +202,14 @@ class World:
             )
         )
 
+    def _new(self, kind: str) -> str:
+        self.born += 1
+        return f"{kind}{self.born}"
+
     def say(self, *words: object) -> None:
         if self.told is not None:
             shown = (_short(word) if isinstance(word, dict) else str(word) for word in words)
             self.told.append(f"{self.now_ms % DAY_MS / 1000:10.3f} {' '.join(shown)}")
-
-    def _count(self, operation: str) -> None:
-        if self.counts is not None:
-            self.counts[operation] += 1
 
     # Who may go on, and how.
 
@@ -213,11 +231,7 @@ class World:
     def options(self, due: Due) -> list[Option]:
         """Returns what may come of a due; the first option is no fault."""
         if due.kind == "message":
-            return [
-                Option("delivered"),
-                Option("twice", "twice"),
-                Option("enrichment dies", "crash"),
-            ]
+            return _OPTIONS["receive"]
         if due.kind == "run":
             return self._options_of_run(self.runs[due.id])
         if due.kind == "function":
@@ -225,62 +239,39 @@ class World:
         return [Option("happens")]
 
     def _options_of_run(self, run: Run) -> list[Option]:
-        dies = Option("dies", "crash")
         if run.position is None:
-            return [Option("deleted"), Option("not deleted", "undeleted")]
+            return _OPTIONS["delete"]
         if run.invocation:
             return [Option("times out")]
         if run.call is None:
-            return [Option("wakes"), dies]
-        operation = run.call.resource.rpartition(":::")[2]
+            return _OPTIONS["wait"]
         if run.down == run.call.state:
             return [Option("error")]
-        if operation == "lambda:invoke" and self.is_broken(self.now_ms):
+        operation, request = run.call.resource.rpartition(":")[2], run.call.arguments
+        if operation == "invoke" and self.is_broken(self.now_ms):
             return [Option("broken code")]
-        if operation == "lambda:invoke":
-            return [
-                Option("begins"),
-                Option("throttled", "function"),
-                Option("goes on unseen", "unseen"),
-                dies,
-            ]
-        if "sqs" in operation and self.denied(self.now_ms, run.call.arguments["QueueUrl"]):
+        queue = request.get("QueueUrl", "").rpartition("/")[2]
+        if queue and self.denied(self.now_ms, queue):
             return [Option("denied")]
-        faults = [Option("error", "error"), Option("down", "down"), dies]
-        if "getItem" in operation:
-            return [Option("ok"), *faults]
-        if "dynamodb" in operation:
-            faults.append(Option("late", "late"))
-        return [Option("ok"), Option("lost", "lost"), *faults]
+        return _OPTIONS[operation]
 
     def _options_of_function(self, invocation: Invocation) -> list[Option]:
-        event, killed = self.events[invocation.event], Option("killed", "function")
+        event = self.events[invocation.event]
         if invocation.sending:
             return [Option(invocation.sending)]
         if self.now_ms >= invocation.ends_ms:
             return [Option("killed")]
         step, _ = self.function.reached(invocation)
         if isinstance(step, Returned | Raised):
-            return [Option("ends"), Option("answer lost", "unseen"), killed]
-        if isinstance(step, Sending):
-            forced = self.weather(self.now_ms)
-            if event.temper == "crashes":
-                return [Option("killed")]
-            own = {"fails": "500", "rejected": "422", "uncertain": "uncertain"}
-            tempered = "" if event.name in self.repaired else own.get(event.temper, "")
-            if forced or tempered:
-                return [Option(forced or tempered), killed]
-            return [
-                Option("200"),
-                *(Option(outcome, "destination") for outcome in ("500", "429", "401", "silent")),
-                Option("200 unheard", "unheard"),
-                Option("200 slow", "slow"),
-                killed,
-            ]
-        faults = [Option("unanswered", "table"), killed]
-        if step.verb != "read":
-            faults.append(Option("done unanswered", "table"))
-        return [Option("ok"), *faults]
+            return _OPTIONS["return"]
+        if isinstance(step, Step):
+            return _OPTIONS["read" if step.verb == "read" else "write"]
+        if event.temper == "crashes":
+            return [Option("killed")]
+        own = {"fails": "500", "rejected": "422", "uncertain": "uncertain"}
+        tempered = "" if event.name in self.repaired else own.get(event.temper, "")
+        forced = self.weather(self.now_ms) or tempered
+        return [Option(forced), Option("killed", "function")] if forced else _OPTIONS["request"]
 
     # What happens.
 
@@ -289,9 +280,9 @@ class World:
         self.due.pop((due.kind, due.id), None)
         if option.fault:
             self.faults += 1
-            self._charge(due)
-            if self.happened is not None:
-                self.happened[f"{option.fault}: {option.outcome}"] += 1
+            met: Any = {"message": self.queue, "run": self.runs, "function": self.invocations}
+            self.promises.faulted(met[due.kind][due.id].event)
+            self.happened[f"{option.fault}: {option.outcome}"] += 1
         match due.kind:
             case "message":
                 self._receive(due.id, option.outcome)
@@ -301,30 +292,20 @@ class World:
             case "late":
                 late = self.late.pop(due.id)
                 self.say(late.run, "a late write lands")
-                self._write(late.run, late.event, late.verb, json.loads(late.request), late=True)
+                self._write(late.run, late.event, late.verb, late.request, late=True)
             case "deed":
                 self.deeds[due.id](self)
             case "request":
-                self._end_request(due.id)
+                self.promises.request_ends(due.id)
             case "run":
                 self._go_run(self.runs[due.id], option)
             case "function":
                 self._go_function(self.invocations[due.id], option)
 
-    def _charge(self, due: Due) -> None:
-        """Tells the promises which event a fault meets."""
-        things: dict[str, Mapping[str, Any]] = {
-            "message": self.queue,
-            "run": self.runs,
-            "function": self.invocations,
-        }
-        self.promises.faulted(things[due.kind][due.id].event)
-
     # The queue and the pipe.
 
     def send(self, event: str, body: str, delay_ms: int = 0, sender: str = "") -> Message:
-        self.born += 1
-        name = f"m{self.born}"
+        name = self._new("m")
         visible_ms = self.now_ms + delay_ms + self.latency_ms("queue")
         message = Message(name, event, body, self.now_ms, visible_ms, 0, sender)
         self.queue[name] = message
@@ -334,17 +315,17 @@ class World:
 
     def _receive(self, name: str, outcome: str) -> None:
         message = self.queue[name]
-        if message.receives >= self.settings.receives:
+        if message.receives >= self.receives:
             del self.queue[name]
             self.dead_letters[name] = message
             self.promises.died(message)
             self.say(name, message.event, "goes to the dead-letter queue by its receives")
             return
-        if len(self.runs) >= self.settings.pollers:
+        if len(self.runs) >= self.pollers:
             self.ready.append(name)
             return
         message = message._replace(
-            receives=message.receives + 1, visible_ms=self.now_ms + self.settings.visibility_ms
+            receives=message.receives + 1, visible_ms=self.now_ms + self.visibility_ms
         )
         self.queue[name] = message
         self.schedule("message", name, message.visible_ms)
@@ -357,24 +338,22 @@ class World:
 
     def _poll(self) -> None:
         """Receives messages that waited for a poller."""
-        while self.ready and len(self.runs) < self.settings.pollers:
+        while self.ready and len(self.runs) < self.pollers:
             name = self.ready.popleft()
             if name in self.queue:
                 self.schedule("message", name, self.now_ms)
                 return
 
     def _begin(self, message: Message) -> None:
-        self.born += 1
-        name, skew_ms = f"r{self.born}", self.skew_ms()
-        given = [self.elements(self.events[message.event], message)]
+        name, skew_ms = self._new("r"), self.skew_ms()
+        given = self.elements(self.events[message.event], message)
         clock_ms = self.now_ms + skew_ms
         self.say(name, "begins with", message.id, message.event, f"receive {message.receives}")
-        run = Run(name, message.id, message.event, given[0].get("after", ""), skew_ms)
-        self._count("execution")
-        self.promises.begun(self, run, given[0])
+        run = Run(name, message.id, message.event, skew_ms, given)
+        self.promises.begun(run)
         if self.tapes is not None:
-            self.tapes[name] = Tape(clock_ms, given, [])
-        execution = Execution(_ARN.format(name), given, clock_ms)
+            self.tapes[name] = Tape(clock_ms, [given], [])
+        execution = Execution(_ARN.format(name), [given], clock_ms)
         self._stand(run, self.machine.start(execution, clock_ms))
 
     def _over(self, run: Run, *, deletes: bool) -> None:
@@ -399,8 +378,8 @@ class World:
             if isinstance(call, Call):
                 break
             at = self.machine.fail(at, call, clock_ms)
-        if EXPRESSIONS.failures:
-            raise BrokenError("executions end", f"{run.name}: {EXPRESSIONS.failures.pop()}")
+        if ENGINE.failures:
+            raise BrokenError("executions end", f"{run.name}: {ENGINE.failures.pop()}")
         if isinstance(at, Ended):
             self.promises.ended(run, at)
             if at.failure:
@@ -437,16 +416,13 @@ class World:
             return self._stand(run, self.machine.resume(position, clock_ms))
         call = run.call
         assert call is not None
-        if outcome == "times out":
-            self._release_function(run)
-            return self._answer(run, TIMEOUT)
         if outcome in ("begins", "goes on unseen"):
             return self._invoke(run, call, unseen=outcome == "goes on unseen")
-        if outcome in ("throttled", "broken code"):
-            return self._answer(run, BUSY if outcome == "throttled" else BROKEN_CODE)
+        if outcome in _FUNCTION_FAILURES:
+            self._release_function(run)
+            return self._answer(run, _FUNCTION_FAILURES[outcome])
         self.say(run.name, call.state, run.event, "" if outcome == "ok" else outcome.upper())
         operation = call.resource.rpartition(":::")[2]
-        self._count(operation)
         if outcome == "denied":
             run = self.runs[run.name] = run._replace(faulted=True)
             return self._answer(run, DENIED)
@@ -455,11 +431,9 @@ class World:
                 run = run._replace(down=call.state)
             return self._answer(run, NO_QUEUE if "sqs" in operation else THROTTLED)
         if outcome == "late":
-            self.born += 1
-            text = json.dumps(call.arguments, sort_keys=True)
-            verb = operation.removeprefix("dynamodb:").removesuffix("Item")
-            self.late[f"w{self.born}"] = Late(run.name, run.event, verb, text)
-            self.schedule("late", f"w{self.born}", self.now_ms + self.latency_ms("late"))
+            name = self._new("w")
+            self.late[name] = Late(run.name, run.event, _verb(operation), call.arguments)
+            self.schedule("late", name, self.now_ms + self.latency_ms("late"))
             return self._answer(run, TIMEOUT)
         answer = self._performed(run, operation, call)
         if outcome == "lost":
@@ -482,8 +456,7 @@ class World:
                 row = self.rows.get(key_of(request))
                 return result({"Item": row} if row else {})
             case "dynamodb:putItem" | "dynamodb:updateItem":
-                verb = operation.removeprefix("dynamodb:").removesuffix("Item")
-                return self._write(run.name, run.event, verb, request)
+                return self._write(run.name, run.event, _verb(operation), request)
             case "sqs:sendMessage":
                 return result({"MessageId": self._sent_by(run, request)})
         for log_event in request["LogEvents"]:
@@ -492,9 +465,8 @@ class World:
 
     def _sent_by(self, run: Run, request: Mapping[str, Any]) -> str:
         body = request["MessageBody"]
-        if request["QueueUrl"] == "dead-letters":
-            self.born += 1
-            name = f"d{self.born}"
+        if request["QueueUrl"].endswith("/dead-letters"):
+            name = self._new("d")
             parked = Message(name, run.event, body, self.now_ms, self.now_ms, 0, run.name)
             self.dead_letters[name] = parked
             self.say(run.name, "parks", run.event, "as", name, unwrapped(body)[0].get("reason"))
@@ -525,9 +497,7 @@ class World:
     # The function.
 
     def _invoke(self, run: Run, call: Call, *, unseen: bool) -> None:
-        self.born += 1
-        self._count("function")
-        name = f"f{self.born}"
+        name = self._new("f")
         skew_ms, begun_ms = self.skew_ms(), self.now_ms + self.latency_ms("cold")
         invocation = Invocation(
             name=name,
@@ -562,7 +532,7 @@ class World:
         if run and option.fault:
             run = self.runs[run.name] = run._replace(faulted=True)
         if invocation.sending:
-            self._end_request(name)
+            self.promises.request_ends(name)
             status, sent_ms = invocation.sending, invocation.sent_ms
             if self.now_ms >= invocation.ends_ms:
                 return self._kill(invocation._replace(sending=""), KILLED)
@@ -589,7 +559,7 @@ class World:
             return self._answer(run, function_result(step.value))
         if isinstance(step, Sending):
             if self.now_ms + invocation.skew_ms >= step.until_ms:
-                return self._hear(invocation, self.function.too_late())
+                return self._hear(invocation, copy(TOO_LATE))
             took_ms = self._begin_request(invocation, outcome)
             sent_ms = self.now_ms + invocation.skew_ms
             self.invocations[name] = invocation._replace(sending=outcome, sent_ms=sent_ms)
@@ -600,12 +570,11 @@ class World:
         return None
 
     def _table_step(self, invocation: Invocation, step: Step, outcome: str) -> None:
-        self._count(f"function {step.verb}")
         if step.verb == "sleep":
             return self._hear(invocation, None, after_ms=step.sleep_ms)
         if outcome == "unanswered":
             self.promises.unread_ms = self.now_ms
-            return self._hear(invocation, self.function.unanswered())
+            return self._hear(invocation, Unanswered())
         if step.verb == "read":
             row = self.rows.get(key_of(step.request))
             return self._hear(invocation, {"Item": row} if row else {})
@@ -622,7 +591,7 @@ class World:
         except RefusedError:
             self.say(invocation.name, step.verb, *key, "refused")
         if outcome == "done unanswered":
-            answer = self.function.unanswered()
+            answer = Unanswered()
         return self._hear(invocation, answer)
 
     def _hear(self, invocation: Invocation, answer: Any, after_ms: int = 0) -> None:
@@ -646,9 +615,7 @@ class World:
         """Returns how long the request takes. A killed function's request goes on without it."""
         self.say(invocation.name, "SENDS", invocation.event, "for", invocation.owner, outcome)
         self.promises.request_begins(self, invocation)
-        took_ms = REQUEST_MS if outcome in ("silent", "200 unheard", "200 slow") else 0
-        took_ms = took_ms - 2_000 if outcome == "200 slow" else took_ms
-        took_ms = took_ms or self.latency_ms("request")
+        took_ms = _TAKES_MS.get(outcome) or self.latency_ms("request")
         if outcome == "200 killed":
             self.promises.acts(invocation, heard=False)
             self.schedule("request", invocation.name, self.now_ms + took_ms)
@@ -656,8 +623,9 @@ class World:
             self.promises.acts(invocation, heard="unheard" not in outcome)
         return took_ms
 
-    def _end_request(self, name: str) -> None:
-        self.promises.request_ends(name)
+
+def _verb(operation: str) -> str:
+    return operation.removeprefix("dynamodb:").removesuffix("Item")
 
 
 def _short(row: Mapping[str, Any]) -> str:

@@ -18,6 +18,7 @@ from proof.asl.jsonata import (
 # https://docs.aws.amazon.com/step-functions/latest/dg/transforming-data.html
 # https://docs.jsonata.org/2.0.0/overview
 NOW = Clock(1_700_000_000_123)
+TEXT = 'line\nline\u2028 "quoted" \\ größe 🂡 \u0000'
 
 
 @pytest.fixture(scope="module", params=[Library, Reference])
@@ -35,17 +36,6 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     ("expression", "value"),
     [
         # transforming-data.html, "JSONata functions provided by Step Functions"
-        ("$partition([1,2,3,4,5], 2.9)", [[1, 2], [3, 4], [5]]),
-        ("$range(0, 10, 2)", [0, 2, 4, 6, 8, 10]),
-        ("$range(3, 0, -2)", [3, 1]),
-        (
-            "$hash('a', 'SHA-256')",
-            "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb",
-        ),
-        ("$hash('a', 'MD5')", "0cc175b9c0f1b6a831c399e269772661"),
-        ("$random(7) = $random(7)", True),
-        ("$random() >= 0 and $random() < 1", True),
-        ("$length($uuid())", 36),
         ("$parse('{\"a\":[1,null]}')", {"a": [1, None]}),
         # https://docs.jsonata.org/date-time-functions
         ("$millis()", NOW.ms),
@@ -62,8 +52,14 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
         ("7.5 / 2.5", 3),
         ("$x.a", [1, [2]]),
         ("$x.none", UNDEFINED),
+        ("$x.a[0]", 1),
+        ("$x.a[5]", UNDEFINED),
+        ("$string($x.a)", "[1,[2]]"),
+        ("$string($empty)", "null"),
+        ("$number('012') + 1", 13),
         ("$empty", None),
         ("$exists($empty)", True),
+        ("$text & ''", TEXT),
         (
             "$match('afterSeconds\": 12', /afterSeconds[^0-9]{1,8}([0-9]{1,6})/)[0].groups[0]",
             "12",
@@ -73,7 +69,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
 def test_an_expression_has_its_documented_value(
     engine: Engine, expression: str, value: Any
 ) -> None:
-    bindings = {"x": {"a": [1, [2]]}, "empty": None}
+    bindings = {"x": {"a": [1, [2]]}, "empty": None, "text": TEXT}
     assert engine.evaluate(expression, bindings, NOW) == value
 
 
@@ -84,9 +80,7 @@ def test_an_expression_has_its_documented_value(
         "1 + 'a'",
         "$nothing()",
         "$parse('{')",
-        "$hash('a', 'CRC')",
-        "$partition([1], 0)",
-        "$range(0, 1, 0)",
+        "$parse(['1'])",
         "function($x) { $x }",
         "{'a': $sum}",
         "1 / 0",
@@ -103,15 +97,6 @@ def test_an_engine_continues_after_a_failure(engine: Engine) -> None:
     with pytest.raises(QueryError):
         engine.evaluate("$boom()", {}, NOW)
     assert engine.evaluate("1 + 1", {}, NOW) == 2
-
-
-def test_a_clock_may_go_on_between_two_looks(engine: Engine) -> None:
-    assert engine.evaluate("[$millis(), $millis()]", {}, Clock(5, step_ms=1)) == [5, 6]
-
-
-def test_text_of_any_kind_comes_back_as_it_was(engine: Engine) -> None:
-    text = 'line\nline\u2028 "quoted" \\ größe 🂡 \u0000'
-    assert engine.evaluate("$x & ''", {"x": text}, NOW) == text
 
 
 def test_the_reference_stops_after_a_second() -> None:

@@ -1,4 +1,11 @@
-"""256 KiB, wherever AWS counts them."""
+"""256 KiB, wherever AWS counts them.
+
+https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html
+https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
+"""
+
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -6,61 +13,54 @@ from proof.asl.errors import DATA_LIMIT
 from proof.asl.machine import PAYLOAD_BYTES
 from tests.asl.playing import ALL, END, Play, machine, passing, task
 
-# https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html
-# https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
-
 LARGEST = "x" * (PAYLOAD_BYTES - len('""'))
 HALF = "x" * (PAYLOAD_BYTES // 2)
+ONE, TWO = {"x": "{% $states.input %}"}, {"y": "{% $states.input %}"}
+
+# States, and the largest input with which they end well.
+LIMITS: dict[str, tuple[Mapping[str, Any], str]] = {
+    # "Output of a state is larger than payload size quota".
+    "an output": ({"Only": passing(Output="{% $states.input & $states.input %}")}, HALF[1:]),
+    # "After Parameters processing, the input of a state".
+    "arguments": ({"Call": task(Arguments=["{% $states.input %}"] * 2)}, HALF[4:]),
+    # workflow-variables.html, "Limits": all variables in a single Assign field together.
+    "an assign": ({"Set": passing(Assign={**ONE, **TWO}, Output=1)}, HALF[8:]),
+}
 
 
-@pytest.mark.parametrize(("text", "ends_well"), [(LARGEST, True), (LARGEST + "x", False)])
-def test_a_result_may_have_256_kib(text: str, ends_well: bool) -> None:
-    """concepts-error-handling.html, States.DataLimitExceeded: "Output of a connector"; recorded in
-    error_handling/test_states_errors."""
-    play = Play({"Call": task(Output=1)}, 0, {"Call": [text]})
-    assert (play.output == 1) if ends_well else (play.error == DATA_LIMIT)
+@pytest.mark.parametrize("name", LIMITS)
+def test_values_have_256_kib_at_most(name: str) -> None:
+    states, largest = LIMITS[name]
+    assert Play(states, largest).ended.failure is None
+    assert Play(states, largest + "xx").error == DATA_LIMIT
 
 
-def test_bytes_count_and_not_characters() -> None:
-    """Recorded in error_handling/test_states_errors (…_on_large_utf8_response)."""
-    assert Play({"Call": task()}, 0, {"Call": ["é" * (PAYLOAD_BYTES // 2)]}).error == DATA_LIMIT
+@pytest.mark.parametrize(
+    ("result", "is_allowed"),
+    [(LARGEST, True), (LARGEST + "x", False), ("é" * (PAYLOAD_BYTES // 2), False)],
+)
+def test_a_result_has_256_kib_at_most(result: str, is_allowed: bool) -> None:
+    """concepts-error-handling.html: "Output of a connector"; bytes count, not characters: recorded
+    in error_handling/test_states_errors (…_on_large_utf8_response)."""
+    play = Play({"Call": task(Output=1)}, 0, {"Call": [result]})
+    assert (play.ended.failure is None) == is_allowed
 
 
-def test_an_output_may_not_have_more() -> None:
-    """concepts-error-handling.html: "Output of a state is larger than payload size quota"."""
-    double = passing(Output="{% $states.input & $states.input %}")
-    assert Play({"Only": double}, HALF).error == DATA_LIMIT
-    assert Play({"Only": double}, HALF[2:]).output == HALF[2:] * 2
+def test_variables_of_several_assigns_count_apart() -> None:
+    """workflow-variables.html, "Limits"."""
+    states = {"One": passing(Assign=ONE, Next="Two"), "Two": passing(Assign=TWO)}
+    assert Play(states, HALF).output == HALF
 
 
-def test_arguments_may_not_have_more() -> None:
-    """concepts-error-handling.html: "After Parameters processing, the input of a state"."""
-    asking = task(Arguments={"a": "{% $states.input %}", "b": "{% $states.input %}"})
-    play = Play({"Call": asking}, HALF)
-    assert (play.error, play.calls) == (DATA_LIMIT, [])
-
-
-def test_all_variables_of_one_assign_count_together() -> None:
-    """workflow-variables.html, "Limits": "the maximum combined size for all variables in a single
-    Assign field"."""
-    one, two = {"x": "{% $states.input %}"}, {"y": "{% $states.input %}"}
-    together = {"Set": passing(Assign={**one, **two})}
-    apart = {"One": passing(Assign=one, Next="Two"), "Two": passing(Assign=two)}
-    assert Play(together, HALF).error == DATA_LIMIT
-    assert Play(apart, HALF).output == HALF
-
-
-def test_only_its_own_name_catches_it() -> None:
+@pytest.mark.parametrize(
+    ("names", "is_caught"),
+    [([DATA_LIMIT], True), (["States.ALL"], False), (["States.TaskFailed"], False)],
+)
+def test_only_its_own_name_catches_it(names: list[str], is_caught: bool) -> None:
     """concepts-error-handling.html: "cannot be caught by the States.ALL error type"."""
-
-    def states(names: list[str]) -> dict[str, object]:
-        catch = [{"ErrorEquals": names, "Next": "Caught"}]
-        return {"Call": task(Catch=catch), "Caught": passing(Output="caught")}
-
-    answers = {"Call": [LARGEST + "x"]}
-    assert Play(states([DATA_LIMIT]), 0, answers).output == "caught"
-    assert Play(states(["States.ALL"]), 0, answers).error == DATA_LIMIT
-    assert Play(states(["States.TaskFailed"]), 0, answers).error == DATA_LIMIT
+    states = {"Call": task(Catch=[{"ErrorEquals": names, "Next": "End"}]), "End": END}
+    ended = Play(states, 0, {"Call": [LARGEST + "x"]}).ended
+    assert (ended.failure is None) == is_caught
 
 
 def test_no_execution_starts_with_more() -> None:

@@ -10,7 +10,7 @@ QUICK, THOROUGH = 250, 4_000
 
 
 def check(case: Case, states: int) -> None:
-    result = search(case, deployed.machine(), deployed.functions(), states)
+    result = search(case, deployed.machine(), states)
     assert not result.broken, "\n".join([result.broken, *result.trace])
     assert result.is_complete or result.states >= states
 
