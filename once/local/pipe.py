@@ -107,12 +107,10 @@ class PipeRunner:
         *,
         concurrency: int = 32,
         observer: Observer = lambda _: None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pipes, self._sqs = client("pipes"), client("sqs")
         self._lambda, self._states = client("lambda"), client("stepfunctions")
         self._observer = observer
-        self._clock = clock
         self._name = pipe_name
         pipe = self._pipes.describe_pipe(Name=pipe_name)
         _refuse_unknown(pipe)
@@ -160,11 +158,11 @@ class PipeRunner:
         return delivery
 
     def _poll(self) -> None:
-        described = self._clock()
+        described = time.monotonic()
         while not self._stopping.is_set():
             try:
-                if self._clock() - described >= DESCRIBE_SECONDS:
-                    described = self._clock()
+                if time.monotonic() - described >= DESCRIBE_SECONDS:
+                    described = time.monotonic()
                     pipe = self._pipes.describe_pipe(Name=self._name)
                     self._running = pipe["CurrentState"] == "RUNNING"
                 if not self._running:
