@@ -12,6 +12,7 @@ from once.model.outcomes import SETTLED, Outcome
 from once.model.reasons import REASONS, describe_end
 
 LONGEST_DELAY_MS = 900_000  # SQS delays a message by 15 minutes at most
+GRACE_MS = 300_000  # a running pipe takes a message within minutes after its return
 # Lambda could not load the code, so no request was sent.
 _NEVER_RAN = {
     "Runtime.ImportModuleError",

@@ -1,5 +1,6 @@
 """One story per event: which messages are one event, how it ended, what its requests mean."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,8 +8,7 @@ import pytest
 from once.model.outcomes import Outcome
 from once.model.pace import Breaker, State
 from once.model.records import Record
-from once.model.story import Story
-from once.model.tell import summarise, tell
+from once.model.story import Story, summarise, tell
 from tests.model.support import DIGEST, NOW_MS, SK, claim, record
 
 
@@ -112,13 +112,6 @@ def test_a_function_that_never_ran_sent_nothing() -> None:
     assert not tell_one(perhaps).requests_are_known
 
 
-def test_an_event_that_is_overdue_is_told_from_one_that_is_due() -> None:
-    late = tell_one(record("a", "RETRY", "LIMITED", 7_200_000, retry_in_seconds=30))
-    soon = tell_one(record("a", "RETRY", "LIMITED", 10_000, retry_in_seconds=30))
-    assert "once parked list" in late.verdict
-    assert "comes back" in soon.verdict
-
-
 def test_the_breaker_of_now_explains_what_waits_for_it() -> None:
     old = record("a", "RETRY", "BREAKER_OPEN", 7_200_000)
     breaker = Breaker(state=State.OPEN, since_ms=NOW_MS - 7_200_000, until_ms=NOW_MS + 60_000)
@@ -191,22 +184,6 @@ def test_an_open_doubtful_or_noted_event_is_a_problem(
     assert (story.is_problem, story.is_unclear) == (is_problem, is_unclear)
 
 
-def test_an_event_ignored_after_a_request_may_have_been_acted_on() -> None:
-    expired = record("a", "IGNORED", "EXPIRED", 10_000, route="callbacks")
-    assert "acted on" not in tell_one(expired).verdict
-    assert "callbacks" in tell_one(expired).verdict
-    failed = record("a", "RETRY", "CALL_FAILED", 90_000, requests=1)
-    assert "may have been acted on" in tell_one(failed, expired).verdict
-
-
-def test_two_requests_without_a_success_may_both_have_acted() -> None:
-    failed = tell_one(record("a", "PARKED", "GAVE_UP", requests=2))
-    refused = tell_one(record("a", "PARKED", "REJECTED", requests=2))
-    assert "parked" in failed.verdict
-    assert "may have acted" in failed.meaning
-    assert refused.meaning != failed.meaning
-
-
 @pytest.mark.parametrize(
     ("reason", "because", "is_settled"),
     [("WAITS_ALREADY", "run#a", False), ("WAITS_ALREADY", "run#b", True), ("SAME_KEY", "", True)],
@@ -241,3 +218,135 @@ def test_an_act_whose_completion_write_failed_is_no_death() -> None:
     story = tell_one(act, owner="a", status="IN_PROGRESS", outcome=None)
     assert "died" not in story.verdict
     assert "completion write failed" in story.verdict
+
+
+ACTED = record("a", "PROCESSED", "ACTED", 90_000, requests=1, idempotency_key=f"{DIGEST}.1")
+AGAIN = record("a", "PROCESSED", "ACTED", 10_000, requests=1, idempotency_key=f"{DIGEST}.1")
+FORGOTTEN = {"owner": "a", "occurrence": 30_000 - NOW_MS}
+OPENED = r"`once forget` opened it on 2027-01-15 07:59:30 UTC"
+LATE = record("a", "IGNORED", "EXPIRED", route="callbacks")
+FAILED = {"requests": 1, "cause": "HTTP 503"}
+DROPPED = {"owner": "a", "outcome": "PARKED", "dropped_at": NOW_MS - 9_000}
+
+
+def waits(ago_ms: int, reason: str = "CALL_FAILED", **fields: Any) -> Record:
+    return record("a", "RETRY", reason, ago_ms, retry_in_seconds=30, **fields)
+
+
+@pytest.mark.parametrize(
+    ("records", "row", "verdict"),
+    [
+        ([record("a", "PROCESSED", "ACTED", age_ms=400)], {}, r"acted on, 0\.4 s after .*"),
+        ([record("a", "PROCESSED", "OBSERVED")], {}, "observed; nothing .*"),
+        ([], {"owner": "a"}, "acted on"),
+        ([ACTED, AGAIN], {}, "acted on twice"),
+        ([ACTED, AGAIN], FORGOTTEN, f"acted on twice; {OPENED}"),
+        ([ACTED], {**FORGOTTEN, "status": "FAILED"}, f"acted on; {OPENED}: .*"),
+        ([waits(90_000)], {**FORGOTTEN, "status": "FAILED"}, f"{OPENED}: .*"),
+        ([waits(90_000, **FAILED), AGAIN], {}, "acted on; 2 requests, perhaps .*"),
+        ([LATE], {}, 'ignored: too old for route "callbacks", 9 min after .*'),
+        ([waits(90_000, **FAILED), LATE], {}, "ignored: .*; 1 request before, and .* may .*"),
+        ([record("a", "IGNORED", "ROUTE_IS_NONE", cause="not ours")], {}, "ignored: not ours"),
+        ([record("a", "PARKED", "REJECTED", failed_at_ms=9, tries=2)], {}, "parked: [^;]*"),
+        (
+            [record("a", "PARKED", "GAVE_UP", failed_at_ms=NOW_MS, tries=3)],
+            {},
+            "parked: .*; 3 tries; last request on 2027-01-15 08:00:00 UTC",
+        ),
+        (
+            [record("a", "PARKED", "REJECTED", cause="HTTP 400")],
+            DROPPED,
+            r"dropped .* on 2027-01-15 07:59:51 UTC .*; was parked: .*: HTTP 400",
+        ),
+        ([], {"owner": "a", "outcome": "PARKED"}, "parked"),
+        (
+            [ACTED, record("a", "PARKED", "UNCERTAIN", 1)],
+            {"owner": "a", "outcome": "PARKED"},
+            "acted on, and then parked: .*",
+        ),
+        (
+            [waits(10_000, tries=2, **FAILED)],
+            {},
+            "waits: HTTP 503; tried once, 2 tries of .*; comes back at 08:00:20 UTC .*",
+        ),
+        ([waits(30_000, "LIMITED")], {}, "waits: [^;]*; it is due now"),
+        ([waits(329_999, "LIMITED")], {}, "waits: [^;]*; it is due now"),
+        ([waits(330_000, "LIMITED")], {}, "waits: [^;]*; due 5 min ago .* once parked list"),
+        (
+            [],
+            {"owner": "a", "status": "FAILED", "outcome": "RETRY", "cause": "HTTP 500",
+             "due_at": NOW_MS + 5_000},
+            "waits: HTTP 500; comes back at 08:00:05 UTC .*",
+        ),
+        ([], {"owner": "a", "status": "FAILED", "outcome": "RETRY"}, "waits: nothing .*"),
+        (
+            [],
+            {"owner": "a", "status": "IN_PROGRESS", "outcome": None, "lease_until": NOW_MS + 9_000},
+            "in progress; .* free in 10 s",
+        ),
+        ([record("a", "STALE", "NEWER_STATE", because="run#b")], {}, "skipped: .* message b .*"),
+        ([record("a", "DUPLICATE", "UNCHANGED", because="run#b")], {}, "skipped: .* message b .*"),
+        ([record("a", "DUPLICATE", "SAME_KEY", because="run#b")], {}, "skipped as a copy; .*"),
+        ([], {"owner": "a", "outcome": "STALE"}, "skipped: older .*"),
+    ],
+)  # fmt: skip
+def test_a_verdict_begins_with_the_end_and_names_what_is_known(
+    records: list[Record], row: dict[str, Any], verdict: str
+) -> None:
+    story = tell_one(*records, **row)
+    assert re.fullmatch(verdict, story.verdict), story.verdict
+
+
+def test_a_skipped_state_names_the_one_that_was_acted_on() -> None:
+    first = record("a", "PROCESSED", "ACTED", 90_000, state="IDLE")
+    equal = [
+        record(name, "DUPLICATE", "UNCHANGED", ago_ms, because=f"run#{met}", sk=f"{SK}{name}")
+        for name, met, ago_ms in (("b", "a", 60_000), ("c", "b", 30_000))
+    ]
+    older = record("d", "STALE", "NEWER_STATE", 9_000, because="run#a", sk=f"{SK}d")
+    verdicts = {s.chains[0].id: s.verdict for s in tell([first, *equal, older], [], NOW_MS)}
+    assert "IDLE of 07:50:00.000 (message a)" in verdicts["d"]
+    assert "since 2027-01-15 07:50:00 UTC, as message a says" in verdicts["b"]
+    assert verdicts["c"] == verdicts["b"]
+
+
+@pytest.mark.parametrize(
+    ("records", "row", "meaning"),
+    [
+        ([AGAIN], {}, ""),
+        ([ACTED, AGAIN], {}, ".* claim had expired; .* acted twice"),
+        ([ACTED.model_copy(update={"unconfirmed": True}), AGAIN], {}, ".* write failed; .* twice"),
+        (
+            [ACTED, AGAIN.model_copy(update={"idempotency_key": f"{DIGEST}.2"})],
+            FORGOTTEN,
+            f"acted on again on purpose, .*: {OPENED}",
+        ),
+        ([waits(90_000, "RATE_LIMITED", requests=1), AGAIN], {}, "the rejected .* did nothing"),
+        ([waits(90_000, **FAILED), AGAIN], {}, ".* may have acted on it twice"),
+        ([record("a", "PARKED", "GAVE_UP", requests=2)], {}, "no request is known .* each"),
+    ],
+)
+def test_more_than_one_request_has_a_meaning(
+    records: list[Record], row: dict[str, Any], meaning: str
+) -> None:
+    story = tell_one(*records, **row)
+    assert re.fullmatch(meaning, story.meaning), story.meaning
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "apart_ms", "text"),
+    [
+        ("PROCESSED", "SAME_KEY", 60_000, "decided 60 s after message a was acted on"),
+        ("PROCESSED", "SAME_KEY", 100, "decided 0.1 s after message a was acted on"),
+        ("PROCESSED", "SAME_KEY", 99, "decided at the same time as message a was acted on"),
+        ("PARKED", "SAME_KEY", 60_000, "decided 60 s after message a was settled"),
+        ("RETRY", "WAITS_ALREADY", 60_000, "decided while message a waited"),
+    ],
+)
+def test_a_copy_names_the_message_that_it_met(
+    outcome: str, reason: str, apart_ms: int, text: str
+) -> None:
+    first = record("a", outcome, "ACTED", 90_000)
+    copy = record("b", "DUPLICATE", reason, 90_000 - apart_ms, because="run#a")
+    story = tell_one(first, copy)
+    assert story.chains[1].text.endswith(text)
