@@ -29,7 +29,6 @@ from once.model.outcomes import Outcome
 from once.model.rule import Rows, Verdict
 
 _MOST_FIELDS = 3  # that tell a state from the one before it, for them to be named
-_MOST_NAMES = 1_000  # a mistaken publisher could make millions
 _MINUTE_MS = 60_000
 _FEWEST = 3  # states that differ in a field; the name of a rarer one may be anybody's
 # Fields with these names are what people act on. Genesys' own softphone compares the first four.
@@ -323,7 +322,7 @@ def _make_kind(kind: str) -> CopyKind:
 
 
 def _by_events(shares: dict[str, Share]) -> list[Share]:
-    return sorted(shares.values(), key=lambda share: -share.received)[:_MOST_NAMES]
+    return sorted(shares.values(), key=lambda share: -share.received)
 
 
 def _by_count(examples: dict[_K, _E]) -> list[_E]:

@@ -64,7 +64,6 @@ def local_stack(
     parameters: Mapping[str, str],
     script: Path | None = None,
     *,
-    template: Path = TEMPLATE,
     observer: Observer = lambda _: None,
     step: Callable[[str], None] = lambda _: None,
 ) -> Iterator[LocalStack]:
@@ -76,7 +75,7 @@ def local_stack(
         try:
             target = parameters.get("ActionTarget", "genesys")
             chosen = {**destination_parameters(aws, destination, target), **parameters}
-            outputs = deploy(aws, template, chosen, step)
+            outputs = deploy(aws, TEMPLATE, chosen, step)
             note_failure = log_failures(aws.client, outputs["PipeLogGroupName"])
 
             def observe(delivery: Delivery) -> None:
