@@ -301,17 +301,15 @@ def _find_cause(record: Record, earlier: Record | None) -> str | None:
         return "SAME_MESSAGE"
     if earlier is None:
         return "COPY"
-    envelopes = [one.envelope_id for one in (record, earlier) if one.envelope_id is not None]
-    if len(envelopes) == 2 and len({*envelopes}) == 1:
+    if record.envelope_id is not None and record.envelope_id == earlier.envelope_id:
         return "SAME_ENVELOPE"
     if record.source and earlier.source not in (None, record.source):
         return "SECOND_INTEGRATION"
-    has_same_id = record.event_id is not None and record.event_id == earlier.event_id
-    if has_same_id or record.reason == "SAME_EVENT_ID":
+    if record.event_id is not None and record.event_id == earlier.event_id:
         return "REPUBLISHED"
     if record.occurred_at_ms != earlier.occurred_at_ms:
         return "WITHIN_WINDOW"
-    return "REPUBLISHED" if len(envelopes) == 2 else "COPY"
+    return "REPUBLISHED" if record.envelope_id and earlier.envelope_id else "COPY"
 
 
 def _judge(story: Story, chains: Chains, now_ms: int, breaker: Breaker | None) -> str:

@@ -152,6 +152,9 @@ def test_every_is_proposed_unless_the_family_is_windowed(family: str, proposed: 
         ({"envelope_id": "f", "event_id": "p"}, "REPUBLISHED"),
         ({"envelope_id": "f", "occurred_at_ms": NOW_MS - 599_000}, "WITHIN_WINDOW"),
         ({"envelope_id": "f"}, "REPUBLISHED"),
+        ({"source": "other"}, "SECOND_INTEGRATION"),
+        ({"event_id": "p"}, "REPUBLISHED"),
+        ({"event_id": "q"}, "COPY"),
         ({"because": "run#unknown"}, "COPY"),
     ],
 )
@@ -163,7 +166,25 @@ def test_a_copy_has_a_cause(fields: dict[str, Any], cause: str) -> None:
     stories = tell([first, second], [], NOW_MS)
     chains = {chain.id: chain for story in stories for chain in story.chains}
     assert chains["b"].cause == cause
-    assert ("message a" in chains["b"].text) is (cause != "COPY")
+    assert ("message a" in chains["b"].text) is ("unknown" not in copy["because"])
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "met", "cause", "text"),
+    [
+        ("PROCESSED", "SETTLED_BEFORE", "b", "SAME_MESSAGE", "same message"),
+        ("RETRY", "HELD", "a", "IN_PROGRESS", "in progress"),
+        ("STALE", "NEWER_STATE", "a", "OLDER", "older"),
+        ("DUPLICATE", "UNCHANGED", "a", None, "same facts"),
+    ],
+)
+def test_an_event_that_is_not_acted_on_has_a_cause(
+    outcome: str, reason: str, met: str, cause: str | None, text: str
+) -> None:
+    first = record("a", "PROCESSED", "ACTED", 90_000)
+    second = record("b", outcome, reason, 10_000, because=f"run#{met}")
+    (chain,) = (c for s in tell([first, second], [], NOW_MS) for c in s.chains if c.id == "b")
+    assert (chain.cause, text in chain.text) == (cause, True)
 
 
 @pytest.mark.parametrize(
