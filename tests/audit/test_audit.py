@@ -65,12 +65,6 @@ def test_example_story_gives_what_a_run_of_it_gives() -> None:
     assert answer["outcomes"] == Counter(line["outcome"] for line in expected)
 
 
-def test_audit_acts_as_routes_try_does() -> None:
-    report = audited(EXAMPLE)
-    tried = once("routes", "try", str(EXAMPLE), "--json").json
-    assert sum(route["acted"] for route in tried["routes"]) == report.acted
-
-
 def test_two_integrations_are_named_with_what_to_deploy(tmp_path: Path) -> None:
     centre = Centre(1)
     sent = []
