@@ -9,7 +9,7 @@ from once.model.outcomes import Outcome
 from once.model.pace import Breaker, State
 from once.model.records import Record
 from once.model.story import Story, summarise, tell
-from tests.model.support import DIGEST, NOW_MS, SK, claim, record
+from tests.model.support import DIGEST, NOW_MS, PK, SK, claim, record
 
 
 def tell_one(*records: Record, **row: Any) -> Story:
@@ -215,23 +215,29 @@ def test_second_delivery_of_a_message_that_waits_settles_nothing(
     assert record("a", "DUPLICATE", reason, because=because).is_settled is is_settled
 
 
-def test_a_summary_counts_what_waits_and_what_has_no_record() -> None:
-    waits = record("a", "RETRY", "LIMITED")
-    stories = tell([waits], [claim("b", "IN_PROGRESS", None, sk=f"{SK}2")], NOW_MS)
-    assert summarise(stories) == "2 events: 2 not settled"
-
-
-def test_a_summary_counts_events_and_copies() -> None:
-    stories = tell(
-        [
-            record("a", "PROCESSED", "ACTED", requests=1),
-            record("b", "DUPLICATE", "SAME_KEY", 10_000, because="run#a"),
-            record("c", "IGNORED", "EXPIRED", sk=f"{SK}2", route="text message"),
-        ],
-        [],
-        NOW_MS,
-    )
-    assert summarise(stories) == "2 events: 1 acted on, 1 ignored, 1 copy skipped"
+def test_a_summary_counts_every_end() -> None:
+    ends = [
+        ("PROCESSED", "ACTED", {"requests": 2}),
+        ("DUPLICATE", "UNCHANGED", {}),
+        ("STALE", "NEWER_STATE", {}),
+        ("IGNORED", "EXPIRED", {}),
+        ("PARKED", "UNREADABLE", {}),
+        ("RETRY", "LIMITED", {}),
+    ]
+    records = [
+        record(f"m{number}", outcome, reason, sk=f"{SK}{number}", **fields)
+        for number, (outcome, reason, fields) in enumerate(ends)
+    ]
+    in_progress = claim("z", "IN_PROGRESS", None, sk=f"{SK}z")
+    parts = "1 acted on, 1 skipped as unchanged, 1 skipped as stale, 1 ignored, 1 parked"
+    doubt = "1 of 7 perhaps acted on more than once"
+    stories = tell(records, [in_progress], NOW_MS)
+    assert summarise(stories) == f"7 events: {parts}, 2 not settled; {doubt}"
+    copy = record("b", "DUPLICATE", "SAME_KEY", 10_000, because="run#a")
+    copies = [copy, copy.model_copy(update={"message_id": "c"})]
+    assert summarise(tell([ACTED, copies[0]], [], NOW_MS)).endswith("1 acted on, 1 copy skipped")
+    assert summarise(tell([ACTED, *copies], [], NOW_MS)).endswith("acted on, 2 copies skipped")
+    assert summarise([]) == "no event"
 
 
 def test_an_act_whose_completion_write_failed_is_no_death() -> None:
@@ -371,3 +377,49 @@ def test_a_copy_names_the_message_that_it_met(
     copy = record("b", "DUPLICATE", reason, 90_000 - apart_ms, because="run#a")
     story = tell_one(first, copy)
     assert story.chains[1].text.endswith(text)
+
+
+@pytest.mark.parametrize(
+    ("later", "row", "lead"),
+    [
+        (("RETRY", "LIMITED"), {}, "ACTED"),
+        (("RETRY", "CALL_FAILED", 1), {}, "CALL_FAILED"),
+        (("RETRY", "CALL_FAILED", 1), {"status": "DONE"}, "ACTED"),
+        (("RETRY", "LIMITED"), {"status": "FAILED"}, "LIMITED"),
+        (("PARKED", "REJECTED"), {"status": "DONE", "outcome": "PARKED"}, "REJECTED"),
+        (("IGNORED", "EXPIRED"), {"status": "FAILED"}, "ACTED"),
+    ],
+)
+def test_an_event_that_was_acted_on_stands_so_until_it_was_taken_up_again(
+    later: tuple[Any, ...], row: dict[str, Any], lead: str
+) -> None:
+    outcome, reason, *requests = later
+    again = record("b", outcome, reason, 10_000, requests=next(iter(requests), None))
+    story = tell_one(ACTED, again, **({"owner": "a", **row} if row else {}))
+    assert story.lead is not None
+    assert story.lead.reason == lead
+
+
+def test_a_chain_that_acted_and_waits_again_ends_with_its_last_act() -> None:
+    held = record("a", "RETRY", "HELD", 5_000, because="run#z")
+    copy = record("a", "DUPLICATE", "WAITS_ALREADY", 1_000, because="run#a")
+    story = tell_one(ACTED, AGAIN, held, copy)
+    assert story.chains[0].end == AGAIN
+    assert tell_one(held, copy).chains[0].end == held
+
+
+def test_later_deliveries_alone_count_as_one_act() -> None:
+    before = [record("a", "PROCESSED", "SETTLED_BEFORE", ms, because="run#a") for ms in (9, 8)]
+    assert len(tell_one(*before).acts) == 1
+
+
+def test_a_story_has_names_a_time_and_a_text() -> None:
+    named = {"event_id": "p", "envelope_id": "e", "returned_as": "r", "idempotency_key": DIGEST}
+    copy = record("0", "DUPLICATE", "SAME_KEY", because="run#a")
+    story = tell_one(copy, record("a", "RETRY", "LIMITED", state="IDLE", **named), owner="a")
+    assert story.names == {f"{PK}/{SK}", "a", "0", "p", "e", "r", DIGEST}
+    assert [chain.id for chain in story.chains] == ["a", "0"]
+    assert (story.text, story.occurred_ms) == ("enters a queue: IDLE", NOW_MS - 600_000)
+    unread = record("a", "PARKED", "UNREADABLE", pk=None, sk=None, occurred_at_ms=None)
+    assert (tell_one(unread).text, tell_one(unread).occurred_ms) == ("an event", NOW_MS - 60_000)
+    assert tell_one(owner="a").occurred_ms == NOW_MS - 600_000
