@@ -390,7 +390,7 @@ def _describe_waiting(story: Story, now_ms: int, breaker: Breaker | None) -> str
     """Says why an event waits, when it comes back, and how often it was tried."""
     lead, claim = story.lead, story.claim
     due_ms = max(lead.due_at_ms if lead else 0, (claim.due_at or 0) if claim else 0)
-    why = lead.why if lead else (claim.cause if claim else "") or "nothing is recorded yet"
+    why = (lead.why if lead else claim and claim.cause) or "nothing is recorded yet"
     if lead and lead.reason in FOR_THE_BREAKER and breaker:
         why = breaker.explain_wait(lead.reason, now_ms)
         # While nothing may be sent, a short look writes no record: it comes back all the same.

@@ -2,6 +2,7 @@
 
 import pytest
 from once_enrichment.families import BY_TOPIC
+from once_enrichment.keys import idempotency_key
 from once_enrichment.topics import family_name
 
 from once.errors import OnceError
@@ -48,12 +49,20 @@ def test_a_long_id_is_shortened_and_a_sentence_begins_with_a_capital() -> None:
 def test_an_owner_names_its_execution_and_first_message() -> None:
     owner = Owner.parse("5d2b:1#b0c1")
     assert (owner.execution, owner.message_id) == ("5d2b:1", "b0c1")
+    assert str(owner) == "5d2b:1#b0c1"
+
+
+def test_a_key_gives_the_idempotency_key_that_the_enrichment_sends() -> None:
+    key = Key.of_row("org/user/id", "v2/f/a%2Fb/c")
+    assert key.parts == ["a/b", "c"]
+    assert str(key.idempotency_key) == idempotency_key("org/user/id", "v2/f/a%2Fb/c")
 
 
 def test_an_idempotency_key_may_name_an_occurrence() -> None:
-    key = IdempotencyKey.parse("a" * 64 + ".17")
-    assert key is not None
-    assert key.occurrence_ms == 17
+    for text, occurrence_ms in (("a" * 64 + ".17", 17), ("a" * 64, None)):
+        key = IdempotencyKey.parse(text)
+        assert key is not None
+        assert (key.digest, key.occurrence_ms, str(key)) == ("a" * 64, occurrence_ms, text)
     assert IdempotencyKey.parse("a" * 63) is None
 
 
@@ -67,6 +76,50 @@ def test_an_idempotency_key_may_name_an_occurrence() -> None:
 )
 def test_a_time_is_read_in_utc_unless_it_has_an_offset(text: str, ms: int) -> None:
     assert words.parse_since(text, NOW_MS) == ms
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [("30s", 30_000), (" 5m ", 300_000), ("2h", 7_200_000), ("1d", 86_400_000), ("5", None)],
+)
+def test_a_duration_has_a_unit(text: str, ms: int | None) -> None:
+    assert words.parse_duration(text) == ms
+
+
+@pytest.mark.parametrize(
+    ("ms", "age"),
+    [
+        (-5_000, "0 s"),
+        (119_000, "119 s"),
+        (120_000, "2 min"),
+        (7_199_000, "119 min"),
+        (7_200_000, "2 h"),
+        (172_800_000, "2 d"),
+    ],
+)
+def test_an_age_is_in_the_largest_unit_of_which_there_are_two(ms: int, age: str) -> None:
+    assert words.format_age(ms) == age
+
+
+def test_numbers_and_times_are_put_in_words() -> None:
+    assert [words.format_duration(ms) for ms in (400, 59_900, 60_000)] == [
+        "0.4 s",
+        "59.9 s",
+        "60 s",
+    ]
+    assert words.format_time(NOW_MS + 7) == "2027-01-15 08:00:00.007"
+    assert (words.format_second(NOW_MS), words.format_clock(NOW_MS + 7)) == (
+        "2027-01-15 08:00:00",
+        "08:00:00",
+    )
+    counts = [words.count(1, "event"), words.count(2_000, "event"), words.count(2, "try")]
+    assert counts == ["1 event", "2,000 events", "2 tries"]
+    assert [*map(words.count_times, (1, 2, 3))] == ["once", "twice", "3 times"]
+
+
+def test_words_are_those_of_a_family() -> None:
+    custom = {"agent.state", "broken", "conversation.status.change"}
+    assert {*words._FAMILIES} <= {*map(family_name, BY_TOPIC), *custom}
 
 
 def test_another_text_is_no_time() -> None:
