@@ -37,24 +37,21 @@ class Event(NamedTuple):
 
     @classmethod
     def of(cls, element: Mapping[str, Any]) -> "Event":
-        """Reads an element as the enrichment writes it."""
-        key = element["key"]
-        if "broken" in element:
-            name = (key["pk"], key["sk"])
-            return cls(element["messageId"], name, None, 0, 0, "none", "", broken=element["broken"])
-        policy = element["policy"]
+        """Reads an element as the enrichment writes it; a broken one has a key alone."""
+        key, policy = element["key"], element.get("policy", {})
         latest = policy.get("latest")
         return cls(
             element["messageId"],
             (key["pk"], key["sk"]),
             (key["pk"], latest) if latest is not None else None,
-            element["occurredAtMs"],
-            policy["windowMs"],
-            policy["order"],
-            element["trace"].get("eventId", ""),
+            element.get("occurredAtMs", 0),
+            policy.get("windowMs", 0),
+            policy.get("order", "none"),
+            element.get("trace", {}).get("eventId", ""),
             element.get("facts", ""),
             element.get("route", {}).get("ignored", ""),
             element.get("expiresAtMs"),
+            element.get("broken", ""),
         )
 
     def is_copy_of(self, claim: "Claim") -> bool:
