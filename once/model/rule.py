@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from once.model.outcomes import Outcome
 
-DAY_SECONDS = 86_400
+_DAY_SECONDS = 86_400
 _UNSURE_MS = 500  # two clocks of Genesys may have written the times of two states
 _SETTLED = (Outcome.PROCESSED, Outcome.DUPLICATE)
 
@@ -109,7 +109,7 @@ class Rows:
     def settle(self, event: Event, now_ms: int) -> Verdict:
         """Decides about one event and keeps what the machine would keep."""
         now_s = now_ms // 1000
-        expires_s = now_s + self.claim_days * DAY_SECONDS
+        expires_s = now_s + self.claim_days * _DAY_SECONDS
         ignored = event.ignored
         if not ignored and event.expires_ms is not None and event.expires_ms < now_ms:
             ignored = "EXPIRED"
@@ -128,7 +128,7 @@ class Rows:
                 return Verdict(Outcome.STALE, "NEWER_STATE", held.message_id)
         if event.broken:
             verdict = Verdict(Outcome.PARKED, event.broken)
-        elif event.latest is None or event.order in ("none", "every"):
+        elif event.latest is None or event.order == "every":
             verdict = _ACTED
         else:
             verdict = self._take_turn(event, held, now_s, expires_s)

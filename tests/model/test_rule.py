@@ -13,7 +13,8 @@ SUBJECT = ("pk", "latest/family")
 def event(message: str, at_ms: int = 0, state: str = "on", **fields: Any) -> Event:
     """A state of a subject, its facts in its key."""
     known = {"window_ms": 0, "order": "changes", "event_id": "", "facts": state, **fields}
-    return Event(message, ("pk", state), SUBJECT, NOW_MS + at_ms, **known)
+    latest = SUBJECT if known["order"] != "none" else None
+    return Event(message, ("pk", state), latest, NOW_MS + at_ms, **known)
 
 
 def settle(*events: Event, rows: Rows | None = None) -> list[str]:
