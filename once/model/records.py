@@ -7,7 +7,7 @@ from typing import Self
 from pydantic import ConfigDict, Field
 
 from once.model.base import Model
-from once.model.keys import Key, Owner
+from once.model.keys import Key, read_message_id
 from once.model.outcomes import SETTLED, Outcome
 from once.model.reasons import REASONS, describe_end
 
@@ -77,7 +77,7 @@ class Record(LoggedRecord):
     @property
     def met(self) -> str | None:
         """The message whose claim or turn this one met."""
-        return Owner.parse(self.because).message_id if self.because else None
+        return read_message_id(self.because) if self.because else None
 
     @property
     def is_copy(self) -> bool:

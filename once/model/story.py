@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from once.model import words
 from once.model.claims import Claim, Status
 from once.model.families import windowed
-from once.model.keys import IdempotencyKey, Key
+from once.model.keys import Key
 from once.model.outcomes import MEANING, Outcome
 from once.model.pace import FOR_THE_BREAKER, Breaker, State
 from once.model.reasons import REASONS, Acted
@@ -249,13 +249,8 @@ def _split(roots: Iterable[str], claim: Claim | None, chains: Chains) -> list[li
     """Splits the roots of one key into events. A key that cannot occur again is one event, however
     often it was parked or replayed; its Idempotency-Key has no occurrence."""
     ends = {root: chains[root].end for root in roots if root in chains}
-    keys = [
-        IdempotencyKey.parse(record.idempotency_key)
-        for root in ends
-        for record in chains[root].records
-        if record.idempotency_key
-    ]
-    is_single = any(key is not None and key.occurrence_ms is None for key in keys)
+    keys = [record.idempotency_key for root in ends for record in chains[root].records]
+    is_single = any(key and "." not in key for key in keys)
     claimed_ms = claim.event_time if claim else 0
     times = {root: ends[root].occurred_at_ms or 0 if root in ends else claimed_ms for root in roots}
     apart: list[list[str]] = []

@@ -2,13 +2,12 @@
 
 import pytest
 from once_enrichment.families import BY_TOPIC
-from once_enrichment.keys import idempotency_key
 from once_enrichment.topics import family_name
 
 from once.errors import OnceError
 from once.model import words
 from once.model.claims import row_key
-from once.model.keys import IdempotencyKey, Key, Owner, Subject
+from once.model.keys import Key, Subject, read_message_id
 from once.model.outcomes import SIGN, Outcome
 
 NOW_MS = 1_800_000_000_000
@@ -46,24 +45,8 @@ def test_a_long_id_is_shortened_and_a_sentence_begins_with_a_capital() -> None:
     assert words.capitalise("once more") == "Once more"
 
 
-def test_an_owner_names_its_execution_and_first_message() -> None:
-    owner = Owner.parse("5d2b:1#b0c1")
-    assert (owner.execution, owner.message_id) == ("5d2b:1", "b0c1")
-    assert str(owner) == "5d2b:1#b0c1"
-
-
-def test_a_key_gives_the_idempotency_key_that_the_enrichment_sends() -> None:
-    key = Key.of_row("org/user/id", "v2/f/a%2Fb/c")
-    assert key.parts == ["a/b", "c"]
-    assert str(key.idempotency_key) == idempotency_key("org/user/id", "v2/f/a%2Fb/c")
-
-
-def test_an_idempotency_key_may_name_an_occurrence() -> None:
-    for text, occurrence_ms in (("a" * 64 + ".17", 17), ("a" * 64, None)):
-        key = IdempotencyKey.parse(text)
-        assert key is not None
-        assert (key.digest, key.occurrence_ms, str(key)) == ("a" * 64, occurrence_ms, text)
-    assert IdempotencyKey.parse("a" * 63) is None
+def test_an_owner_names_its_first_message() -> None:
+    assert read_message_id("5d2b:1#b0c1") == "b0c1"
 
 
 @pytest.mark.parametrize(
