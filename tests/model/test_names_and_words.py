@@ -6,9 +6,10 @@ from once_enrichment.topics import family_name
 
 from once.errors import OnceError
 from once.model import words
-from once.model.claims import row_key
+from once.model.claims import read_rows, row_key
 from once.model.keys import Key, Subject, read_message_id
 from once.model.outcomes import SIGN, Outcome
+from tests.model.support import PK, claim
 
 NOW_MS = 1_800_000_000_000
 
@@ -31,6 +32,15 @@ def test_a_subject_is_no_key() -> None:
 def test_a_row_of_dynamodb_has_both_parts_of_its_key() -> None:
     row = {"pk": {"S": "org/user/id"}, "sk": {"S": "v2/f/x"}}
     assert row_key(Key.of_row("org/user/id", "v2/f/x")) == row
+
+
+def test_the_rows_of_a_subject_are_its_claims_in_order_and_its_newest_states() -> None:
+    dumped = [claim("a", event_time=at_ms).model_dump(exclude_none=True) for at_ms in (9, 5)]
+    state = {"pk": PK, "sk": "latest/user.presence", "event_time": 7, "expires_at": 1}
+    rows = [{name: {"S": str(value)} for name, value in row.items()} for row in (*dumped, state)]
+    claims, latest = read_rows(rows)
+    assert [row.event_time for row in claims] == [5, 9]
+    assert [row.event_time for row in latest] == [7]
 
 
 def test_each_outcome_has_a_sign_of_its_own() -> None:
@@ -110,9 +120,19 @@ def test_another_text_is_no_time() -> None:
         words.parse_since("yesterday", NOW_MS)
 
 
-def test_an_event_is_named_by_family_and_state() -> None:
-    assert words.describe_event("user.routingStatus", "IDLE") == "routing status: IDLE"
-    assert words.describe_event("garden.bed", None) == "garden bed"
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [
+        ("user.presence", "presence"),
+        ("user.activity", "activity"),
+        ("user.station", "station"),
+        ("conversation.status.change", "status"),
+        ("garden.bed", "garden bed"),
+    ],
+)
+def test_an_event_is_named_by_family_and_state(family: str, name: str) -> None:
+    assert words.describe_event(family, "IDLE") == f"{name}: IDLE"
+    assert words.describe_event(family, None) == name
 
 
 @pytest.mark.parametrize(
