@@ -6,52 +6,31 @@ from collections.abc import Iterator
 from once.audit.origins import ORIGINS
 from once.audit.report import AuditReport, Plan
 from once.audit.tally import Tally
+from once.model import words
 from once.model.outcomes import Outcome
 
 _MONTH_MS = 30 * 86_400_000
 _SHORTEST_MS = 60_000  # a plan from less would be a guess
-_DAY_MS = 86_400_000
 _GENESYS_REQUESTS_PER_MINUTE = 300  # of one token, unless Genesys Cloud set another limit
 _MOST_TOPICS = 20
 _MOST_FACTS = 3
 
 
-def complete(report: AuditReport, tally: Tally) -> AuditReport:
-    """Returns the report with its sentences and its plan."""
-    sentences = [_verdict(report), *_details(report)]
-    update = {
-        "conclusions": sentences,
-        "advice": list(_advise(report, tally)),
-        "plan": _plan(report, tally),
-    }
-    return report.model_copy(update=update)
+def add_advice(report: AuditReport, tally: Tally) -> None:
+    """Adds the sentences and the plan to a report."""
+    report.conclusions = [_verdict(report), *_details(report)]
+    report.advice = [*_advise(report, tally)]
+    report.plan = _plan(report, tally)
 
 
 def percent(part: int, whole: int) -> str:
-    """Formats a share, never rounded to nothing or to all."""
-    if not whole or not part:
-        return "0 %"
-    if part == whole:
-        return "100 %"
     share = 100 * part / whole
-    if share < 0.1:
-        return "under 0.1 %"
-    if share > 99.9:
-        return "over 99.9 %"
-    return f"{share:.1f} %" if share < 10 or share > 90 else f"{share:.0f} %"
+    return f"{share:.0f} %" if 10 <= share <= 90 else f"{share:.1f} %"
 
 
 def duration(ms: int) -> str:
-    """Formats a distance in the unit in which people think of it."""
-    if ms < 1_000:
-        return f"{ms} ms"
-    if ms < 120_000:
-        return f"{ms / 1_000:.3g} s"
-    for unit, size, part in (("min", 60_000, "s"), ("h", 3_600_000, "min")):
-        whole, rest = divmod(round(ms * 60 / size), 60)
-        if whole < 120:
-            return f"{whole} {unit} {rest} {part}" if rest and whole < 10 else f"{whole} {unit}"
-    return f"{ms / _DAY_MS:.3g} days"
+    """Formats a distance, with milliseconds below one second."""
+    return f"{ms} ms" if ms < 1_000 else words.format_duration(ms)
 
 
 def rough(count: int) -> str:
@@ -60,8 +39,6 @@ def rough(count: int) -> str:
 
 
 def _verdict(report: AuditReport) -> str:
-    if not report.received:
-        return "The capture holds no record."
     if report.copies:
         share = percent(report.copies, report.received)
         text = f"{report.copies:,} of {report.received:,} records are copies ({share})"
@@ -85,12 +62,12 @@ def _verdict(report: AuditReport) -> str:
 
 
 def _details(report: AuditReport) -> Iterator[str]:
-    copies = sum(kind.count for kind in report.copy_kinds)
     for kind in report.copy_kinds:
         most = ", in the same millisecond as the first"
         if kind.longest_ms:
             most = f", at most {duration(kind.longest_ms)} after the first"
-        yield f"{percent(kind.count, copies)} of the copies have {kind.what}{most}: {kind.who}."
+        share = percent(kind.count, report.copies)
+        yield f"{share} of the copies have {kind.what}{most}: {kind.who}."
     if distances := report.distances:
         median_ms = distances.median_ms
         half = f"within {duration(median_ms)} of" if median_ms else "in the same millisecond as"
@@ -188,14 +165,8 @@ def _plan(report: AuditReport, tally: Tally) -> Plan | None:
             f"The busiest minute needs {busiest:,} requests, and Genesys Cloud accepts 300 per "
             "minute and token unless it set another limit for you."
         )
-    longest_ms = report.distances.longest_ms if report.distances else 0
-    days = math.ceil(2 * longest_ms / _DAY_MS)
-    if days > tally.claim_days:
-        values["ClaimDays"] = str(days)
-        because["ClaimDays"] = f"A copy arrived {duration(longest_ms)} after the first."
     return Plan(
-        events_per_month=math.ceil(tally.received * _MONTH_MS / span_ms),
-        peak_per_minute=max(tally.minutes.values()),
+        events_per_month=math.ceil(report.received * _MONTH_MS / span_ms),
         acts_per_minute=busiest,
         parameters=values,
         because=because,

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
 
 from once_enrichment.routes import Routes
@@ -18,9 +18,6 @@ from once.audit.entries import Broken, Entry, read_entry
 from once.audit.shown import Shown
 from once.audit.tally import Tally
 from once.lines import Captured, Source, find_sources, read_records
-
-_CHUNK = 1_000  # entries that are written together
-_LEAP_MS = 7 * 86_400_000
 
 Progress = Callable[[int], None]
 
@@ -39,25 +36,21 @@ class Capture:
             return sum(source.path.stat().st_size for source in self.sources)
         return None
 
-    def audit(self, claim_days: int, shown: Shown, progress: Progress) -> Tally:
+    def audit(self, shown: Shown, progress: Progress) -> Tally:
         """Counts all of it; `progress` hears how many of its bytes are done."""
-        tally, clock = Tally(claim_days), _Clock()
+        tally, clock = Tally(shown.files([source.name for source in self.sources])), _Clock()
         with (
             tempfile.TemporaryDirectory(prefix="once-audit-") as folder,
             closing(sqlite3.connect(Path(folder) / "entries", isolation_level=None)) as database,
         ):
             table = _Table(database)
-            records = self._read(progress)
-            while chunk := list(islice(records, _CHUNK)):
-                kept = []
-                for captured in chunk:
-                    entry = read_entry(captured, self._routes)
-                    now_ms = clock.read(entry)
-                    if isinstance(entry, Broken):
-                        tally.add_broken(entry, now_ms)
-                    else:
-                        kept.append((clock.position, now_ms, _hide(entry, shown)))
-                table.add(kept)
+            for captured in self._read(progress):
+                entry = read_entry(captured, self._routes)
+                now_ms = clock.read(entry)
+                if isinstance(entry, Broken):
+                    tally.add_broken(entry, now_ms)
+                else:
+                    table.add(clock.position, now_ms, _hide(entry, shown))
             for subject in table.read_subjects():
                 tally.judge(subject)
             tally.propose_facts()
@@ -78,40 +71,23 @@ class Capture:
 
 
 class _Clock:
-    """Says when a record arrived, as far as the capture tells.
-
-    If only times of publication are noted, the clock never runs back, and one event alone cannot
-    move it by weeks.
-    """
+    """Says when a record arrived, as far as the capture tells: else when the newest event so far
+    was published."""
 
     def __init__(self) -> None:
-        self.now_ms = 0
+        self._now_ms = 0
         self.position = 0
         """Orders the events of all files: the latest time of this file so far."""
         self._file = -1
-        self._claimed_ms = 0
 
     def read(self, entry: Entry | Broken) -> int:
-        if entry.arrived_ms:
-            arrived_ms = entry.arrived_ms
-            self.now_ms = max(self.now_ms, arrived_ms)
-        else:
-            self._follow(entry.published_ms if isinstance(entry, Entry) else 0)
-            arrived_ms = self.now_ms
+        published_ms = entry.published_ms if isinstance(entry, Entry) else 0
+        self._now_ms = max(self._now_ms, entry.arrived_ms or published_ms)
+        arrived_ms = entry.arrived_ms or self._now_ms
         is_same = entry.place.file == self._file
         self.position = max(self.position, arrived_ms) if is_same else arrived_ms
         self._file = entry.place.file
         return arrived_ms
-
-    def _follow(self, published_ms: int) -> None:
-        if published_ms <= self.now_ms:
-            return
-        if self.now_ms and published_ms - self.now_ms > _LEAP_MS:
-            is_confirmed = self._claimed_ms and abs(published_ms - self._claimed_ms) < _LEAP_MS
-            self._claimed_ms = published_ms
-            if not is_confirmed:
-                return
-        self.now_ms = published_ms
 
 
 def _hide(entry: Entry, shown: Shown) -> Entry:
@@ -132,11 +108,11 @@ class _Table:
         self._columns = ", ".join(f'"{name}"' for name in Entry._fields)
         database.execute(f"CREATE TABLE entries (position, now_ms, {self._columns})")
         database.execute("BEGIN")
-        self._marks = ", ".join("?" * (len(Entry._fields) + 2))
+        marks = ", ".join("?" * (len(Entry._fields) + 2))
+        self._insert = f"INSERT INTO entries VALUES ({marks})"  # noqa: S608 - marks only
 
-    def add(self, entries: Sequence[tuple[int, int, Entry]]) -> None:
-        rows = ((position, now_ms, *entry) for position, now_ms, entry in entries)
-        self._database.executemany(f"INSERT INTO entries VALUES ({self._marks})", rows)  # noqa: S608 - marks only
+    def add(self, position: int, now_ms: int, entry: Entry) -> None:
+        self._database.execute(self._insert, (position, now_ms, *entry))
 
     def read_subjects(self) -> Iterator[Iterator[tuple[int, Entry]]]:
         """Yields the events of each subject in order of arrival, with when each arrived."""

@@ -1,26 +1,25 @@
 """`once audit`: shows what would become of the events of a capture, without AWS."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from once.audit.advice import complete
+from once.audit.advice import add_advice
 from once.audit.capture import Capture
 from once.audit.page import write_page
-from once.audit.report import AuditReport, make_report
+from once.audit.report import AuditReport
 from once.audit.shown import Shown
-from once.audit.tally import Tally
 from once.audit.view import view
 from once.cli_options import Output, standalone
 from once.errors import OnceError
-from once.model.outcomes import Outcome
+from once.lines import Source
+from once.model import words
 from once.project import ROUTES, read_routes
 from once.screen import screen
 
-CLAIM_DAYS = 30  # ClaimDays' default
 _MOST_FILES = 5
 
 
@@ -58,8 +57,12 @@ def command(
         raise OnceError(f"Cannot write to {html}: its folder does not exist.")
     shown = Shown(with_ids)
     capture = Capture(captures, read_routes(file))
-    tally = _audit_files(capture, shown)
-    report = complete(make_report(tally, shown, capture.sources), tally)
+    with _progress(capture.size) as progress:
+        tally = capture.audit(shown, progress)
+    if not tally.has_events:
+        raise _refuse(capture.sources)
+    report = tally.make_report(capture.sources)
+    add_advice(report, tally)
     if html is not None:
         html.write_text(write_page(report), encoding="utf-8")
     output.answer(report, view(report))
@@ -71,20 +74,17 @@ def command(
         output.say(["", f"The whole report: {html}"])
 
 
-def _audit_files(capture: Capture, shown: Shown) -> Tally:
-    with _progress(capture.size) as progress:
-        tally = capture.audit(CLAIM_DAYS, shown, progress)
-    if tally.received == tally.outcomes[Outcome.PARKED]:
-        lines = ["There is no event in what you gave:"]
-        for source in capture.sources[:_MOST_FILES]:
-            records = "1 record" if source.records == 1 else f"{source.records:,} records"
-            what = f"{records} and no event" if source.records else "is empty"
-            lines.append(f"  {source.path}: {source.trouble or what}")
-        if len(capture.sources) > _MOST_FILES:
-            lines.append(f"  and {len(capture.sources) - _MOST_FILES} files more")
-        lines.append("A capture holds events as EventBridge delivers them; see docs/audit.md.")
-        raise OnceError("\n".join(lines))
-    return tally
+def _refuse(sources: Sequence[Source]) -> OnceError:
+    lines = ["There is no event in what you gave:"]
+    for source in sources[:_MOST_FILES]:
+        what = f"{words.count(source.records, 'record')} and no event"
+        lines.append(
+            f"  {source.path}: {source.trouble or (what if source.records else 'is empty')}"
+        )
+    if len(sources) > _MOST_FILES:
+        lines.append(f"  and {len(sources) - _MOST_FILES} files more")
+    lines.append("A capture holds events as EventBridge delivers them; see docs/audit.md.")
+    return OnceError("\n".join(lines))
 
 
 @contextmanager

@@ -11,8 +11,6 @@ _LOOKS_LIKE_DATA = re.compile(r"[0-9a-fA-F-]{12,}|\d{4,}|@")
 _LOOKS_LIKE_AN_ID = re.compile(
     r"[0-9a-fA-F]{12,}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|\d{7,}|@|\+\d"
 )
-_MOST_NAMES = 10_000  # a mistaken publisher could make millions
-_OTHERS = "(others)"
 
 
 class Shown:
@@ -37,8 +35,6 @@ class Shown:
         """
         if source in self._sources:
             return self._sources[source]
-        if len(self._sources) >= _MOST_NAMES:
-            return _OTHERS
         name = source.rpartition("/")[2]
         shown = self._numbered(_printable(name) if self._with_ids else harmless(name))
         self._sources[source] = shown

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from once.audit.advice import rough
 from once.audit.report import AuditReport
+from once.model import words
 from once.screen import showable
 
 _MOST_LINES = 8  # under a heading: the report fits a screen
@@ -27,8 +28,7 @@ def view(report: AuditReport) -> Iterator[RenderableType]:
         plan = report.plan
         traffic = [
             f"About {rough(plan.events_per_month)} events per month at this rate.",
-            f"The busiest minute has {plan.peak_per_minute:,} records and needs "
-            f"{plan.acts_per_minute:,} requests.",
+            f"The busiest minute needs {words.count(plan.acts_per_minute, 'request')}.",
         ]
         yield from _list("Traffic", traffic)
         yield Text("\nParameters to deploy with", style="bold")

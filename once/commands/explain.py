@@ -19,8 +19,7 @@ from once.model.claims import Claim
 from once.model.keys import Subject
 from once.model.outcomes import SIGN, Outcome
 from once.model.records import Record
-from once.model.story import Chain, Story
-from once.model.tell import summarise
+from once.model.story import Chain, Story, summarise
 from once.project import ROUTES, read_routes
 from once.screen import Row
 from once.stack.facade import Stack, read_clock_ms

@@ -12,8 +12,7 @@ from once.errors import OnceError
 from once.model.outcomes import Outcome
 from once.model.records import Record
 from once.model.status import Status
-from once.model.story import Story
-from once.model.tell import tell
+from once.model.story import Story, tell
 from once.stack.facade import Stack, read_clock_ms
 from once.stack.log import OutcomeLog
 from once.stack.refusals import explain_refusal

@@ -1,7 +1,6 @@
 """The mock's script: rules in plain JSON for its misbehaviour, and responses in Genesys' forms.
 
-    {"token": {"seconds": 3600},
-     "rules": [{"match":    {"family": "conversation.*", "subjectId": "…"},
+    {"rules": [{"match":    {"family": "conversation.*", "subjectId": "…"},
                 "replies":  [{"status": 429, "retryAfter": 1}, 500, "lose", "ok"],
                 "perEvent": true, "then": "ok"}]}
 
@@ -18,8 +17,7 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator
-from itertools import zip_longest
+from http.client import responses
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -46,7 +44,6 @@ _MISTAKES = {
     "dict_type": "it is not an object",
     "list_type": "it is not a list",
 }
-_PLACES = {"rules": "rule", "replies": "reply"}
 _SHORT: dict[str, dict[str, Any]] = {
     "ok": {"status": 200},
     "reset": {"answer": "reset"},
@@ -55,26 +52,7 @@ _SHORT: dict[str, dict[str, Any]] = {
     "remote-endpoint": {"status": 400, "action": "ACTION.REMOTE_ENDPOINT"},
     "authentication": {"status": 400, "action": "ACTION.AUTHENTICATION"},
     "processing": {"status": 400, "action": "ACTION.PROCESSING", "act": True},
-    "invalid-scope": {
-        "status": 400,
-        "body": {
-            "error": "invalid_scope",
-            "description": "a scope is not granted to this client",
-            "error_description": "a scope is not granted to this client",
-        },
-    },
-}
-
-_PLATFORM = {
-    400: ("bad.request", "This request does not have the form that is wanted."),
-    401: ("bad.credentials", "The token is missing, unknown or past its end."),
-    403: ("missing.permissions", "The client lacks the permission integrations:action:execute."),
-    404: ("not.found", "There is nothing under this address."),
-    429: ("too.many.requests", "Too many requests. Come back in [1] seconds."),
-    500: ("internal.server.error", "The server failed."),
-    502: ("bad.gateway", "A server behind this one failed."),
-    503: ("service.unavailable", "The service is not there at the moment."),
-    504: ("gateway.timeout", "A server behind this one did not answer in time."),
+    "invalid-scope": {"status": 400, "body": {"error": "invalid_scope"}},
 }
 _ACTION_ERRORS = {
     "ACTION.REMOTE_ENDPOINT": ("BAD_REQUEST", "The remote system did not do what it was asked."),
@@ -162,14 +140,7 @@ class Rule(_Model):
         return self.replies[number]
 
 
-class Token(_Model):
-    """Says for how long a login holds."""
-
-    seconds: float = 86_400
-
-
 class Script(_Model):
-    token: Token = Token()
     rules: list[Rule] = []
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
@@ -208,10 +179,10 @@ def read_reply(reply: Any, where: str) -> Reply:
 
 def error_body(status: int) -> dict[str, Any]:
     """Returns an error in the platform's form."""
-    code, message = _PLATFORM.get(status, ("error", "The request was not done."))
+    phrase = responses.get(status, "Error")
     return {
-        "message": message,
-        "code": code,
+        "message": phrase,
+        "code": phrase.lower().replace(" ", "."),
         "status": status,
         "contextId": str(uuid.uuid4()),
         "details": [],
@@ -260,13 +231,4 @@ def _read(model: type[_M], document: Any, where: str) -> _M:
     except ValidationError as error:
         first = error.errors()[0]
         mistake = _MISTAKES.get(first["type"]) or first["msg"].removeprefix("Value error, ")
-        raise OnceError(f"{', '.join([where, *_name_place(first['loc'])])}: {mistake}") from None
-
-
-def _name_place(place: tuple[int | str, ...]) -> Iterator[str]:
-    """Yields a place in a script as a person counts: rule 2, reply 1, status."""
-    for part, index in zip_longest(place, place[1:]):
-        if isinstance(index, int):
-            yield f"{_PLACES.get(str(part), part)} {index + 1}"
-        elif isinstance(part, str) and part != "[key]":
-            yield part
+        raise OnceError(f"{'.'.join(map(str, (where, *first['loc'])))}: {mistake}") from None

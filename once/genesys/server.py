@@ -66,12 +66,11 @@ class GenesysServer:
         self.signing_secret = SIGNING_SECRET
         self.key = new_key()
         self.log: list[Received] = []
-        self.tokens_issued = 0
         self._always: Reply | None = None
         self.answering: Any = None
         """The reply that every event gets, as it was given; None while the script decides."""
-        self._tokens: dict[str, float] = {}
-        """The ends of the logins, epoch seconds."""
+        self.tokens: set[str] = set()
+        self.token_seconds = 86_400
         self._acted: set[str] = set()
         self._lock = threading.Lock()
         self._server = _Server(port, self)
@@ -98,16 +97,6 @@ class GenesysServer:
     def received(self, endpoint: str) -> list[Received]:
         with self._lock:
             return [entry for entry in self.log if entry.endpoint == endpoint]
-
-    @property
-    def connections(self) -> int:
-        """Counts the connections opened so far."""
-        return self._server.ever_opened
-
-    def expire_tokens(self) -> None:
-        """Refuses every token that was given out so far."""
-        with self._lock:
-            self._tokens.clear()
 
     def answer(self, entry: Received) -> Reply:
         """Chooses the reply, and enters the request in the log."""
@@ -146,19 +135,14 @@ class GenesysServer:
         scheme, _, pair = entry.headers.get("authorization", "").partition(" ")
         given = b64decode(pair).decode(errors="replace") if scheme == "Basic" else ""
         if given != f"{self.client_id}:{self.client_secret}":
-            return Reply(
-                status=401, body=_oauth_error("invalid_client", "the credentials are wrong")
-            )
+            return Reply(status=401, body={"error": "invalid_client"})
         if entry.body.get("grant_type") != ["client_credentials"]:
-            return Reply(
-                status=400, body=_oauth_error("unsupported_grant_type", "not client_credentials")
-            )
+            return Reply(status=400, body={"error": "unsupported_grant_type"})
         value = uuid.uuid4().hex
-        with self._lock:
-            self.tokens_issued += 1
-            self._tokens[value] = time.time() + self.script.token.seconds
-        seconds = int(self.script.token.seconds)
-        return Reply(body={"access_token": value, "token_type": "bearer", "expires_in": seconds})
+        self.tokens.add(value)
+        return Reply(
+            body={"access_token": value, "token_type": "bearer", "expires_in": self.token_seconds}
+        )
 
     def _is_allowed(self, entry: Received) -> bool:
         """Checks credentials first, as Genesys does before its action runs."""
@@ -167,7 +151,7 @@ class GenesysServer:
         if entry.endpoint == "webhook":
             return signature_holds(self.signing_secret, entry.headers, entry.raw)
         scheme, _, value = entry.headers.get("authorization", "").partition(" ")
-        return scheme == "Bearer" and self._tokens.get(value, 0) > time.time()
+        return scheme == "Bearer" and value in self.tokens
 
 
 class _Server(ThreadingHTTPServer):
@@ -180,19 +164,6 @@ class _Server(ThreadingHTTPServer):
         self.server_address = self.socket.getsockname()
         self.owner = owner
         self.closing = threading.Event()
-        self.ever_opened = 0
-        self._open: set[socket.socket] = set()
-        self._none_open = threading.Condition()
-
-    def opened(self, connection: socket.socket) -> None:
-        with self._none_open:
-            self.ever_opened += 1
-            self._open.add(connection)
-
-    def closed(self, connection: socket.socket) -> None:
-        with self._none_open:
-            self._open.discard(connection)
-            self._none_open.notify_all()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Prints nothing: callers may hang up."""
@@ -200,13 +171,6 @@ class _Server(ThreadingHTTPServer):
     def stop(self) -> None:
         self.closing.set()
         self.shutdown()
-        with self._none_open:
-            for connection in self._open:
-                try:
-                    connection.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    continue  # it is closed already
-            self._none_open.wait_for(lambda: not self._open, timeout=5)
         self.server_close()
 
 
@@ -217,16 +181,6 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # one write an answer: two would wait for each other's acknowledgement
     disable_nagle_algorithm = True
     server: _Server
-
-    def setup(self) -> None:
-        super().setup()
-        self.server.opened(self.connection)
-
-    def finish(self) -> None:
-        try:
-            super().finish()
-        finally:
-            self.server.closed(self.connection)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Prints nothing; the log is in memory."""
@@ -365,7 +319,3 @@ def _facts(body: Any, headers: dict[str, str], action: str) -> dict[str, str]:
         "action": action or None,
     }
     return {name: str(value) for name, value in facts.items() if value is not None}
-
-
-def _oauth_error(error: str, description: str) -> dict[str, str]:
-    return {"error": error, "description": description, "error_description": description}

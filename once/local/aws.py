@@ -30,7 +30,6 @@ from once.session import open_anonymous_session
 REGION = "eu-central-1"
 ACCOUNT = "000000000000"
 START_SECONDS = 30
-_ATTEMPTS = 3
 _LAST_LINES = 15
 _SERVER = str(Path(__file__).with_name("server.py"))
 # What the extra `local` installs, by the name of its module.
@@ -69,25 +68,15 @@ class Emulator:
     def start(cls, server: Sequence[str] = (_SERVER,)) -> "Emulator":
         """Starts `server`, a program with its arguments, and waits until it answers."""
         require_local()
-        for _ in range(_ATTEMPTS):
-            root = Path(tempfile.mkdtemp(prefix="once-"))
-            port, key = _free_port(), new_key()
-            aws = cls(root, port, key, _spawn(root, port, key, server))
-            try:
-                if aws._wait_until_ready():
-                    return aws
-                tail = aws.log_tail()
-            except BaseException:
-                aws.stop()
-                raise
+        root, port, key = Path(tempfile.mkdtemp(prefix="once-")), _free_port(), new_key()
+        aws = cls(root, port, key, _spawn(root, port, key, server))
+        try:
+            if aws._wait_until_ready():
+                return aws
+            raise OnceError(f"The AWS emulator did not start:\n{aws.log_tail()}")
+        except BaseException:
             aws.stop()
-            # Between finding a free port and binding it somebody else may take it.
-            if "already in use" not in tail:
-                raise OnceError(f"The AWS emulator did not start:\n{tail}")
-        raise OnceError(
-            f"Port {port} on {LOOPBACK} was taken by another process before the AWS emulator could "
-            f"bind it, and so were those it tried before. Start again."
-        )
+            raise
 
     def client(self, service: str) -> Any:
         """Returns a boto3 client of this AWS: one per service, safe to share between threads."""
@@ -135,7 +124,7 @@ class Emulator:
             client.close()
         self._clients.clear()
         # The last of the group may die, and write, a moment after its leader.
-        for _ in range(_ATTEMPTS):
+        for _ in range(3):
             shutil.rmtree(self.root, ignore_errors=True)
             if not self.root.exists():
                 break

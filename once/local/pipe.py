@@ -39,10 +39,9 @@ _PASSED_ON_ATTRIBUTES = (
 
 
 class Ending(Enum):
-    """The end of one pipe execution; only the first two delete the message."""
+    """The end of one pipe execution; only the first deletes the message."""
 
     SUCCEEDED = "succeeded"
-    SKIPPED_TARGET = "enrichment returned nothing: target skipped"
     ENRICHMENT_FAILED = "enrichment failed"
     TARGET_FAILED = "target failed"
     TOO_LARGE = "input over 256 KiB refused by the target"
@@ -58,7 +57,7 @@ class Delivery:
 
     @property
     def deletes(self) -> bool:
-        return self.ending in (Ending.SUCCEEDED, Ending.SKIPPED_TARGET)
+        return self.ending is Ending.SUCCEEDED
 
 
 Observer = Callable[[Delivery], None]
@@ -107,12 +106,10 @@ class PipeRunner:
         *,
         concurrency: int = 32,
         observer: Observer = lambda _: None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pipes, self._sqs = client("pipes"), client("sqs")
         self._lambda, self._states = client("lambda"), client("stepfunctions")
         self._observer = observer
-        self._clock = clock
         self._name = pipe_name
         pipe = self._pipes.describe_pipe(Name=pipe_name)
         _refuse_unknown(pipe)
@@ -160,11 +157,11 @@ class PipeRunner:
         return delivery
 
     def _poll(self) -> None:
-        described = self._clock()
+        described = time.monotonic()
         while not self._stopping.is_set():
             try:
-                if self._clock() - described >= DESCRIBE_SECONDS:
-                    described = self._clock()
+                if time.monotonic() - described >= DESCRIBE_SECONDS:
+                    described = time.monotonic()
                     pipe = self._pipes.describe_pipe(Name=self._name)
                     self._running = pipe["CurrentState"] == "RUNNING"
                 if not self._running:
@@ -210,8 +207,6 @@ class PipeRunner:
             enriched = self._enrich(record)
         except InvocationError as failure:
             return Delivery(record, Ending.ENRICHMENT_FAILED, str(failure))
-        if json.loads(enriched) in ("", {}, [], None):
-            return Delivery(record, Ending.SKIPPED_TARGET)
         if (size := len(enriched.encode())) > TARGET_BYTES:
             return Delivery(record, Ending.TOO_LARGE, f"{size} bytes")
         try:
@@ -229,7 +224,7 @@ class PipeRunner:
         text: str = response["Payload"].read().decode()
         if "FunctionError" in response:
             raise InvocationError(text)
-        return text or "null"
+        return text
 
     def _invoke_target(self, payload: str) -> None:
         try:

@@ -1,7 +1,7 @@
 """Starts ministack with what AWS does otherwise put right: the name of a Lambda's error, its
 throttling, conditional writes, the description of a pipe, a definition in YAML, an archive in a
 template, and an alarm on several metrics. And it logs the states that an execution enters, counts
-received messages, answers statistics of logs, begins executions immediately, and keeps parsed
+received messages, counts records in logs, begins executions immediately, and keeps parsed
 JSONata.
 """
 
@@ -57,7 +57,7 @@ def put_right() -> None:
     _parse_each_expression_once()
     execution_log.write_what_is_entered()
     metrics.count_receives()
-    metrics.answer_stats()
+    metrics.answer_counts()
 
 
 def serve(is_known: Callable[[str], bool] | None = None) -> None:

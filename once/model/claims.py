@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from once.model.base import Model
-from once.model.keys import Key, Owner
+from once.model.keys import Key, read_message_id
 from once.model.outcomes import Outcome
 
 LATEST = "latest/"
@@ -84,7 +84,7 @@ class Claim(_Row):
 
     @property
     def message_id(self) -> str:
-        return Owner.parse(self.owner).message_id
+        return read_message_id(self.owner)
 
     @property
     def dropped_at_ms(self) -> int | None:

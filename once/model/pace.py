@@ -1,6 +1,5 @@
 """Reads how requests flow from the breaker's row: the breaker's state, a pause, and why."""
 
-import math
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Literal
@@ -88,10 +87,9 @@ class Breaker(Model):
             pause = self.pause
             by = f" by {pause.by}" if pause.by else ""
             since = f" since {words.format_second(pause.since_ms)} UTC" if pause.since_ms else ""
-            until = (
-                f"{words.format_second(pause.until_ms)} UTC, in {_left(pause.until_ms - now_ms)}"
-            )
-            return f"requests are paused{by}{since}: {pause.reason}; until {until}"
+            until = words.format_second(pause.until_ms)
+            left = words.format_age(pause.until_ms - now_ms)
+            return f"requests are paused{by}{since}: {pause.reason}; until {until} UTC, in {left}"
         if self.is_healthy:
             return "breaker CLOSED: requests are sent"
         since = f"{words.format_second(self.since_ms)} UTC" if self.since_ms else "then"
@@ -104,7 +102,9 @@ class Breaker(Model):
         ahead = "the next event probes"
         if self.until_ms:
             clock = words.format_clock(self.until_ms)
-            ahead = f"the next request is at {clock} UTC, in {_left(self.until_ms - now_ms)}"
+            ahead = (
+                f"the next request is at {clock} UTC, in {words.format_age(self.until_ms - now_ms)}"
+            )
         cause = why.get(self.why, f"no request succeeded since {since}")
         return f"breaker {self.state}: {cause}; {ahead}"
 
@@ -116,11 +116,3 @@ class Breaker(Model):
         if reason == "PAUSED":
             return "requests were paused; the pause is over"
         return "the breaker was open; it is closed again"
-
-
-def _left(ms: int) -> str:
-    seconds = max(0, math.ceil(ms / 1000))
-    hours, minutes = divmod(math.ceil(seconds / 60), 60)
-    if seconds < 120:
-        return f"{seconds} s"
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

@@ -35,24 +35,25 @@ class Reason:
     page: str = ""
     """A heading of docs/runbook.md."""
     acted: Acted = Acted.NO
-    is_try: bool = False
-    """The event's own failure: it counts towards MaxTries if others succeeded meanwhile."""
     is_copy: bool = False
     """The message is a copy of another one."""
     has_full_cause: bool = False
     """The cause, if it is known, makes the sentence needless."""
     log: str = ""
     """The output of the stack that names the log group to read."""
-    alarms: tuple[str, ...] = ()
-    """The alarms that count it, by their names without the stack's."""
+    alarm: str = ""
+    """The alarm of its own, by its name without the stack's."""
+
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """The alarms that count it."""
+        of_outcome = _ALARMS.get(self.outcome or _DONE, ())
+        return (self.alarm, *of_outcome) if self.alarm else of_outcome
 
 
 _DONE, _COPY, _STALE = Outcome.PROCESSED, Outcome.DUPLICATE, Outcome.STALE
 _IGNORED, _PARKED, _WAITS = Outcome.IGNORED, Outcome.PARKED, Outcome.RETRY
-_LONG = ("waiting-long",)
-_REPAIR = ("needs-repair", "waiting-long")
-_DOWN = ("destination-down", "waiting-long")
-_FOR_A_PERSON = ("events-parked", "parked-ageing")
+_ALARMS = {_WAITS: ("waiting-long",), _PARKED: ("events-parked", "parked-ageing")}
 
 _ALL = (
     Reason("ACTED", _DONE, "", acted=Acted.YES),
@@ -77,9 +78,7 @@ _ALL = (
         remedy="repair the destination; events wait and come back by themselves",
         page="the-destination-fails",
         acted=Acted.MAYBE,
-        is_try=True,
         has_full_cause=True,
-        alarms=_LONG,
     ),
     Reason(
         "RATE_LIMITED",
@@ -89,14 +88,12 @@ _ALL = (
         page="the-destination-limits-requests",
         acted=Acted.REJECTED,
         has_full_cause=True,
-        alarms=_LONG,
     ),
     Reason(
         "LIMITED",
         _WAITS,
         "MaxActionsPerMinute is used up",
         page="the-destination-limits-requests",
-        alarms=_LONG,
     ),
     Reason(
         "PAUSED",
@@ -105,7 +102,7 @@ _ALL = (
         remedy="ask the operator, then: once resume",
         page="destination-down",
         has_full_cause=True,
-        alarms=_DOWN,
+        alarm="destination-down",
     ),
     Reason(
         "BREAKER_OPEN",
@@ -114,7 +111,7 @@ _ALL = (
         remedy="repair the destination; the next probe closes the breaker",
         page="destination-down",
         has_full_cause=True,
-        alarms=_DOWN,
+        alarm="destination-down",
     ),
     Reason(
         "SETUP_FAULT",
@@ -124,7 +121,7 @@ _ALL = (
         page="setup-fault",
         acted=Acted.REJECTED,
         has_full_cause=True,
-        alarms=_REPAIR,
+        alarm="needs-repair",
     ),
     Reason(
         "FUNCTION_FAILED",
@@ -134,7 +131,7 @@ _ALL = (
         page="the-function-fails",
         acted=Acted.MAYBE,
         log="DataActionLogGroupName",
-        alarms=_REPAIR,
+        alarm="needs-repair",
     ),
     Reason(
         "THROTTLED",
@@ -143,11 +140,11 @@ _ALL = (
         "used up, or the account's is",
         remedy="delete a reserved concurrency of 0, else free concurrency for the function",
         page="requests-are-throttled",
-        alarms=_REPAIR,
+        alarm="needs-repair",
     ),
-    Reason("TOO_LATE", _WAITS, "no time was left for a request", has_full_cause=True, alarms=_LONG),
-    Reason("HELD", _WAITS, "another execution works on it", alarms=_LONG),
-    Reason("BEHIND", _WAITS, "another event of its subject has its turn", alarms=_LONG),
+    Reason("TOO_LATE", _WAITS, "no time was left for a request", has_full_cause=True),
+    Reason("HELD", _WAITS, "another execution works on it"),
+    Reason("BEHIND", _WAITS, "another event of its subject has its turn"),
     Reason(
         "TABLE_UNANSWERED",
         _WAITS,
@@ -155,7 +152,7 @@ _ALL = (
         remedy="repair the table: its permissions, its KMS key or a limit of its throughput",
         page="the-table-or-a-queue-fails",
         log="ExecutionLogGroupName",
-        alarms=_REPAIR,
+        alarm="needs-repair",
     ),
     Reason(
         "PARKING_FAILED",
@@ -164,7 +161,7 @@ _ALL = (
         remedy="repair the dead-letter queue: its policy or its KMS key",
         page="the-table-or-a-queue-fails",
         log="ExecutionLogGroupName",
-        alarms=_REPAIR,
+        alarm="needs-repair",
     ),
     Reason(
         "REJECTED",
@@ -173,7 +170,6 @@ _ALL = (
         remedy="remove the cause and replay it, or drop it",
         page="events-parked",
         acted=Acted.REJECTED,
-        alarms=_FOR_A_PERSON,
     ),
     Reason(
         "UNCERTAIN",
@@ -182,7 +178,6 @@ _ALL = (
         remedy="look at the destination, then replay it or drop it",
         page="events-parked",
         acted=Acted.MAYBE,
-        alarms=_FOR_A_PERSON,
     ),
     Reason(
         "GAVE_UP",
@@ -191,8 +186,6 @@ _ALL = (
         remedy="look at the destination, remove the cause and replay it, or drop it",
         page="events-parked",
         acted=Acted.MAYBE,
-        is_try=True,
-        alarms=_FOR_A_PERSON,
     ),
     Reason(
         "WAITED_TOO_LONG",
@@ -200,7 +193,6 @@ _ALL = (
         "it waited for 10 days",
         remedy="decide if it still helps to act, then replay it or drop it",
         page="events-parked",
-        alarms=_FOR_A_PERSON,
     ),
     Reason(
         "UNREADABLE",
@@ -208,7 +200,6 @@ _ALL = (
         "the message holds no event that can be read",
         remedy="correct its publisher, and drop it",
         page="events-parked",
-        alarms=_FOR_A_PERSON,
     ),
 )
 REASONS: dict[str, Reason] = {reason.code: reason for reason in _ALL}

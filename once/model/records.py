@@ -7,11 +7,12 @@ from typing import Self
 from pydantic import ConfigDict, Field
 
 from once.model.base import Model
-from once.model.keys import Key, Owner
+from once.model.keys import Key, read_message_id
 from once.model.outcomes import SETTLED, Outcome
 from once.model.reasons import REASONS, describe_end
 
 LONGEST_DELAY_MS = 900_000  # SQS delays a message by 15 minutes at most
+GRACE_MS = 300_000  # a running pipe takes a message within minutes after its return
 # Lambda could not load the code, so no request was sent.
 _NEVER_RAN = {
     "Runtime.ImportModuleError",
@@ -76,7 +77,7 @@ class Record(LoggedRecord):
     @property
     def met(self) -> str | None:
         """The message whose claim or turn this one met."""
-        return Owner.parse(self.because).message_id if self.because else None
+        return read_message_id(self.because) if self.because else None
 
     @property
     def is_copy(self) -> bool:

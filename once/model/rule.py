@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from once.model.outcomes import Outcome
 
-DAY_SECONDS = 86_400
+_DAY_SECONDS = 86_400
 _UNSURE_MS = 500  # two clocks of Genesys may have written the times of two states
 _SETTLED = (Outcome.PROCESSED, Outcome.DUPLICATE)
 
@@ -37,26 +37,21 @@ class Event(NamedTuple):
 
     @classmethod
     def of(cls, element: Mapping[str, Any]) -> "Event":
-        """Reads an element as the enrichment writes it."""
-        key = element["key"]
-        if "broken" in element:
-            name = (key["pk"], key["sk"])
-            return cls(
-                element["firstMessageId"], name, None, 0, 0, "none", "", broken=element["broken"]
-            )
-        policy = element["policy"]
+        """Reads an element as the enrichment writes it; a broken one has a key alone."""
+        key, policy = element["key"], element.get("policy", {})
         latest = policy.get("latest")
         return cls(
             element["firstMessageId"],
             (key["pk"], key["sk"]),
             (key["pk"], latest) if latest is not None else None,
-            element["occurredAtMs"],
-            policy["windowMs"],
-            policy["order"],
-            element["trace"].get("eventId", ""),
+            element.get("occurredAtMs", 0),
+            policy.get("windowMs", 0),
+            policy.get("order", "none"),
+            element.get("trace", {}).get("eventId", ""),
             element.get("facts", ""),
             element.get("route", {}).get("ignored", ""),
             element.get("expiresAtMs"),
+            element.get("broken", ""),
         )
 
     def is_copy_of(self, claim: "Claim") -> bool:
@@ -114,7 +109,7 @@ class Rows:
     def settle(self, event: Event, now_ms: int) -> Verdict:
         """Decides about one event and keeps what the machine would keep."""
         now_s = now_ms // 1000
-        expires_s = now_s + self.claim_days * DAY_SECONDS
+        expires_s = now_s + self.claim_days * _DAY_SECONDS
         ignored = event.ignored
         if not ignored and event.expires_ms is not None and event.expires_ms < now_ms:
             ignored = "EXPIRED"
@@ -133,7 +128,7 @@ class Rows:
                 return Verdict(Outcome.STALE, "NEWER_STATE", held.message_id)
         if event.broken:
             verdict = Verdict(Outcome.PARKED, event.broken)
-        elif event.latest is None or event.order in ("none", "every"):
+        elif event.latest is None or event.order == "every":
             verdict = _ACTED
         else:
             verdict = self._take_turn(event, held, now_s, expires_s)

@@ -14,12 +14,11 @@ from functools import cache
 from typing import Any
 
 from once_enrichment import routes_file
-from once_enrichment.families import Family
 from once_enrichment.identity import is_id_name
 from once_enrichment.patterns import Field
 from once_enrichment.routes import IGNORE, Route
 from once_enrichment.routes_file import Path
-from once_enrichment.topics import family_name, slot_names
+from once_enrichment.topics import slot_names
 
 from once.model.families import declared, windowed
 from once.routes import fields
@@ -27,7 +26,6 @@ from once.routes.fields import Node
 
 _SEND = "send"
 _ID_OF_ACTION = "_-_"  # in each, as custom_-_0a1b2c3d or static_-_4e5f6a7b
-_OF_TEXTS = ("prefix", "suffix")
 _HEADER = re.compile(r"\[{1,2}\s*routes?\s*\]{0,2}")
 _AT_LINE = re.compile(r" \(at line (\d+), column \d+\)")
 Said = Iterator[tuple[Path, str]]
@@ -136,7 +134,7 @@ def _doubt(routes: Sequence[Route]) -> Said:
             text = f'no topic known here has the family "{route.family}"{meant}'
             yield (*path, "family"), f"{text}; only a topic of your own may"
         for field in route.when.named() if route.when else ():
-            for text in (*_doubt_field(route, field, ids), *_doubt_identity(route, field)):
+            for text in _doubt_field(route, field, ids):
                 yield (*path, "when", *field.path), text
         if route.action not in (_SEND, IGNORE) and _ID_OF_ACTION not in route.action:
             meant = _suggest(route.action, (_SEND, IGNORE))
@@ -197,36 +195,14 @@ def _doubt_field(route: Route, field: Field, ids: Sequence[str]) -> Iterator[str
     yield from _doubt_values(place, field, known)
 
 
-def _doubt_identity(route: Route, field: Field) -> Iterator[str]:
-    """Doubts what the family alone decides: its name, its subject and its state."""
-    nodes = [_find_identity(name, of, field.path) for name, of in declared() if route.is_for(name)]
-    if all(isinstance(node, list) for node in nodes):
-        values = sorted({value for node in nodes for value in node})
-        yield from _doubt_values(".".join(field.path), field, [values] if values else [])
-
-
 def _doubt_values(place: str, field: Field, known: Sequence[Node]) -> Iterator[str]:
-    for wanted in field.wanted:
-        if known and not any(_can_hold(wanted, node) for node in known):
-            shown = f"{wanted!r}" if not isinstance(wanted, dict) else " ".join(wanted)
-            yield f"{place} is never {shown}: it is {_describe(wanted, known[0])}"
-
-
-def _find_identity(name: str, family: Family, path: Sequence[str]) -> Node:
-    """Returns the values that a field of an element may have, if its family decides."""
-    match path:
-        case ("family",):
-            return [name]
-        case ("subject", "type"):
-            topics = [topic for topic in family.topics if family_name(topic) == name]
-            slots = {(family.slots or slot_names(topic))[:1] for topic in topics}
-            kinds = {slot.removesuffix("Id") for first in slots for slot in first}
-            return [family.subject.split()[0]] if family.subject else sorted(kinds)
-        case ("state",) if family.shown == "topic":
-            return [name.partition(".")[2]]
-        case ("state",) if family.shown and name in fields.shapes():
-            return fields.find_field(fields.shapes()[name], family.shown.split(".")) or fields.ANY
-    return fields.ANY
+    """Doubts values of a field for which Genesys lists all values."""
+    values = {value for node in known if isinstance(node, list) for value in node}
+    if known and all(isinstance(node, list) for node in known):
+        for wanted in field.wanted:
+            if isinstance(wanted, str) and wanted not in values:
+                meant = _suggest(wanted, values) or f", but one of {', '.join(sorted(values))}"
+                yield f'{place} is never "{wanted}"{meant}'
 
 
 def _doubt_inputs(inputs: Mapping[str, str], path: Path, ids: Sequence[str]) -> Said:
@@ -250,30 +226,6 @@ def _known_ids() -> list[str]:
         known |= {*family.slots, *(f"{kind}Id" for kind in subject)}
         known |= {slot for topic in family.topics for slot in slot_names(topic)}
     return sorted(known)
-
-
-def _can_hold(wanted: Any, node: Node) -> bool:
-    if node == fields.ANY or wanted == {"exists": False}:
-        return True
-    if isinstance(node, dict):
-        return False
-    if isinstance(wanted, dict):
-        [operator] = wanted
-        if operator == "numeric":
-            return node == "number"
-        return operator not in _OF_TEXTS or node == "text" or isinstance(node, list)
-    if isinstance(node, list):
-        return wanted in node
-    if isinstance(wanted, bool):
-        return node == "boolean"
-    return node == ("text" if isinstance(wanted, str) else "number")
-
-
-def _describe(wanted: Any, node: Node) -> str:
-    if isinstance(node, list):
-        meant = _suggest(wanted, node) if isinstance(wanted, str) else ""
-        return f"{'one of ' if len(node) > 1 else ''}{', '.join(node)}{meant}"
-    return "an object, of which a field must be named" if isinstance(node, dict) else f"a {node}"
 
 
 def _suggest(name: str, known: Collection[str]) -> str:

@@ -13,8 +13,9 @@ from once.cli_options import ATTENTION, Output, standalone
 from once.errors import OnceError
 from once.lines import Captured, Source, find_sources, read_records
 from once.project import ROUTES, decode, read_routes
+from once.routes import trial
 from once.routes.check import check
-from once.routes.trial import RoutesTrial, Trial
+from once.routes.trial import RoutesTrial
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -46,10 +47,9 @@ def try_routes(output: Output, capture: tuple[Path, ...], file: Path, against: P
 
     CAPTURE is a file or folder of events, an export of a log, or - for standard input.
     """
-    trial = Trial(read_routes(file), read_routes(against) if against else None)
+    routes, other = read_routes(file), read_routes(against) if against else None
     sources = find_sources(capture)
-    trial.add_all(_read_all(sources))
-    answer = trial.answer()
+    answer = trial.try_routes(_read_all(sources), routes, other)
     if not answer.events:
         names = ", ".join(source.name for source in sources)
         raise OnceError(f"There is no event in {names}. To see why: once explain --event FILE")

@@ -1,7 +1,6 @@
 """Tries the routes of a file on the events of a capture: which acts, and which does not and why."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from once_enrichment.normalise import normalise
@@ -39,13 +38,16 @@ class RouteChange(Model):
 class RoutesTrial(Model):
     """The result of a file of routes for a capture."""
 
-    events: int = Field(description="The events in the capture.")
-    unreadable: int = Field(description="Records without an event; they would be parked.")
+    events: int = Field(default=0, description="The events in the capture.")
+    unreadable: int = Field(
+        default=0, description="Records without an event; they would be parked."
+    )
     undated: int = Field(
-        description="Events without a time of arrival in the capture: none of them expires."
+        default=0,
+        description="Events without a time of arrival in the capture: none of them expires.",
     )
     routes: list[RouteTaken] = Field(description="The routes in the order of the file.")
-    changes: list[RouteChange] = Field(description="Empty without another file.")
+    changes: list[RouteChange] = Field(default=[], description="Empty without another file.")
 
 
 class _File:
@@ -64,50 +66,35 @@ class _File:
         return element, element["route"]["action"] if reason == _ACTED else reason
 
 
-@dataclass
-class Trial:
+def try_routes(records: Iterable[Captured], routes: Routes, other: Routes | None) -> RoutesTrial:
     """Counts over a capture."""
-
-    routes: Routes
-    other: Routes | None = None
-    unreadable: int = 0
-    undated: int = 0
-    taken: dict[str, RouteTaken] = field(default_factory=dict)
-    changes: dict[Any, RouteChange] = field(default_factory=dict)
-
-    def add_all(self, records: Iterable[Captured]) -> None:
-        file, other = _File(self.routes), _File(self.other) if self.other else None
-        self.taken = {r.name: RouteTaken(name=r.name, action=r.action) for r in self.routes.routes}
-        for captured in records:
-            element, end = file.settle(captured)
-            if "broken" in element:
-                self.unreadable += 1
-                continue
-            route = element["route"]
-            taken = self.taken[route["name"]]
-            taken.events += 1
-            taken.acted += end == route["action"]
-            taken.expired += end == "EXPIRED"
-            taken.without_facts += "no fact of its route" in element.get("note", "")
-            self.undated += not captured.arrived_ms
-            if other is None:
-                continue
-            element, after = other.settle(captured)
-            inputs = (route.get("inputs"), element["route"].get("inputs"))
-            if end == after == route["action"] and inputs[0] != inputs[1]:
-                after = f"{after} with other inputs"
-            if end != after:
-                new = RouteChange(before=end, after=after)
-                change = self.changes.setdefault((end, after), new)
-                change.events += 1
-                key = f"{element['key']['pk']}/{element['key']['sk']}"
-                change.examples = [*change.examples, key][:_MOST_EXAMPLES]
-
-    def answer(self) -> RoutesTrial:
-        return RoutesTrial(
-            events=sum(taken.events for taken in self.taken.values()),
-            unreadable=self.unreadable,
-            undated=self.undated,
-            routes=[*self.taken.values()],
-            changes=sorted(self.changes.values(), key=lambda change: -change.events),
-        )
+    file, against = _File(routes), _File(other) if other else None
+    taken_by = {r.name: RouteTaken(name=r.name, action=r.action) for r in routes.routes}
+    changes: dict[tuple[str, str], RouteChange] = {}
+    trial = RoutesTrial(routes=[*taken_by.values()])
+    for captured in records:
+        element, end = file.settle(captured)
+        if "broken" in element:
+            trial.unreadable += 1
+            continue
+        route = element["route"]
+        taken = taken_by[route["name"]]
+        taken.events += 1
+        taken.acted += end == route["action"]
+        taken.expired += end == "EXPIRED"
+        taken.without_facts += "no fact of its route" in element.get("note", "")
+        trial.events += 1
+        trial.undated += not captured.arrived_ms
+        if against is None:
+            continue
+        element, after = against.settle(captured)
+        has_same_inputs = route.get("inputs") == element["route"].get("inputs")
+        if end == after == route["action"] and not has_same_inputs:
+            after = f"{after} with other inputs"
+        if end != after:
+            change = changes.setdefault((end, after), RouteChange(before=end, after=after))
+            change.events += 1
+            key = f"{element['key']['pk']}/{element['key']['sk']}"
+            change.examples = [*change.examples, key][:_MOST_EXAMPLES]
+    trial.changes = sorted(changes.values(), key=lambda change: -change.events)
+    return trial

@@ -20,18 +20,18 @@ _OVERLAP_MS = 6_000
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """Records, oldest first; the newest, if there are more than one search returns."""
 
     records: list[Record]
     is_complete: bool
 
 
-def search(stack: Stack, *patterns: str, since_ms: int, most: int = MOST) -> Found:
+def search(stack: Stack, *patterns: str, since_ms: int, most: int = MOST) -> SearchResult:
     """Searches the outcome log for the records that match all these patterns."""
     lines = search_lines(stack, "OutcomeLogGroupName", *patterns, since_ms=since_ms, most=most)
     records = (Record.parse(text, logged_ms) for logged_ms, text in lines)
-    return Found([record for record in records if record is not None], len(lines) < most)
+    return SearchResult([record for record in records if record is not None], len(lines) < most)
 
 
 def any_of(*texts: str) -> str:

@@ -1,6 +1,5 @@
 """Tells commands where the local stack is: a note in `.once/`, locked while the stack lives."""
 
-import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -56,21 +55,8 @@ def _is_own(folder: Path) -> bool:
 
 
 def open_private(path: Path, mode: str) -> IO[Any]:
-    """Opens a file that its owner alone may read, and never what a link at its place leads to."""
-
-    def opener(name: str, flags: int) -> int:
-        opened = os.open(name, flags | os.O_NOFOLLOW, 0o600)
-        os.fchmod(opened, 0o600)
-        return opened
-
-    try:
-        return open(path, mode, opener=opener)
-    except OSError as error:
-        if error.errno != errno.ELOOP:
-            raise
-        raise OnceError(
-            f"{path.absolute()} is a link. Remove it, or work in another folder."
-        ) from None
+    """Opens a file in a private folder, which its owner alone may read."""
+    return open(path, mode, opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
 @contextmanager
@@ -105,9 +91,7 @@ def find(folder: Path = FOLDER) -> Running | None:
         if not _is_own(folder):
             return None
         with (folder / _NOTE).open() as note:
-            if os.fstat(note.fileno()).st_uid != os.getuid() or not _is_held(note):
-                return None
-            return Running.model_validate_json(note.read())
+            return Running.model_validate_json(note.read()) if _is_held(note) else None
     except (FileNotFoundError, PermissionError):
         return None
 

@@ -11,8 +11,7 @@ from once.model.outcomes import Outcome
 from once.model.pace import FOR_THE_BREAKER
 from once.model.reasons import REASONS, Acted
 from once.model.records import Record
-from once.model.story import Story
-from once.model.tell import tell
+from once.model.story import Story, tell
 from once.stack import log
 from once.stack.facade import Stack, read_clock_ms
 

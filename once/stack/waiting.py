@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from once.model.findings import OF_DESTINATION
 from once.model.outcomes import SETTLED, Outcome
 from once.model.pace import FOR_THE_BREAKER, Breaker, State
-from once.model.records import LONGEST_DELAY_MS, Record
+from once.model.records import GRACE_MS, LONGEST_DELAY_MS, Record
 from once.model.status import Waits
 from once.stack import log
 from once.stack.facade import Stack
 
 _HOUR_MS = 3_600_000
 _LOOKS_BACK_MS = (_HOUR_MS, 24 * _HOUR_MS, 11 * 24 * _HOUR_MS)
-_GRACE_MS = 300_000  # a running pipe takes a message within minutes after its return
 _NAMED = 50  # ids that fit into one search
 _SETTLED = f'"outcome": ?"({"|".join(sorted(SETTLED))})"'
 
@@ -65,7 +64,7 @@ def _read_since(stack: Stack, breaker: Breaker, since_ms: int, now_ms: int) -> W
     waits = [
         record
         for record in newest.values()
-        if is_open or record.due_at_ms + LONGEST_DELAY_MS + _GRACE_MS > now_ms
+        if is_open or record.due_at_ms + LONGEST_DELAY_MS + GRACE_MS > now_ms
     ]
     since_ms = breaker.since_ms or now_ms  # failures of an earlier outage are another story
     failures = [

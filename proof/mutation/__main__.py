@@ -32,7 +32,12 @@ PACKAGES = {
     "action": Package("functions/data_action/once_data_action/*.py", ("tests/action",)),
     "model": Package(
         "once/model/*.py",
-        ("tests/model", "tests/commands/test_explain.py", "tests/commands/test_status.py"),
+        (
+            "tests/model",
+            "tests/commands/test_explain.py",
+            "tests/commands/test_status.py",
+            "tests/template/test_alarms.py",
+        ),
     ),
 }
 

@@ -34,7 +34,7 @@ COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.LShift: ast.RShift,
 }
 # For readers and type checkers: a program does the same without them.
-SAID_NOT_DONE = frozenset({"description", "frozen", "help", "title"})
+SAID_NOT_DONE = frozenset({"description", "examples", "frozen", "help", "title"})
 ONLY_TYPES = frozenset({"Annotated", "Literal", "TypeVar", "TypeAlias", "cast"})
 NO_CODE = (
     ast.Import,

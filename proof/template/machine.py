@@ -174,6 +174,13 @@ _RAISED: dict[str, tuple[str, set[str]]] = {
     "sqs": ("SQS", {"AmazonSQSException", "SdkClientException"}),
     "aws-sdk:cloudwatchlogs": ("CloudWatchLogs", {"CloudWatchLogsException"}),
 }
+# The Python runtime names them if it cannot load the code: bootstrap.py of its interface client.
+_NOT_LOADED = {
+    "Runtime.ImportModuleError",
+    "Runtime.HandlerNotFound",
+    "Runtime.MalformedHandlerName",
+    "Runtime.UserCodeSyntaxError",
+}
 
 
 def _caught(error: str) -> Edit:
@@ -190,6 +197,7 @@ def _caught(error: str) -> Edit:
     # A ValidationException came as DynamoDB.AmazonDynamoDBException.
     f"{RECORDED}error_handling/test_task_service_dynamodb.snapshot.json",
     f"{GITHUB}aws/aws-sdk-java/issues/2222",
+    f"{GITHUB}aws/aws-lambda-python-runtime-interface-client/issues/43",
     prefix_of_aws_sdk=_caught("DynamoDb.ConditionalCheckFailedException"),
     code_without_class=_caught("DynamoDB.ThrottlingException"),
     runtime=_caught("States.Runtime"),
@@ -205,7 +213,7 @@ def error_names_are_those_that_come(deployed: Deployed) -> Iterator[str]:
             integration = state["Resource"].split(":::")[1].rpartition(":")[0]
             prefix, known = _RAISED[integration]
             come |= {f"{prefix}.{error}" for error in known}
-            come |= ours if integration == "lambda" else set()
+            come |= ours | _NOT_LOADED if integration == "lambda" else set()
         for rule in (*state.get("Retry", []), *state.get("Catch", [])):
             for error in sorted(set(rule["ErrorEquals"]) - come):
                 yield f"{name}: {error} is not known to come from here"

@@ -65,19 +65,19 @@ def test_execution_in_a_header_is_short_and_of_one_line(genesys_action: Sender) 
 def test_token_is_renewed_shortly_before_its_end(
     genesys_action: Sender, lives: int, used_for: int
 ) -> None:
-    genesys_action.server.script.token.seconds = lives
+    genesys_action.server.token_seconds = lives
     genesys_action.act()
     genesys_action.clock.pass_seconds(used_for - 0.001)
     genesys_action.act()
-    assert genesys_action.server.tokens_issued == 1
+    assert len(genesys_action.server.tokens) == 1
     genesys_action.clock.pass_seconds(0.001)
     genesys_action.act()
-    assert genesys_action.server.tokens_issued == 2
+    assert len(genesys_action.server.tokens) == 2
 
 
 def test_refused_token_is_renewed_once_within_the_request(genesys_action: Sender) -> None:
     genesys_action.act(1)
-    genesys_action.server.expire_tokens()
+    genesys_action.server.tokens.clear()
     genesys_action.act(2)
     assert statuses(genesys_action.server, "execute") == [200, 401, 200]
 
@@ -107,7 +107,7 @@ def test_rotated_credentials_are_read_when_the_login_refuses_the_old(
     genesys_action: Sender, status: int
 ) -> None:
     genesys_action.act(1)
-    genesys_action.server.expire_tokens()
+    genesys_action.server.tokens.clear()
     genesys_action.server.client_secret = "rotated"
     genesys_action.secrets.text = json.dumps({"clientId": CLIENT_ID, "clientSecret": "rotated"})
     genesys_action.server.script.add({"match": LOGIN, "replies": [status]})

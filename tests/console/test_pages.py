@@ -19,7 +19,7 @@ from once.console import command, feed
 from once.console.axis import draw
 from once.console.feed import Feed
 from once.model.outcomes import Outcome
-from once.model.tell import tell
+from once.model.story import tell
 from once.stack.facade import Stack
 from once.stack.log import OutcomeLog
 from tests.console.conftest import ask

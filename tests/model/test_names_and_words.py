@@ -6,9 +6,10 @@ from once_enrichment.topics import family_name
 
 from once.errors import OnceError
 from once.model import words
-from once.model.claims import row_key
-from once.model.keys import IdempotencyKey, Key, Owner, Subject
+from once.model.claims import read_rows, row_key
+from once.model.keys import Key, Subject, read_message_id
 from once.model.outcomes import SIGN, Outcome
+from tests.model.support import PK, claim
 
 NOW_MS = 1_800_000_000_000
 
@@ -33,6 +34,15 @@ def test_a_row_of_dynamodb_has_both_parts_of_its_key() -> None:
     assert row_key(Key.of_row("org/user/id", "v2/f/x")) == row
 
 
+def test_the_rows_of_a_subject_are_its_claims_in_order_and_its_newest_states() -> None:
+    dumped = [claim("a", event_time=at_ms).model_dump(exclude_none=True) for at_ms in (9, 5)]
+    state = {"pk": PK, "sk": "latest/user.presence", "event_time": 7, "expires_at": 1}
+    rows = [{name: {"S": str(value)} for name, value in row.items()} for row in (*dumped, state)]
+    claims, latest = read_rows(rows)
+    assert [row.event_time for row in claims] == [5, 9]
+    assert [row.event_time for row in latest] == [7]
+
+
 def test_each_outcome_has_a_sign_of_its_own() -> None:
     assert SIGN.keys() == {*Outcome}
     assert {len(sign) for sign in SIGN.values()} == {1}
@@ -45,16 +55,8 @@ def test_a_long_id_is_shortened_and_a_sentence_begins_with_a_capital() -> None:
     assert words.capitalise("once more") == "Once more"
 
 
-def test_an_owner_names_its_execution_and_first_message() -> None:
-    owner = Owner.parse("5d2b:1#b0c1")
-    assert (owner.execution, owner.message_id) == ("5d2b:1", "b0c1")
-
-
-def test_an_idempotency_key_may_name_an_occurrence() -> None:
-    key = IdempotencyKey.parse("a" * 64 + ".17")
-    assert key is not None
-    assert key.occurrence_ms == 17
-    assert IdempotencyKey.parse("a" * 63) is None
+def test_an_owner_names_its_first_message() -> None:
+    assert read_message_id("5d2b:1#b0c1") == "b0c1"
 
 
 @pytest.mark.parametrize(
@@ -69,14 +71,68 @@ def test_a_time_is_read_in_utc_unless_it_has_an_offset(text: str, ms: int) -> No
     assert words.parse_since(text, NOW_MS) == ms
 
 
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [("30s", 30_000), (" 5m ", 300_000), ("2h", 7_200_000), ("1d", 86_400_000), ("5", None)],
+)
+def test_a_duration_has_a_unit(text: str, ms: int | None) -> None:
+    assert words.parse_duration(text) == ms
+
+
+@pytest.mark.parametrize(
+    ("ms", "age"),
+    [
+        (-5_000, "0 s"),
+        (119_000, "119 s"),
+        (120_000, "2 min"),
+        (7_199_000, "119 min"),
+        (7_200_000, "2 h"),
+        (172_800_000, "2 d"),
+    ],
+)
+def test_an_age_is_in_the_largest_unit_of_which_there_are_two(ms: int, age: str) -> None:
+    assert words.format_age(ms) == age
+
+
+def test_numbers_and_times_are_put_in_words() -> None:
+    assert [words.format_duration(ms) for ms in (400, 59_900, 60_000)] == [
+        "0.4 s",
+        "59.9 s",
+        "60 s",
+    ]
+    assert words.format_time(NOW_MS + 7) == "2027-01-15 08:00:00.007"
+    assert (words.format_second(NOW_MS), words.format_clock(NOW_MS + 7)) == (
+        "2027-01-15 08:00:00",
+        "08:00:00",
+    )
+    counts = [words.count(1, "event"), words.count(2_000, "event"), words.count(2, "try")]
+    assert counts == ["1 event", "2,000 events", "2 tries"]
+    assert [*map(words.count_times, (1, 2, 3))] == ["once", "twice", "3 times"]
+
+
+def test_words_are_those_of_a_family() -> None:
+    custom = {"agent.state", "broken", "conversation.status.change"}
+    assert {*words._FAMILIES} <= {*map(family_name, BY_TOPIC), *custom}
+
+
 def test_another_text_is_no_time() -> None:
     with pytest.raises(OnceError):
         words.parse_since("yesterday", NOW_MS)
 
 
-def test_an_event_is_named_by_family_and_state() -> None:
-    assert words.describe_event("user.routingStatus", "IDLE") == "routing status: IDLE"
-    assert words.describe_event("garden.bed", None) == "garden bed"
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [
+        ("user.presence", "presence"),
+        ("user.activity", "activity"),
+        ("user.station", "station"),
+        ("conversation.status.change", "status"),
+        ("garden.bed", "garden bed"),
+    ],
+)
+def test_an_event_is_named_by_family_and_state(family: str, name: str) -> None:
+    assert words.describe_event(family, "IDLE") == f"{name}: IDLE"
+    assert words.describe_event(family, None) == name
 
 
 @pytest.mark.parametrize(

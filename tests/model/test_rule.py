@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from once.model.rule import DAY_SECONDS, Event, Rows
+from once.model.rule import Event, Rows
 
 NOW_MS = 1_800_000_000_000
 SUBJECT = ("pk", "latest/family")
@@ -13,7 +13,8 @@ SUBJECT = ("pk", "latest/family")
 def event(message: str, at_ms: int = 0, state: str = "on", **fields: Any) -> Event:
     """A state of a subject, its facts in its key."""
     known = {"window_ms": 0, "order": "changes", "event_id": "", "facts": state, **fields}
-    return Event(message, ("pk", state), SUBJECT, NOW_MS + at_ms, **known)
+    latest = SUBJECT if known["order"] != "none" else None
+    return Event(message, ("pk", state), latest, NOW_MS + at_ms, **known)
 
 
 def settle(*events: Event, rows: Rows | None = None) -> list[str]:
@@ -81,7 +82,8 @@ def test_the_same_message_keeps_its_outcome() -> None:
 
 def test_an_expired_event_claims_nothing() -> None:
     old = event("a", order="none", expires_ms=NOW_MS - 1)
-    assert settle(old, event("b", order="none")) == ["EXPIRED", "ACTED"]
+    last = event("b", order="none", expires_ms=NOW_MS)
+    assert settle(old, last) == ["EXPIRED", "ACTED"]
 
 
 def test_a_message_that_holds_no_event_is_parked_once() -> None:
@@ -90,9 +92,17 @@ def test_a_message_that_holds_no_event_is_parked_once() -> None:
     assert settle(broken, broken._replace(message_id="b")) == ["UNREADABLE", "SAME_KEY"]
 
 
-def test_a_claim_lasts_its_days() -> None:
-    rows = Rows(claim_days=1)
+@pytest.mark.parametrize(
+    ("days", "seconds", "reason"), [(30, 0, "SAME_KEY"), (30, 1, "ACTED"), (1, 1, "ACTED")]
+)
+def test_a_claim_lasts_its_days(days: int, seconds: int, reason: str) -> None:
+    rows = Rows() if days == 30 else Rows(claim_days=days)
     first, copy = event("a", order="none"), event("b", order="none")
     rows.settle(first, NOW_MS)
-    later_ms = NOW_MS + (DAY_SECONDS + 1) * 1000
-    assert rows.settle(copy, later_ms).reason == "ACTED"
+    later_ms = NOW_MS + (days * 86_400 + seconds) * 1000
+    assert rows.settle(copy, later_ms).reason == reason
+
+
+@pytest.mark.parametrize(("apart_ms", "reason"), [(500, "ACTED"), (501, "NEWER_STATE")])
+def test_a_state_is_stale_if_it_is_older_than_two_clocks_differ(apart_ms: int, reason: str) -> None:
+    assert settle(event("a", apart_ms), event("b", 0, "off")) == ["ACTED", reason]

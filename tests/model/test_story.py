@@ -1,5 +1,6 @@
 """One story per event: which messages are one event, how it ended, what its requests mean."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,9 +8,8 @@ import pytest
 from once.model.outcomes import Outcome
 from once.model.pace import Breaker, State
 from once.model.records import Record
-from once.model.story import Story
-from once.model.tell import summarise, tell
-from tests.model.support import DIGEST, NOW_MS, SK, claim, record
+from once.model.story import Story, summarise, tell
+from tests.model.support import DIGEST, NOW_MS, PK, SK, claim, record
 
 
 def tell_one(*records: Record, **row: Any) -> Story:
@@ -26,30 +26,6 @@ def test_an_event_that_waited_is_one_story_with_all_its_requests() -> None:
     assert (story.outcome, story.requests, story.may_have_acted) == (Outcome.PROCESSED, 3, 3)
     assert story.is_in_doubt
     assert story.idempotency_keys == [DIGEST]
-
-
-def test_a_rejected_request_did_nothing() -> None:
-    story = tell_one(
-        record("a", "RETRY", "RATE_LIMITED", 90_000, requests=1),
-        record("a", "PROCESSED", "ACTED", 10_000, requests=1),
-    )
-    assert (story.requests, story.may_have_acted, story.is_in_doubt) == (2, 1, False)
-
-
-def test_a_parked_event_that_was_replayed_stands_as_acted_on() -> None:
-    story = tell_one(
-        record("a", "PARKED", "REJECTED", 90_000, requests=1),
-        record("a", "PROCESSED", "ACTED", 10_000, requests=1),
-    )
-    assert story.outcome is Outcome.PROCESSED
-
-
-def test_a_parked_event_that_waits_again_stands_as_waiting() -> None:
-    story = tell_one(
-        record("a", "PARKED", "REJECTED", 90_000, requests=1),
-        record("a", "RETRY", "LIMITED", 10_000),
-    )
-    assert story.outcome is Outcome.RETRY
 
 
 @pytest.mark.parametrize("reason", ["SETTLED_BEFORE", "WAITS_ALREADY"])
@@ -94,37 +70,21 @@ def test_a_key_that_cannot_occur_again_is_one_event_however_often_it_was_sent() 
     assert "purpose" in story.meaning
 
 
-def test_a_claim_without_a_record_is_a_story() -> None:
-    story = tell_one(owner="a", status="IN_PROGRESS", outcome=None, lease_until=NOW_MS + 9_000)
-    assert story.chains == []
-    assert "in progress" in story.verdict
-
-
-def test_an_owner_that_died_is_told_from_one_that_works() -> None:
-    story = tell_one(owner="a", status="IN_PROGRESS", outcome=None)
-    assert "died" in story.verdict
-
-
-def test_a_function_that_never_ran_sent_nothing() -> None:
-    never = record("a", "RETRY", "FUNCTION_FAILED", error_class="Runtime.ImportModuleError")
-    perhaps = record("a", "RETRY", "FUNCTION_FAILED", error_class="MemoryError")
-    assert (tell_one(never).requests, tell_one(perhaps).requests) == (0, 1)
-    assert not tell_one(perhaps).requests_are_known
-
-
-def test_an_event_that_is_overdue_is_told_from_one_that_is_due() -> None:
-    late = tell_one(record("a", "RETRY", "LIMITED", 7_200_000, retry_in_seconds=30))
-    soon = tell_one(record("a", "RETRY", "LIMITED", 10_000, retry_in_seconds=30))
-    assert "once parked list" in late.verdict
-    assert "comes back" in soon.verdict
-
-
-def test_the_breaker_of_now_explains_what_waits_for_it() -> None:
-    old = record("a", "RETRY", "BREAKER_OPEN", 7_200_000)
-    breaker = Breaker(state=State.OPEN, since_ms=NOW_MS - 7_200_000, until_ms=NOW_MS + 60_000)
-    (story,) = tell([old], [], NOW_MS, breaker)
-    assert "no request succeeded" in story.verdict
-    assert "comes back" in story.verdict
+@pytest.mark.parametrize(
+    ("ago_ms", "state", "verdict"),
+    [
+        (7_200_000, State.OPEN, ".*no request succeeded.*; comes back at 08:15:00 UTC .*"),
+        (900_000, State.OPEN, ".*no request succeeded.*; comes back at 08:15:00 UTC .*"),
+        (60_000, State.OPEN, ".*no request succeeded.*; comes back at 08:14:00 UTC .*"),
+        (7_200_000, State.CLOSED, ".*closed again; due 105 min ago .*"),
+    ],
+)
+def test_the_breaker_of_now_explains_what_waits_for_it(
+    ago_ms: int, state: State, verdict: str
+) -> None:
+    put_back = record("a", "RETRY", "BREAKER_OPEN", ago_ms)
+    (story,) = tell([put_back], [], NOW_MS, Breaker(state=state, since_ms=1))
+    assert re.fullmatch(verdict, story.verdict), story.verdict
 
 
 def test_a_pause_that_is_over_is_told_as_over() -> None:
@@ -132,13 +92,6 @@ def test_a_pause_that_is_over_is_told_as_over() -> None:
     (story,) = tell([put_back], [], NOW_MS, Breaker())
     assert "over" in story.verdict
     assert "ada" not in story.verdict
-    assert "comes back" in story.verdict
-
-
-def test_a_claim_that_its_failed_function_keeps_hides_no_cause() -> None:
-    failed = record("a", "RETRY", "FUNCTION_FAILED", 1_000, error_class="MemoryError")
-    story = tell_one(failed, owner="a", status="IN_PROGRESS", lease_until=NOW_MS + 9_000)
-    assert "MemoryError" in story.verdict
     assert "comes back" in story.verdict
 
 
@@ -159,6 +112,9 @@ def test_every_is_proposed_unless_the_family_is_windowed(family: str, proposed: 
         ({"envelope_id": "f", "event_id": "p"}, "REPUBLISHED"),
         ({"envelope_id": "f", "occurred_at_ms": NOW_MS - 599_000}, "WITHIN_WINDOW"),
         ({"envelope_id": "f"}, "REPUBLISHED"),
+        ({"source": "other"}, "SECOND_INTEGRATION"),
+        ({"event_id": "p"}, "REPUBLISHED"),
+        ({"event_id": "q"}, "COPY"),
         ({"because": "run#unknown"}, "COPY"),
     ],
 )
@@ -170,7 +126,26 @@ def test_a_copy_has_a_cause(fields: dict[str, Any], cause: str) -> None:
     stories = tell([first, second], [], NOW_MS)
     chains = {chain.id: chain for story in stories for chain in story.chains}
     assert chains["b"].cause == cause
-    assert ("message a" in chains["b"].text) is (cause != "COPY")
+    assert ("message a" in chains["b"].text) is ("unknown" not in copy["because"])
+    assert ("other" in chains["b"].text) is (cause == "SECOND_INTEGRATION")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "met", "cause", "text"),
+    [
+        ("PROCESSED", "SETTLED_BEFORE", "b", "SAME_MESSAGE", "same message"),
+        ("RETRY", "HELD", "a", "IN_PROGRESS", "in progress"),
+        ("STALE", "NEWER_STATE", "a", "OLDER", "older"),
+        ("DUPLICATE", "UNCHANGED", "a", None, "same facts"),
+    ],
+)
+def test_an_event_that_is_not_acted_on_has_a_cause(
+    outcome: str, reason: str, met: str, cause: str | None, text: str
+) -> None:
+    first = record("a", "PROCESSED", "ACTED", 90_000)
+    second = record("b", outcome, reason, 10_000, because=f"run#{met}")
+    (chain,) = (c for s in tell([first, second], [], NOW_MS) for c in s.chains if c.id == "b")
+    assert (chain.cause, text in chain.text) == (cause, True)
 
 
 @pytest.mark.parametrize(
@@ -191,22 +166,6 @@ def test_an_open_doubtful_or_noted_event_is_a_problem(
     assert (story.is_problem, story.is_unclear) == (is_problem, is_unclear)
 
 
-def test_an_event_ignored_after_a_request_may_have_been_acted_on() -> None:
-    expired = record("a", "IGNORED", "EXPIRED", 10_000, route="callbacks")
-    assert "acted on" not in tell_one(expired).verdict
-    assert "callbacks" in tell_one(expired).verdict
-    failed = record("a", "RETRY", "CALL_FAILED", 90_000, requests=1)
-    assert "may have been acted on" in tell_one(failed, expired).verdict
-
-
-def test_two_requests_without_a_success_may_both_have_acted() -> None:
-    failed = tell_one(record("a", "PARKED", "GAVE_UP", requests=2))
-    refused = tell_one(record("a", "PARKED", "REJECTED", requests=2))
-    assert "parked" in failed.verdict
-    assert "may have acted" in failed.meaning
-    assert refused.meaning != failed.meaning
-
-
 @pytest.mark.parametrize(
     ("reason", "because", "is_settled"),
     [("WAITS_ALREADY", "run#a", False), ("WAITS_ALREADY", "run#b", True), ("SAME_KEY", "", True)],
@@ -217,27 +176,216 @@ def test_second_delivery_of_a_message_that_waits_settles_nothing(
     assert record("a", "DUPLICATE", reason, because=because).is_settled is is_settled
 
 
-def test_a_summary_counts_what_waits_and_what_has_no_record() -> None:
-    waits = record("a", "RETRY", "LIMITED")
-    stories = tell([waits], [claim("b", "IN_PROGRESS", None, sk=f"{SK}2")], NOW_MS)
-    assert summarise(stories) == "2 events: 2 not settled"
+def test_a_summary_counts_every_end() -> None:
+    ends = [
+        ("PROCESSED", "ACTED", {"requests": 2}),
+        ("DUPLICATE", "UNCHANGED", {}),
+        ("STALE", "NEWER_STATE", {}),
+        ("IGNORED", "EXPIRED", {}),
+        ("PARKED", "UNREADABLE", {}),
+        ("RETRY", "LIMITED", {}),
+    ]
+    records = [
+        record(f"m{number}", outcome, reason, sk=f"{SK}{number}", **fields)
+        for number, (outcome, reason, fields) in enumerate(ends)
+    ]
+    in_progress = claim("z", "IN_PROGRESS", None, sk=f"{SK}z")
+    parts = "1 acted on, 1 skipped as unchanged, 1 skipped as stale, 1 ignored, 1 parked"
+    doubt = "1 of 7 perhaps acted on more than once"
+    stories = tell(records, [in_progress], NOW_MS)
+    assert summarise(stories) == f"7 events: {parts}, 2 not settled; {doubt}"
+    copy = record("b", "DUPLICATE", "SAME_KEY", 10_000, because="run#a")
+    copies = [copy, copy.model_copy(update={"message_id": "c"})]
+    assert summarise(tell([ACTED, copies[0]], [], NOW_MS)).endswith("1 acted on, 1 copy skipped")
+    assert summarise(tell([ACTED, *copies], [], NOW_MS)).endswith("acted on, 2 copies skipped")
+    assert summarise([]) == "no event"
 
 
-def test_a_summary_counts_events_and_copies() -> None:
-    stories = tell(
-        [
-            record("a", "PROCESSED", "ACTED", requests=1),
-            record("b", "DUPLICATE", "SAME_KEY", 10_000, because="run#a"),
-            record("c", "IGNORED", "EXPIRED", sk=f"{SK}2", route="text message"),
-        ],
-        [],
-        NOW_MS,
-    )
-    assert summarise(stories) == "2 events: 1 acted on, 1 ignored, 1 copy skipped"
+ACTED = record("a", "PROCESSED", "ACTED", 90_000, requests=1, idempotency_key=f"{DIGEST}.1")
+AGAIN = record("a", "PROCESSED", "ACTED", 10_000, requests=1, idempotency_key=f"{DIGEST}.1")
+FORGOTTEN = {"owner": "a", "occurrence": 30_000 - NOW_MS}
+OPENED = r"`once forget` opened it on 2027-01-15 07:59:30 UTC"
+LATE = record("a", "IGNORED", "EXPIRED", route="callbacks")
+FAILED = {"requests": 1, "cause": "HTTP 503"}
+DROPPED = {"owner": "a", "outcome": "PARKED", "dropped_at": NOW_MS - 9_000}
 
 
-def test_an_act_whose_completion_write_failed_is_no_death() -> None:
-    act = record("a", "PROCESSED", "ACTED", requests=1, unconfirmed=True)
-    story = tell_one(act, owner="a", status="IN_PROGRESS", outcome=None)
-    assert "died" not in story.verdict
-    assert "completion write failed" in story.verdict
+def waits(ago_ms: int, reason: str = "CALL_FAILED", **fields: Any) -> Record:
+    return record("a", "RETRY", reason, ago_ms, retry_in_seconds=30, **fields)
+
+
+@pytest.mark.parametrize(
+    ("records", "row", "verdict"),
+    [
+        ([record("a", "PROCESSED", "ACTED", age_ms=400)], {}, r"acted on, 0\.4 s after .*"),
+        ([record("a", "PROCESSED", "OBSERVED")], {}, "observed; nothing .*"),
+        ([], {"owner": "a"}, "acted on"),
+        ([ACTED, AGAIN], {}, "acted on twice"),
+        ([ACTED, AGAIN], FORGOTTEN, f"acted on twice; {OPENED}"),
+        ([ACTED], {**FORGOTTEN, "status": "FAILED"}, f"acted on; {OPENED}: .*"),
+        ([waits(90_000)], {**FORGOTTEN, "status": "FAILED"}, f"{OPENED}: .*"),
+        ([waits(90_000, **FAILED), AGAIN], {}, "acted on; 2 requests, perhaps .*"),
+        ([LATE], {}, 'ignored: too old for route "callbacks", 9 min after .*'),
+        ([waits(90_000, **FAILED), LATE], {}, "ignored: .*; 1 request before, and .* may .*"),
+        ([record("a", "IGNORED", "ROUTE_IS_NONE", cause="not ours")], {}, "ignored: not ours"),
+        ([record("a", "PARKED", "REJECTED", failed_at_ms=9, tries=2)], {}, "parked: [^;]*"),
+        (
+            [record("a", "PARKED", "GAVE_UP", failed_at_ms=NOW_MS, tries=3)],
+            {},
+            "parked: .*; 3 tries; last request on 2027-01-15 08:00:00 UTC",
+        ),
+        (
+            [record("a", "PARKED", "REJECTED", cause="HTTP 400")],
+            DROPPED,
+            r"dropped .* on 2027-01-15 07:59:51 UTC .*; was parked: .*: HTTP 400",
+        ),
+        ([], {"owner": "a", "outcome": "PARKED"}, "parked"),
+        (
+            [ACTED, record("a", "PARKED", "UNCERTAIN", 1)],
+            {"owner": "a", "outcome": "PARKED"},
+            "acted on, and then parked: .*",
+        ),
+        (
+            [waits(10_000, tries=2, **FAILED)],
+            {},
+            "waits: HTTP 503; tried once, 2 tries of .*; comes back at 08:00:20 UTC .*",
+        ),
+        ([waits(30_000, "LIMITED")], {}, "waits: [^;]*; it is due now"),
+        ([waits(329_999, "LIMITED")], {}, "waits: [^;]*; it is due now"),
+        ([waits(330_000, "LIMITED")], {}, "waits: [^;]*; due 5 min ago .* once parked list"),
+        (
+            [],
+            {"owner": "a", "status": "FAILED", "outcome": "RETRY", "cause": "HTTP 500",
+             "due_at": NOW_MS + 5_000},
+            "waits: HTTP 500; comes back at 08:00:05 UTC .*",
+        ),
+        ([], {"owner": "a", "status": "FAILED", "outcome": "RETRY"}, "waits: nothing .*"),
+        (
+            [],
+            {"owner": "a", "status": "IN_PROGRESS", "outcome": None, "lease_until": NOW_MS + 9_000},
+            "in progress; .* free in 10 s",
+        ),
+        ([], {"owner": "a", "status": "IN_PROGRESS", "outcome": None}, "its owner died; .*"),
+        (
+            [waits(1_000, "FUNCTION_FAILED", error_class="MemoryError")],
+            {"owner": "a", "status": "IN_PROGRESS", "lease_until": NOW_MS + 9_000},
+            "waits: .*MemoryError; .*; comes back at 08:00:29 UTC .*",
+        ),
+        (
+            [ACTED.model_copy(update={"unconfirmed": True})],
+            {"owner": "a", "status": "IN_PROGRESS", "outcome": None},
+            "acted on; its completion write failed, .*",
+        ),
+        ([record("a", "STALE", "NEWER_STATE", because="run#b")], {}, "skipped: .* message b .*"),
+        ([record("a", "DUPLICATE", "UNCHANGED", because="run#b")], {}, "skipped: .* message b .*"),
+        ([record("a", "DUPLICATE", "SAME_KEY", because="run#b")], {}, "skipped as a copy; .*"),
+        ([], {"owner": "a", "outcome": "STALE"}, "skipped: older .*"),
+    ],
+)  # fmt: skip
+def test_a_verdict_begins_with_the_end_and_names_what_is_known(
+    records: list[Record], row: dict[str, Any], verdict: str
+) -> None:
+    story = tell_one(*records, **row)
+    assert re.fullmatch(verdict, story.verdict), story.verdict
+
+
+def test_a_skipped_state_names_the_one_that_was_acted_on() -> None:
+    first = record("a", "PROCESSED", "ACTED", 90_000, state="IDLE")
+    equal = [
+        record(name, "DUPLICATE", "UNCHANGED", ago_ms, because=f"run#{met}", sk=f"{SK}{name}")
+        for name, met, ago_ms in (("b", "a", 60_000), ("c", "b", 30_000))
+    ]
+    older = record("d", "STALE", "NEWER_STATE", 9_000, because="run#a", sk=f"{SK}d")
+    verdicts = {s.chains[0].id: s.verdict for s in tell([first, *equal, older], [], NOW_MS)}
+    assert "IDLE of 07:50:00.000 (message a)" in verdicts["d"]
+    assert "since 2027-01-15 07:50:00 UTC, as message a says" in verdicts["b"]
+    assert verdicts["c"] == verdicts["b"]
+
+
+@pytest.mark.parametrize(
+    ("records", "row", "meaning"),
+    [
+        ([AGAIN], {}, ""),
+        ([ACTED, AGAIN], {}, ".* claim had expired; .* acted twice"),
+        ([ACTED.model_copy(update={"unconfirmed": True}), AGAIN], {}, ".* write failed; .* twice"),
+        (
+            [ACTED, AGAIN.model_copy(update={"idempotency_key": f"{DIGEST}.2"})],
+            FORGOTTEN,
+            f"acted on again on purpose, .*: {OPENED}",
+        ),
+        ([waits(90_000, "RATE_LIMITED", requests=1), AGAIN], {}, "the rejected .* did nothing"),
+        ([waits(90_000, **FAILED), AGAIN], {}, ".* may have acted on it twice"),
+        ([record("a", "PARKED", "GAVE_UP", requests=2)], {}, "no request is known .* each"),
+    ],
+)
+def test_more_than_one_request_has_a_meaning(
+    records: list[Record], row: dict[str, Any], meaning: str
+) -> None:
+    story = tell_one(*records, **row)
+    assert re.fullmatch(meaning, story.meaning), story.meaning
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "apart_ms", "text"),
+    [
+        ("PROCESSED", "SAME_KEY", 60_000, "decided 60 s after message a was acted on"),
+        ("PROCESSED", "SAME_KEY", 100, "decided 0.1 s after message a was acted on"),
+        ("PROCESSED", "SAME_KEY", 99, "decided at the same time as message a was acted on"),
+        ("PARKED", "SAME_KEY", 60_000, "decided 60 s after message a was settled"),
+        ("RETRY", "WAITS_ALREADY", 60_000, "decided while message a waited"),
+    ],
+)
+def test_a_copy_names_the_message_that_it_met(
+    outcome: str, reason: str, apart_ms: int, text: str
+) -> None:
+    first = record("a", outcome, "ACTED", 90_000)
+    copy = record("b", "DUPLICATE", reason, 90_000 - apart_ms, because="run#a")
+    story = tell_one(first, copy)
+    assert story.chains[1].text.endswith(text)
+
+
+@pytest.mark.parametrize(
+    ("later", "row", "lead"),
+    [
+        (("RETRY", "LIMITED"), {}, "ACTED"),
+        (("RETRY", "CALL_FAILED", 1), {}, "CALL_FAILED"),
+        (("RETRY", "CALL_FAILED", 1), {"status": "DONE"}, "ACTED"),
+        (("RETRY", "LIMITED"), {"status": "FAILED"}, "LIMITED"),
+        (("PARKED", "REJECTED"), {"status": "DONE", "outcome": "PARKED"}, "REJECTED"),
+        (("IGNORED", "EXPIRED"), {"status": "FAILED"}, "ACTED"),
+        (("PARKED", "REJECTED"), {}, "ACTED"),
+    ],
+)
+def test_an_event_that_was_acted_on_stands_so_until_it_was_taken_up_again(
+    later: tuple[Any, ...], row: dict[str, Any], lead: str
+) -> None:
+    outcome, reason, *requests = later
+    again = record("b", outcome, reason, 10_000, requests=next(iter(requests), None))
+    story = tell_one(ACTED, again, **({"owner": "a", **row} if row else {}))
+    assert story.lead is not None
+    assert story.lead.reason == lead
+
+
+def test_a_chain_that_acted_and_waits_again_ends_with_its_last_act() -> None:
+    held = record("a", "RETRY", "HELD", 5_000, because="run#z")
+    copy = record("a", "DUPLICATE", "WAITS_ALREADY", 1_000, because="run#a")
+    story = tell_one(ACTED, AGAIN, held, copy)
+    assert story.chains[0].end == AGAIN
+    assert tell_one(held, copy).chains[0].end == held
+
+
+def test_later_deliveries_alone_count_as_one_act() -> None:
+    before = [record("a", "PROCESSED", "SETTLED_BEFORE", ms, because="run#a") for ms in (9, 8)]
+    assert len(tell_one(*before).acts) == 1
+
+
+def test_a_story_has_names_a_time_and_a_text() -> None:
+    named = {"event_id": "p", "envelope_id": "e", "returned_as": "r", "idempotency_key": DIGEST}
+    copy = record("0", "DUPLICATE", "SAME_KEY", because="run#a")
+    story = tell_one(copy, record("a", "RETRY", "LIMITED", state="IDLE", **named), owner="a")
+    assert story.names == {f"{PK}/{SK}", "a", "0", "p", "e", "r", DIGEST}
+    assert [chain.id for chain in story.chains] == ["a", "0"]
+    assert (story.text, story.occurred_ms) == ("enters a queue: IDLE", NOW_MS - 600_000)
+    unread = record("a", "PARKED", "UNREADABLE", pk=None, sk=None, occurred_at_ms=None)
+    assert (tell_one(unread).text, tell_one(unread).occurred_ms) == ("an event", NOW_MS - 60_000)
+    assert tell_one(owner="a").occurred_ms == NOW_MS - 600_000

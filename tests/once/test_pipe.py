@@ -52,16 +52,6 @@ def test_target_receives_what_the_enrichment_returned(aws: FakeAws) -> None:
     assert aws.deleted == ["r0"]
 
 
-@pytest.mark.parametrize("nothing", [[], {}, None, ""])
-def test_enrichment_that_returns_nothing_skips_the_target_and_deletes(
-    aws: FakeAws, nothing: Any
-) -> None:
-    aws.enrich = lambda _: nothing
-    assert deliver(aws).ending is Ending.SKIPPED_TARGET
-    assert not aws.executions
-    assert aws.deleted == ["r0"]
-
-
 def test_error_of_the_enrichment_leaves_the_message(aws: FakeAws) -> None:
     aws.function_error = "Unhandled"
     assert deliver(aws).ending is Ending.ENRICHMENT_FAILED

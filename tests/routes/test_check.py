@@ -71,13 +71,7 @@ def test_wrong_line_is_found(text: str, found: list[int]) -> None:
     [
         ('when.body.mediatype = ["VOICE"]', 'did you mean "mediaType"?'),
         ('when.body.mediaType = ["voice"]', "VOICE"),
-        ('when.body.queueId = [{ numeric = [">", 3] }]', "text"),
-        ('when.body.eventTime = [{ prefix = "2" }]', "number"),
-        ("when.body.direction = [true]", "INBOUND"),
         ('when.ids.queueID = ["x"]', 'did you mean "ids.queueId"?'),
-        ('when.state = ["start"]', "acd.start"),
-        ('when.family = ["user.presence"]', "conversation.acd.start"),
-        ('when.subject.type = ["user"]', "conversation"),
         ("when.body.nonsense = [{ exists = false }]", "body.nonsense"),
         ('inputs = { q = "ids.queueId" }', "idempotencyKey"),
         ('inputs = { k = "idempotencyKey", c = "ids.conversationID" }', '"ids.conversationId"?'),

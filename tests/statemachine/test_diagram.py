@@ -15,7 +15,7 @@ def test_picture_is_drawn_from_the_definition() -> None:
 @pytest.mark.parametrize("field", ["Next", "Comment", "Catch"])
 def test_picture_of_another_machine_is_stale(field: str) -> None:
     machine = copy.deepcopy(definition())
-    states(machine)["CloseClaim"][field] = [] if field == "Catch" else "Parked"
+    states(machine)["CloseClaim"][field] = [{"Next": "Parked"}] if field == "Catch" else "Parked"
     assert made_from(machine) != made_from(definition())
 
 
