@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from hashlib import sha256
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 SK_BYTES = 1024
@@ -85,6 +86,8 @@ def canonical(value: Any) -> str:
 
     Fields and items of lists are sorted, 1.0 is 1, and a field that is null or empty is absent.
     """
+    if isinstance(value, str):
+        return encode_basestring_ascii(value)  # most values; json.dumps takes four times as long
     if isinstance(value, dict):
         texts = [(name, canonical(inner)) for name, inner in value.items()]
         fields = [f"{canonical(name)}:{text}" for name, text in texts if text not in _EMPTY]
