@@ -148,7 +148,7 @@ def cost_short() -> str:
     month = sum(record["fixed"].values())
     return (
         f"${error:.2f} per million events, or ${every:.2f} with each state of each execution in "
-        f"the log (`LogLevel` `ALL`), and ${month:.2f} per\nmonth without any event. "
+        f"the log (`LogLevel` `ALL`), plus a\nfixed ${month:.2f} per month. "
         "[How that is counted](docs/numbers.md#cost), and what an outage costs.\n"
     )
 
