@@ -69,7 +69,8 @@ test-stack: $(READY) ## Run the tests that share one local stack
 	$(BIN)/pytest -n 2 -m local
 
 sim: $(TOOLS) ## Walk the deployed machine and functions through 2,000 worlds with every fault (hours)
-	$(BIN)/python -m bench.simulator
+	$(BIN)/python -m bench.simulator walks
+	$(BIN)/python -m bench.simulator outage
 
 first-hour: $(TOOLS) ## Type each command that README and program print, in a new clone (ten minutes)
 	$(BIN)/python -m tests.first_hour

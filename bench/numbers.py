@@ -178,7 +178,8 @@ def audit() -> str:
 
 def simulated() -> str:
     record = read("simulator")
-    walks, search, mutants, hours = (record[n] for n in ("walks", "search", "mutants", "hours"))
+    walks, search, mutants = (record[name] for name in ("walks", "search", "mutants"))
+    hours = read("outage")
     return (
         f"- **{walks['broken']} promises broken** in {walks['count']:,} walks of "
         f"{walks['moves']:,} moves, under {sum(walks['faults'].values()):,} faults.\n"

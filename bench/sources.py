@@ -23,6 +23,7 @@ MODULES = {
     "compare": ("bench/compare", "bench/product.py", "bench/events.py"),
     "cost": ("bench/cost.py", "bench/costs", "bench/product.py", "bench/events.py"),
     "jsonata": ("bench/jsonata.py", "proof/asl"),
+    "outage": ("bench/simulator.py", "proof/sim"),
     "simulator": ("bench/simulator.py", "proof/sim"),
     "speed": ("bench/speed.py", "bench/events.py"),
 }
