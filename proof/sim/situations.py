@@ -127,8 +127,8 @@ class Situation(Script):
         assert 3 <= self.known("a").requests <= 6
 
     def a_broken_deployment_gives_up_no_event(self) -> None:
-        self.arrives(A).breaks(0, 7_200).ends("a")
-        assert self.parked == []
+        self.arrives(A).breaks(0, 7_200).ends("a", a="RETRY FUNCTION_FAILED, PROCESSED ACTED")
+        assert self.parked == [], "its first delivery after the repair acts"
 
     def a_throttled_function_is_no_failure(self) -> None:
         self.arrives(A).fails("RunAction", "throttled")
