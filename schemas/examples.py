@@ -54,7 +54,8 @@ def changed_key(example: Json, element: Json) -> Iterator[str]:
         yield (
             f"schemas/examples.jsonl: {example['name']}: the key changed from {before} to {after}. "
             "Copies in flight would act twice. Take the change back, or raise KEY_VERSION in "
-            "functions/enrichment/once_enrichment/contract.py and run `make schemas`"
+            "functions/enrichment/once_enrichment/contract.py and run `make schemas`. If the "
+            "example is new, delete its `key` and run `make schemas`"
         )
 
 

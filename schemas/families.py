@@ -44,8 +44,10 @@ def _cells(family: Family) -> list[str]:
         *(f"each `{name}`" for name in (*family.each.split(), *family.selection.split())),
         *(f"`{name}`" for name in family.ids.split()),
         *([f"time `{family.time}`"] if family.time else []),
-        "hash of the whole body" if family.is_whole else f"hash of {_codes(family.state.split())}",
     ]
+    if family.is_whole or family.state:
+        counted = _codes(family.state.split())
+        key.append("hash of the whole body" if family.is_whole else f"hash of {counted}")
     topics = "<br>".join(f"`{topic}`" for topic in family.topics)
     return [topics, about, "<br>".join(key), family.order, family.why]
 

@@ -19,6 +19,8 @@ from once.audit.shown import Shown
 from once.audit.tally import Tally
 from once.lines import Captured, Source, find_sources, read_records
 
+_FAR_MS = 7 * 86_400_000
+
 Progress = Callable[[int], None]
 
 
@@ -72,22 +74,32 @@ class Capture:
 
 class _Clock:
     """Says when a record arrived, as far as the capture tells: else when the newest event so far
-    was published."""
+    was published. One event alone cannot move this clock by weeks."""
 
     def __init__(self) -> None:
         self._now_ms = 0
         self.position = 0
         """Orders the events of all files: the latest time of this file so far."""
         self._file = -1
+        self._far_ms = 0
 
     def read(self, entry: Entry | Broken) -> int:
-        published_ms = entry.published_ms if isinstance(entry, Entry) else 0
-        self._now_ms = max(self._now_ms, entry.arrived_ms or published_ms)
+        if entry.arrived_ms:
+            self._now_ms = max(self._now_ms, entry.arrived_ms)
+        elif isinstance(entry, Entry) and entry.published_ms > self._now_ms:
+            self._follow(entry.published_ms)
         arrived_ms = entry.arrived_ms or self._now_ms
         is_same = entry.place.file == self._file
         self.position = max(self.position, arrived_ms) if is_same else arrived_ms
         self._file = entry.place.file
         return arrived_ms
+
+    def _follow(self, published_ms: int) -> None:
+        is_far = self._now_ms and published_ms - self._now_ms > _FAR_MS
+        if not is_far or abs(published_ms - self._far_ms) < _FAR_MS:
+            self._now_ms = published_ms
+        else:
+            self._far_ms = published_ms  # a second event that is as far confirms it
 
 
 def _hide(entry: Entry, shown: Shown) -> Entry:

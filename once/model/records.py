@@ -14,7 +14,7 @@ from once.model.reasons import REASONS, describe_end
 LONGEST_DELAY_MS = 900_000  # SQS delays a message by 15 minutes at most
 GRACE_MS = 300_000  # a running pipe takes a message within minutes after its return
 # Lambda could not load the code, so no request was sent.
-_NEVER_RAN = {
+NEVER_RAN = {
     "Runtime.ImportModuleError",
     "Runtime.HandlerNotFound",
     "Runtime.UserCodeSyntaxError",
@@ -95,7 +95,7 @@ class Record(LoggedRecord):
     @property
     def sent_requests(self) -> int:
         """Counts requests; a function that failed itself may have sent one."""
-        failed = self.reason == "FUNCTION_FAILED" and self.error_class not in _NEVER_RAN
+        failed = self.reason == "FUNCTION_FAILED" and self.error_class not in NEVER_RAN
         return self.requests if self.requests is not None else int(failed)
 
     @property

@@ -342,7 +342,7 @@ def _describe_processed(story: Story, acted: str) -> str:
     if lead is None:
         return acted
     text = "observed" if lead.reason == "OBSERVED" else acted
-    if lead.age_ms is not None:
+    if lead.age_ms is not None and lead.age_ms < 86_400_000:  # else an old event was sent again
         text += f", {words.format_duration(lead.age_ms)} after it occurred"
     if len(story.acts) > 1 and story.forgotten_ms:
         text += f"; {_describe_forgotten(story.forgotten_ms)}"

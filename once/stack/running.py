@@ -39,11 +39,11 @@ class Running(BaseModel):
 def private_folder(folder: Path = FOLDER) -> Path:
     """Creates the folder for its owner alone. In a shared place it could be another user's."""
     with suppress(FileExistsError):
-        folder.mkdir()
+        folder.mkdir(0o700)
     if not _is_own(folder):
         raise OnceError(
-            f"{folder.absolute()} is a link, or belongs to another user. Remove it, or work in "
-            "another folder."
+            f"{folder.absolute()} is a link, belongs to another user, or others may write to it. "
+            "Remove it, or work in another folder."
         )
     folder.chmod(0o700)
     return folder
@@ -51,12 +51,13 @@ def private_folder(folder: Path = FOLDER) -> Path:
 
 def _is_own(folder: Path) -> bool:
     place = folder.lstat()
-    return stat.S_ISDIR(place.st_mode) and place.st_uid == os.getuid()
+    is_ours = stat.S_ISDIR(place.st_mode) and place.st_uid == os.getuid()
+    return is_ours and not place.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def open_private(path: Path, mode: str) -> IO[Any]:
     """Opens a file in a private folder, which its owner alone may read."""
-    return open(path, mode, opener=lambda name, flags: os.open(name, flags, 0o600))
+    return open(path, mode, opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o600))
 
 
 @contextmanager

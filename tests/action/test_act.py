@@ -51,6 +51,32 @@ def test_setup_without_a_target_sends_nothing() -> None:
     assert (site.target.sent, site.table.requests) == ([], [])
 
 
+# What an answered request makes of the row in which other events failed.
+ROWS = {
+    "Failed": "counts",
+    "RateLimited": "keeps",
+    "Rejected": "clears",
+    "Uncertain": "clears",
+    "NotAuthorised": "keeps",
+    "NotConfigured": "keeps",
+}
+
+
+def test_every_error_of_a_target_decides_about_the_breaker() -> None:
+    ours = {"Transient", "GaveUp", "NotNow"}  # no target raises them
+    kinds = {name: kind for name, kind in vars(errors).items() if hasattr(kind, "reason")}
+    assert kinds.keys() - ours == ROWS.keys(), "decide it in action.py, _end_failed"
+    for name, expected in ROWS.items():
+        site = Site()
+        fail_others(site, 3, NOW - 10)
+        site.target.told = [kinds[name]("no")]
+        site.fails()
+        row = site.table.row()
+        assert expected == ("clears" if row is None else "counts" if row.failed > 3 else "keeps"), (
+            name
+        )
+
+
 # What the target raises, the class and reason that the state machine sees, and if it is a try.
 FAILURES = [
     (errors.Failed("no", status=503), "Transient", "CALL_FAILED", 1),

@@ -3,16 +3,17 @@
 import base64
 import contextlib
 import json
+from dataclasses import fields
 
 import pytest
 from once_data_action import webhook
 from once_data_action.errors import NotConfigured
-from once_data_action.request import WebhookRequest
+from once_data_action.request import ActionRequest, WebhookRequest, webhook_text
 from pydantic import TypeAdapter
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from once.genesys.server import SIGNING_SECRET, Received
-from tests.action.support import Sender, event
+from tests.action.support import Sender, event, payload
 
 NEW_SECRET = "whsec_" + base64.b64encode(b"n" * 32).decode()
 
@@ -30,6 +31,12 @@ def test_another_body_or_secret_does_not_verify(webhook_action: Sender) -> None:
     entry.raw = entry.raw.replace(b"PEER", b"ELSE")
     with pytest.raises(WebhookVerificationError):
         verify(entry)
+
+
+def test_every_field_of_the_contract_is_sent_if_the_event_has_it() -> None:
+    full = event() | {"publishedAt": "2026-05-04T10:00:00.431Z", "metadata": {"tenant": "t"}}
+    sent = json.loads(webhook_text(ActionRequest.read(payload(event=full))))
+    assert sent.keys() == {each.name for each in fields(WebhookRequest)}
 
 
 def test_text_of_any_language_verifies(webhook_action: Sender) -> None:

@@ -269,6 +269,15 @@ def test_busiest_minute_counts_what_came_out_of_order(tmp_path: Path) -> None:
     assert plan.acts_per_minute == 5
 
 
+def test_event_from_the_far_future_does_not_move_the_clock(tmp_path: Path) -> None:
+    centre = Centre(10)
+    published = (0, 300 * DAY_MS, DAY_MS, 41 * DAY_MS, 41 * DAY_MS + 60_000)
+    (tmp_path / "c").write_text(
+        lines([centre.conversation("acw", START_MS + n) for n in published])
+    )
+    assert audited(tmp_path / "c").seconds == (41 * DAY_MS + 60_000) / 1000
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),

@@ -47,7 +47,19 @@ def test_the_smallest_count_of_milliseconds_lies_in_1973() -> None:
     "nothing",
     [
         *("", "soon", "12:00", "9" * 30, "0001-01-01T00:00:00Z", "2025-13-01T00:00:00Z", "\ud800"),
-        *(0, -1, LAST_MS + 1, 10**20, float("inf"), float("nan"), True, None, [], {}),
+        *(
+            "20260504110005123",
+            0,
+            -1,
+            LAST_MS + 1,
+            10**20,
+            float("inf"),
+            float("nan"),
+            True,
+            None,
+            [],
+            {},
+        ),
     ],
 )
 def test_other_values_are_no_time(nothing: Any) -> None:

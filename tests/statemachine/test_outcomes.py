@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from once.model.records import NEVER_RAN
 from proof.asl.errors import Failure
 from proof.asl.services import REFUSED
 from tests.statemachine.playing import (
@@ -182,6 +183,15 @@ def test_a_function_that_fails_without_an_answer_keeps_its_claim(name: str) -> N
     record = play.record
     assert (record["errorClass"], record["leaseUntilMs"]) == (name, NOW_MS + 140_000)
     assert record["NEEDS_REPAIR"] == 1
+
+
+@pytest.mark.parametrize("name", sorted(NEVER_RAN))
+def test_a_function_that_could_not_be_loaded_releases_its_claim(name: str) -> None:
+    play = Play([element()], {"RunAction": [Failure(name, "")]})
+    assert play.outcome == ("RETRY", "FUNCTION_FAILED")
+    assert play.path[-3:] == ["PutBack", "CloseClaim", "RecordOutcome"]
+    assert "leaseUntilMs" not in play.record
+    assert (play.record["errorClass"], play.record["NEEDS_REPAIR"]) == (name, 1)
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_an_event_with_a_note_raises_genesys_changed() -> None:
 def test_a_reason_counts_towards_the_alarms_that_its_declaration_names(code: str) -> None:
     reason = REASONS[code]
     verdict = {"outcome": str(reason.outcome or "PROCESSED"), "reason": code}
-    repairs = recorded("NEEDS_REPAIR", verdict, waitsSinceMs=0)
+    repairs = recorded("NEEDS_REPAIR", verdict, waitsSinceMs=0, lastReason=code)
     assert (repairs == 1) == ("needs-repair" in reason.alarms)
     assert (recorded("SECONDS_WAITING", verdict) is not None) == ("waiting-long" in reason.alarms)
     assert set(reason.alarms) <= PAGES | TICKETS
@@ -167,9 +167,9 @@ def test_an_event_that_needs_a_repair_raises_needs_repair_until_it_is_repaired(r
 def test_refusals_of_aws_need_a_repair_after_15_minutes(reason: str) -> None:
     waiting = {"outcome": "RETRY", "reason": reason}
     now_ms = outcome_line(RECORDER, waiting)["Timestamp"]
-    for minutes, expected in ((14, None), (16, 1)):
-        since = now_ms - minutes * 60_000
-        assert recorded("NEEDS_REPAIR", waiting, waitsSinceMs=since) == expected
+    for minutes, before, expected in ((14, reason, None), (16, reason, 1), (16, "LIMITED", None)):
+        event = {"waitsSinceMs": now_ms - minutes * 60_000, "lastReason": before}
+        assert recorded("NEEDS_REPAIR", waiting, **event) == expected
 
 
 def outage(minutes: int, looks: range) -> dict[int, float]:

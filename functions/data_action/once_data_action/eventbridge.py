@@ -1,6 +1,6 @@
 """Target `eventbridge`: puts each event once on a bus of the user's."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -44,7 +44,7 @@ class EventBridge:
     put: Any
     look_up: Any
     now_ms: Clock
-    _found_ms: int = 0
+    _found_ms: int = field(default=0, init=False)
 
     def act(
         self,

@@ -38,8 +38,8 @@ class Tokens:
     secret: Secret
     http: Outbound
     now_ms: Clock
-    _token: str = field(default="", repr=False)
-    _ends_ms: int = 0
+    _token: str = field(default="", init=False, repr=False)
+    _ends_ms: int = field(default=0, init=False)
 
     def get(self, budget: Budget, refused: str | None = None) -> str:
         """A token that still lives and is not the refused one."""

@@ -47,8 +47,8 @@ class ActionRequest:
             key = payload["idempotencyKey"]
             tries = Tries(_whole(payload["tries"]), _whole(payload["failedAtMs"]))
             deaths, retry = _whole(payload.get("deaths", 0)), _whole(payload.get("retry", 0))
-            fields = {name: event[name] for name in _EVENT_FIELDS}
-            event = {**event, **{name: _whole(fields[name]) for name in _TIMES}}
+            needed = {name: event[name] for name in _EVENT_FIELDS}
+            event = {**event, **{name: _whole(needed[name]) for name in _TIMES}}
         except (AttributeError, KeyError, TypeError, ValueError):
             raise _not_understood("a field is missing or is no number") from None
         if version != VERSION:

@@ -28,8 +28,8 @@ class Secret:
     fields: tuple[str, ...]
     client: "SecretsManagerClient"
     now_ms: Clock
-    _values: dict[str, str] | None = field(default=None, repr=False)
-    _unchanged_until_ms: int = 0
+    _values: dict[str, str] | None = field(default=None, init=False, repr=False)
+    _unchanged_until_ms: int = field(default=0, init=False)
 
     def values(self) -> dict[str, str]:
         if self._values is None:

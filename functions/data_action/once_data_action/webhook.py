@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import hmac
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .errors import NotConfigured
 from .outbound import Outbound, Response
@@ -17,7 +17,7 @@ FIELDS = ("signingSecret",)
 
 @dataclass
 class Webhook:
-    url: str
+    url: str = field(repr=False)  # its path may be secret
     secret: Secret
     http: Outbound
     now_ms: Clock

@@ -39,7 +39,7 @@ def maybe_ms(value: Any) -> int | None:
             number = int(value) if is_digits else value
             # Only seconds have a fraction that counts.
             ms = round(number * 1000 if abs(number) < EARLIEST_MS else number)
-        elif type(value) is str:
+        elif type(value) is str and not value.isdecimal():  # of digits it would read a date
             moment = datetime.fromisoformat(value)
             if moment.tzinfo is None:
                 moment = moment.replace(tzinfo=UTC)
