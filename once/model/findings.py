@@ -24,6 +24,8 @@ class Kind(NamedTuple):
 
 
 _PAGE = Severity.PAGE
+_LOSSES = ("#rule-loses-events", "#outcomes-unrecorded")
+_PAGING = ("rule-loses-events", "outcomes-unrecorded", "events-waiting", "destination-down")
 KINDS = {
     "PAUSED": Kind("ask the operator, then resume", "destination-down"),
     "PIPE_STOPPED": Kind("start it; if it stops again, read its log", "events-waiting", _PAGE),
@@ -54,18 +56,41 @@ KINDS = {
 
 
 def find(status: Status, now_ms: int) -> Iterator[Finding]:
-    """Finds what needs attention: first what stops everything, then what some events wait for."""
+    """Finds what needs attention: first what may lose events, then what stops everything, then what
+    some events wait for."""
+    alarms = [*_find_alarms(status)]
+    losses = [alarm for alarm in alarms if alarm.page.endswith(_LOSSES)]
+    yield from losses
     yield from _find_stops(status, now_ms)
-    yield from _find_failed_executions(status)
+    failed = [*_find_failed_executions(status)]
+    # If events were recorded after the last failure, it may be repaired: a reason of now is first.
+    newest_ms = max((failure.last_ms for failure in status.pipe_failures), default=0)
+    is_current = (status.recorded_ms or 0) <= newest_ms
+    yield from failed if is_current else ()
     if not status.breaker.pause:
         yield from _find_failures(status, now_ms)
     yield from _find_waits(status, now_ms)
+    yield from () if is_current else failed
     if status.parked:
         text = f"Parked: {words.count(status.parked, 'event')}"
         yield _make("EVENTS_PARKED", text, "once parked list", count=status.parked)
+    yield from (alarm for alarm in alarms if alarm not in losses)
+
+
+def _find_alarms(status: Status) -> Iterator[Finding]:
+    commands = {
+        "rule-loses-events": ["once check --look"],
+        "outcomes-unrecorded": ["once check", *_tail(status, "PipeLogGroupName")],
+        "events-waiting": _tail(status, "PipeLogGroupName"),
+        "events-parked": ["once parked list"],
+        "parked-ageing": ["once parked list"],
+        "events-silent": ["once check --look"],
+    }
     for alarm in status.alarms:
-        kind = Kind(alarm.description, alarm.name)
-        yield _make("ALARM", f"Alarm {alarm.name}", since_ms=alarm.since_ms, kind=kind)
+        severity = _PAGE if alarm.name in _PAGING else Severity.TICKET
+        kind = Kind(alarm.description, alarm.name, severity)
+        named = commands.get(alarm.name, [])
+        yield _make("ALARM", f"Alarm {alarm.name}", *named, since_ms=alarm.since_ms, kind=kind)
 
 
 def _find_stops(status: Status, now_ms: int) -> Iterator[Finding]:

@@ -131,7 +131,7 @@ def _read_alarms(stack: Stack) -> list[Alarm]:
         Alarm(
             name=alarm["AlarmName"].removeprefix(prefix),
             since_ms=round(alarm["StateUpdatedTimestamp"].timestamp() * 1000),
-            description=alarm.get("AlarmDescription", "").partition(" See ")[0],
+            description=alarm.get("AlarmDescription", "").partition(" Run: ")[0],
         )
         for alarm in found["MetricAlarms"]
     ]

@@ -252,6 +252,27 @@ def test_status_finds_parked_events_alarms_and_an_inactive_machine(stack: FakeSt
     assert findings["MACHINE_INACTIVE"]["severity"] == "page"
 
 
+@pytest.mark.parametrize("alarm", ["outcomes-unrecorded", "rule-loses-events"])
+def test_an_alarm_of_lost_events_comes_first_and_names_a_command_that_helps(
+    stack: FakeStack, alarm: str
+) -> None:
+    stack.metrics.alarms = ["events-silent", alarm]
+    stack.pipes.state = "STOPPED"
+    first, *_ = once("status", "--json").json["findings"]
+    assert first["page"].endswith(f"#{alarm}")
+    assert first["severity"] == "page"
+    assert any(command.startswith("once check") for command in first["commands"])
+
+
+def test_a_cause_of_now_comes_before_failures_that_others_have_passed(stack: FakeStack) -> None:
+    stack.logs.add_failed_step("EnrichmentStageFailed", message="it failed")
+    stack.logs.add("RETRY", "FUNCTION_FAILED", ago_ms=1_000, retryInSeconds=600)
+    stack.sqs.in_flight = stack.sqs.delayed = 1
+    assert [*read_findings(once("status", "--json"))] == ["FUNCTION_FAILED", "ENRICHMENT_FAILS"]
+    stack.logs.add_failed_step("EnrichmentStageFailed", ago_ms=0, message="it failed")
+    assert next(iter(read_findings(once("status", "--json")))) == "ENRICHMENT_FAILS"
+
+
 def test_status_shows_requests_of_some_families_that_fail(stack: FakeStack) -> None:
     stack.logs.add("PROCESSED", "ACTED", messageId=SECOND, family="user.activity")
     stack.logs.add("RETRY", "CALL_FAILED", cause="HTTP 500", requests=1, retryInSeconds=600)
