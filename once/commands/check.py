@@ -9,6 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 
 import click
+from botocore.exceptions import ClientError
 from once_enrichment.contract import CANARY
 from rich.markup import escape
 
@@ -16,8 +17,10 @@ from once.cli_options import ATTENTION, YES, Operation, on_stack
 from once.errors import OnceError
 from once.model import words
 from once.model.checks import Check, Checked
+from once.model.findings import is_throttled, read_concurrency
 from once.model.outcomes import Outcome
 from once.model.pace import State
+from once.model.reasons import REASONS
 from once.model.rule import Event, Rows
 from once.project import EXAMPLE
 from once.stack.canaries import Canary, Trial, make_canary, make_copy
@@ -129,9 +132,15 @@ def invoke_enrichment(stack: Stack, canary: Canary) -> Check:
         "attributes": {"SentTimestamp": "0"},
         "messageAttributes": {CANARY: {"stringValue": "true", "dataType": "String"}},
     }
-    answer = stack.client("lambda").invoke(
-        FunctionName=stack.outputs["EnrichmentFunctionName"], Payload=json.dumps([record])
-    )
+    function = stack.outputs["EnrichmentFunctionName"]
+    try:
+        answer = stack.client("lambda").invoke(FunctionName=function, Payload=json.dumps([record]))
+    except ClientError as error:
+        if not is_throttled(str(error)):
+            raise
+        reason = REASONS["THROTTLED"]
+        detail = f"Lambda does not run it; {reason.remedy}: docs/runbook.md#{reason.page}. "
+        return Check.of("enrichment", False, f"{detail}See: {read_concurrency(function)}")
     returned = json.loads(answer["Payload"].read())
     detail = ""
     if "FunctionError" in answer:

@@ -136,7 +136,12 @@ def _find_failed_executions(status: Status) -> Iterator[Finding]:
         what = f"failed {number} in five minutes, last at {clock} UTC: {error}"
         if status.recorded_ms and status.recorded_ms > failure.last_ms:
             what += "; other events were recorded since"
-        if failure.is_enrichment:
+        if failure.is_enrichment and is_throttled(failure.error):
+            commands = [read_concurrency(status.enrichment)]
+            reason = REASONS["THROTTLED"]
+            kind = Kind(reason.remedy, reason.page)
+            finding = _make("ENRICHMENT_THROTTLED", f"The enrichment {what}", *commands, kind=kind)
+        elif failure.is_enrichment:
             logs = ["once check", *_tail(status, "EnrichmentLogGroupName")]
             finding = _make("ENRICHMENT_FAILS", f"The enrichment {what}", *logs)
         else:
@@ -206,8 +211,7 @@ def _find_waits(status: Status, now_ms: int) -> Iterator[Finding]:
             continue
         commands = [_explain(waits), *_tail(status, reason.log if reason else "")]
         if waits.reason == "THROTTLED":
-            name = shlex.quote(status.function)
-            commands.append(f"aws lambda get-function-concurrency --function-name {name}")
+            commands.append(read_concurrency(status.function))
         clock = words.format_clock(waits.newest_ms)
         text = f"{status.count(waits.events)} put back, last at {clock} UTC: {waits.sentence}"
         kind = Kind(reason.remedy, reason.page) if reason else Kind("see its cause", "waiting-long")
@@ -257,6 +261,16 @@ def _make(
 
 def _explain(waits: Waits) -> str:
     return f"once explain {shlex.quote(waits.example)}"  # an id is whatever its sender wrote
+
+
+def is_throttled(error: str) -> bool:
+    """Returns true for an error by which Lambda refuses to run a function."""
+    return "TooManyRequests" in error or "Rate Exceeded" in error
+
+
+def read_concurrency(function: str) -> str:
+    """Returns the command that reads the reserved concurrency of a function."""
+    return f"aws lambda get-function-concurrency --function-name {shlex.quote(function)}"
 
 
 def _tail(status: Status, output: str) -> list[str]:

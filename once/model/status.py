@@ -102,6 +102,7 @@ class Status(Model):
     alarms: list[Alarm]
     table: str = Field(description="The claim table.")
     function: str = Field(description="The function that sends the requests.")
+    enrichment: str = Field(description="The function that reads the messages.")
     logs: dict[str, str] = Field(description="Log groups by the output that names them.")
     findings: list[Finding] = Field(default=[])
 

@@ -58,6 +58,7 @@ def read_status(stack: Stack, now_ms: int) -> Status:
         alarms=_read_alarms(stack),
         table=outputs["ClaimTableName"],
         function=outputs["DataActionFunctionName"],
+        enrichment=outputs["EnrichmentFunctionName"],
         logs={name: outputs[name] for name in names},
     )
     status.findings = list(find(status, now_ms))

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from once_enrichment.normalise import normalise
 
 from once.model.rule import Event, Rows
@@ -137,6 +138,20 @@ def test_check_stops_at_an_enrichment_that_does_not_work(
     checked = once("check", "--yes", "--json")
     assert checked.code == 3
     assert read_checks(checked)["enrichment"] is False
+    assert machine.took == []
+
+
+def test_check_names_the_remedy_of_an_enrichment_that_is_throttled(
+    machine: Machine, stack: FakeStack
+) -> None:
+    def refuse(**_: Any) -> None:
+        error = {"Code": "TooManyRequestsException", "Message": "Rate Exceeded."}
+        raise ClientError({"Error": error}, "Invoke")
+
+    vars(stack)["lambda"] = SimpleNamespace(invoke=refuse)
+    (check,) = [c for c in once("check", "--yes", "--json").json["checks"] if c["works"] is False]
+    assert "requests-are-throttled" in check["detail"]
+    assert "get-function-concurrency --function-name enrichment" in check["detail"]
     assert machine.took == []
 
 

@@ -193,6 +193,15 @@ def test_status_finds_failed_executions_while_others_are_recorded(
     assert finding["severity"] == "ticket"
 
 
+def test_status_names_the_concurrency_of_an_enrichment_that_is_throttled(stack: FakeStack) -> None:
+    error = "Lambda.TooManyRequestsException: Rate Exceeded."
+    stack.logs.add_failed_step("EnrichmentInvocationFailed", message=error)
+    stack.sqs.put("events", "{}")
+    (finding,) = once("status", "--json").json["findings"]
+    assert finding["page"].endswith("#requests-are-throttled")
+    assert finding["commands"] == ["aws lambda get-function-concurrency --function-name enrichment"]
+
+
 def test_status_pages_if_executions_fail_and_nothing_is_recorded(stack: FakeStack) -> None:
     stack.metrics.taken = 40
     stack.logs.add_failed_step("EnrichmentStageFailed", message="it failed")
