@@ -135,8 +135,8 @@ def invoke_enrichment(stack: Stack, canary: Canary) -> Check:
     function = stack.outputs["EnrichmentFunctionName"]
     try:
         answer = stack.client("lambda").invoke(FunctionName=function, Payload=json.dumps([record]))
-    except ClientError as error:
-        if not is_throttled(str(error)):
+    except ClientError as refusal:
+        if not is_throttled(str(refusal)):
             raise
         reason = REASONS["THROTTLED"]
         detail = f"Lambda does not run it; {reason.remedy}: docs/runbook.md#{reason.page}. "

@@ -34,9 +34,9 @@ def command(operation: Operation, verbose: bool) -> None:
 
 def _view(status: Status, now_ms: int, verbose: bool) -> Iterator[str]:
     flow = escape(words.capitalise(status.breaker.text(now_ms)))
-    if status.table_error:
+    if not status.is_breaker_known:
         flow = "Breaker unknown: the claim table cannot be read"
-    is_flowing = status.breaker.is_healthy and not status.table_error
+    is_flowing = status.breaker.is_healthy and status.is_breaker_known
     yield flow if is_flowing else f"[yellow]{flow}[/]"
     if status.limit:
         minutes = math.ceil(status.queue.total / status.limit)

@@ -8,8 +8,9 @@ from once.model import words
 from once.model.outcomes import Outcome
 from once.model.pace import FOR_THE_BREAKER, State
 from once.model.reasons import REASONS
-from once.model.status import Finding, Severity, Status, Waits
+from once.model.status import UNKNOWN, Finding, Severity, Status, Waits
 
+OPERATOR_POLICY = "docs/examples/operator-policy.json"
 OF_DESTINATION = ("CALL_FAILED", "SETUP_FAULT", "RATE_LIMITED")
 _HOUR_MS = 3_600_000
 _SHORT_MS = 120_000  # a 429 that ends by then is the limit at work
@@ -61,6 +62,17 @@ def find(status: Status, now_ms: int) -> Iterator[Finding]:
     alarms = [*_find_alarms(status)]
     losses = [alarm for alarm in alarms if alarm.page.endswith(_LOSSES)]
     yield from losses
+    if status.refused:
+        requests = ", ".join(status.refused)
+        text = f"These credentials lack a permission, so a part is not shown: {requests}"
+        yield Finding(
+            code="NOT_PERMITTED",
+            severity=Severity.TICKET,
+            sentence=text,
+            remedy="give the operator this policy",
+            commands=[],
+            page=OPERATOR_POLICY,
+        )
     yield from _find_stops(status, now_ms)
     failed = [*_find_failed_executions(status)]
     # If events were recorded after the last failure, it may be repaired: a reason of now is first.
@@ -101,13 +113,13 @@ def _find_stops(status: Status, now_ms: int) -> Iterator[Finding]:
     if pause := status.breaker.pause:
         text = words.capitalise(status.breaker.text(now_ms))
         yield _make("PAUSED", text, "once resume", since_ms=pause.since_ms)
-    if status.pipe != "RUNNING":
+    if status.pipe not in ("RUNNING", UNKNOWN):
         reason = status.pipe_reason or "AWS gives no reason, so an operator may have stopped it"
         text = f"The pipe is {status.pipe}: {reason}"
         if status.queue.total:
             text += f"; {words.count(status.queue.total, 'message')} in the queue"
         yield _make("PIPE_STOPPED", text, "once resume", *_tail(status, "PipeLogGroupName"))
-    if status.machine != "ACTIVE":
+    if status.machine not in ("ACTIVE", UNKNOWN):
         text = f"The state machine is {status.machine}"
         yield _make("MACHINE_INACTIVE", text, "once check --look")
 
@@ -119,7 +131,8 @@ def _find_failed_executions(status: Status) -> Iterator[Finding]:
         # Messages in flight are about to be recorded; while the breaker is open, events that come
         # back write no record.
         is_closed = status.breaker.state is State.CLOSED
-        if status.taken > queue.in_flight and status.recorded_ms is None and is_closed:
+        is_silent = status.recorded_ms is None and not status.refused
+        if status.taken > queue.in_flight and is_silent and is_closed:
             taken = f"Messages were taken from the queue {words.count_times(status.taken)}"
             text = f"{taken} in ten minutes, and no outcome was recorded"
             logs = _tail(status, "EnrichmentLogGroupName")
@@ -148,7 +161,7 @@ def _find_failed_executions(status: Status) -> Iterator[Finding]:
             logs = _tail(status, "ExecutionLogGroupName")
             finding = _make("EXECUTIONS_FAIL", f"The state machine {what}", *logs)
         finding.count = failure.executions
-        if status.recorded_ms is None:
+        if status.recorded_ms is None and not status.refused:
             finding.severity = _PAGE
         yield finding
 
@@ -223,7 +236,8 @@ def _find_waits(status: Status, now_ms: int) -> Iterator[Finding]:
             _page_after_an_hour(finding, now_ms)
         yield finding
     delayed = status.queue.delayed
-    if delayed and not status.waiting and status.breaker.state is State.CLOSED:
+    is_closed = status.breaker.state is State.CLOSED and not status.refused
+    if delayed and not status.waiting and is_closed:
         text = f"{words.count(delayed, 'event')} wait, and no record says why"
         yield _make("WAIT_UNKNOWN", text, "once check", count=delayed)
     oldest = min(status.waiting, key=lambda waits: waits.since_ms, default=None)

@@ -10,6 +10,8 @@ from once.model.base import Model
 from once.model.outcomes import Outcome
 from once.model.pace import Breaker
 
+UNKNOWN = "unknown"
+
 
 class Depth(Model):
     """The number of messages in a queue, roughly, as SQS says."""
@@ -104,7 +106,12 @@ class Status(Model):
     function: str = Field(description="The function that sends the requests.")
     enrichment: str = Field(description="The function that reads the messages.")
     logs: dict[str, str] = Field(description="Log groups by the output that names them.")
+    refused: list[str] = Field(default=[], description="Requests that the credentials may not do.")
     findings: list[Finding] = Field(default=[])
+
+    @property
+    def is_breaker_known(self) -> bool:
+        return not self.table_error and "GetItem" not in self.refused
 
     def count(self, events: int) -> str:
         """Counts events of which the log may hold more."""

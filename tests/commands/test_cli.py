@@ -66,7 +66,7 @@ def test_an_error_is_a_sentence_and_an_exit_code(
         raise error
 
     monkeypatch.setattr(stack.pipes, "describe_pipe", refuse)
-    answer = once("status")
+    answer = once("resume")
     assert answer.code == code
     assert says in answer.err
     if isinstance(error, ClientError):

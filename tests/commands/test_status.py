@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from once.model.reasons import REASONS
 from tests.commands.conftest import Answer, once
@@ -223,6 +224,35 @@ def test_status_without_the_table_still_says_what_it_knows(stack: FakeStack) -> 
     assert "ResourceNotFoundException" in findings["TABLE_UNREADABLE"]["sentence"]
     assert "TABLE_UNANSWERED" in findings
     assert "requests are sent" not in once("status").out
+
+
+@pytest.mark.parametrize(
+    ("client", "method", "request_name"),
+    [
+        ("metrics", "describe_alarms", "DescribeAlarms"),
+        ("logs", "start_query", "StartQuery"),
+        ("pipes", "describe_pipe", "DescribePipe"),
+        ("sqs", "get_queue_attributes", "GetQueueAttributes"),
+        ("", "read_breaker", "GetItem"),
+    ],
+)
+def test_status_shows_what_the_credentials_may_read(
+    stack: FakeStack, monkeypatch: pytest.MonkeyPatch, client: str, method: str, request_name: str
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        error = {"Code": "AccessDeniedException", "Message": "User is not authorized"}
+        raise ClientError({"Error": error}, request_name)
+
+    stack.metrics.taken = 40
+    stack.logs.add("PROCESSED", "ACTED", requests=1)
+    owner = stack if not client else getattr(stack, client)
+    monkeypatch.setattr(owner, method, refuse)
+    answer = once("status", "--json")
+    (finding,) = answer.json["findings"]
+    assert answer.code == 3
+    assert request_name in finding["sentence"]
+    assert finding["page"].endswith("operator-policy.json")
+    assert "Nothing is stuck" not in once("status").out
 
 
 def test_status_names_no_failure_of_an_earlier_outage(stack: FakeStack) -> None:
