@@ -10,6 +10,7 @@ from rich.markup import escape
 from once.cli_options import ATTENTION, Operation, on_stack
 from once.model import words
 from once.model.outcomes import Outcome
+from once.model.pace import FOR_THE_BREAKER, State
 from once.model.status import Arrived, Status
 from once.screen import Row, Whole
 from once.stack.facade import read_clock_ms
@@ -32,12 +33,17 @@ def command(operation: Operation, verbose: bool) -> None:
         operation.exit(ATTENTION)
 
 
-def _view(status: Status, now_ms: int, verbose: bool) -> Iterator[str]:
-    flow = escape(words.capitalise(status.breaker.text(now_ms)))
+def _describe_flow(status: Status, now_ms: int) -> str:
     if not status.is_breaker_known:
-        flow = "Breaker unknown: the claim table cannot be read"
-    is_flowing = status.breaker.is_healthy and status.is_breaker_known
-    yield flow if is_flowing else f"[yellow]{flow}[/]"
+        return "[yellow]Breaker unknown: the claim table cannot be read[/]"
+    if status.breaker.pause:
+        return "[yellow]Requests are paused[/]"  # the finding says by whom, why and until when
+    flow = escape(words.capitalise(status.breaker.text(now_ms)))
+    return flow if status.breaker.is_healthy else f"[yellow]{flow}[/]"
+
+
+def _view(status: Status, now_ms: int, verbose: bool) -> Iterator[str]:
+    yield _describe_flow(status, now_ms)
     if status.limit:
         minutes = math.ceil(status.queue.total / status.limit)
         rest = f"{status.queue.total:,} wait, about {words.count(minutes, 'minute')}"
@@ -52,9 +58,13 @@ def _view(status: Status, now_ms: int, verbose: bool) -> Iterator[str]:
     for waits in status.waiting:
         until = words.format_clock(waits.last_due_ms)
         head = f"waits: {status.count(waits.events)} until {until} at the latest  "
-        yield Row.of(head, escape(words.shorten_ids(f"{waits.reason}: {waits.sentence}")))
+        is_told = waits.reason in FOR_THE_BREAKER and status.breaker.state is not State.CLOSED
+        text = waits.reason if is_told else f"{waits.reason}: {waits.sentence}"
+        yield Row.of(head, escape(words.shorten_ids(text)))
     ends: Counter[Outcome] = sum((Counter(a.outcomes) for a in status.arrived), Counter())
-    settled = ", ".join(f"{count:,} {outcome}" for outcome, count in ends.most_common())
+    # They may have been replayed since.
+    verb = {Outcome.PARKED: "were "}
+    settled = ", ".join(f"{n:,} {verb.get(end, '')}{end}" for end, n in ends.most_common())
     yield f"settled in the last day: {settled or 'nothing'}"
     by_source: dict[str, list[Arrived]] = defaultdict(list)
     for arrived in status.arrived:

@@ -85,6 +85,8 @@ def find(status: Status, now_ms: int) -> Iterator[Finding]:
     yield from () if is_current else failed
     if status.parked:
         text = f"Parked: {words.count(status.parked, 'event')}"
+        if status.last_parked:
+            text += f"; the newest for {status.last_parked}"
         yield _make("EVENTS_PARKED", text, "once parked list", count=status.parked)
     yield from (alarm for alarm in alarms if alarm not in losses)
 
@@ -203,12 +205,17 @@ def _find_outage(status: Status, failing: Sequence[Waits], now_ms: int) -> Itera
         text += f"; the next request is at {words.format_clock(breaker.until_ms)} UTC"
     elif breaker.state is not State.CLOSED:
         text += "; the next event probes"
+    commands = []
+    if status.is_answer_lost and not is_limited:
+        text += ". Answers were lost, so each probe may act again; once pause stops probes"
+        commands = ["once pause"]
     example = newest or next(iter(status.waiting), None)
     events = sum(w.events for w in status.waiting if w in failing or w.reason == "BREAKER_OPEN")
     finding = _make(
         "RATE_LIMITED" if is_limited else "DESTINATION_DOWN",
         text,
         *([_explain(example)] if example else _tail(status, "DataActionLogGroupName")),
+        *commands,
         count=events or None,
         since_ms=since_ms,
     )

@@ -92,6 +92,8 @@ class Status(Model):
     limit: int = Field(description="Requests per minute; 0 is no limit.")
     waiting: list[Waits]
     last_failure: str = Field(description="What the newest failed request of these met; or empty.")
+    is_answer_lost: bool = Field(description="True if it may have acted: it got no answer.")
+    last_parked: str = Field(description="Reason and cause of the newest parked event; or empty.")
     is_complete: bool = Field(description="False if the log holds more than one search returns.")
     arrived: list[Arrived]
     taken: int = Field(description="Messages that were taken in the last ten minutes.")

@@ -50,15 +50,19 @@ def read_status(stack: Stack, now_ms: int) -> Status:
     queue = read(empty, stack.read_depth, "EventQueueUrl")
     queued = queue.delayed or min(queue.total, 1)
     waiting = read(Waiting([], True), read_waiting, stack, breaker, queued, now_ms)
+    failure = waiting.failure
+    parked = read(empty, stack.read_depth, QUEUE).total
     names = [name for name in outputs if name.endswith("LogGroupName")]
     status = Status(
         queue=queue,
-        parked=read(empty, stack.read_depth, QUEUE).total,
+        parked=parked,
         breaker=breaker,
         table_error=table_error,
         limit=int(outputs.get("MaxActionsPerMinute") or 0),
         waiting=group_by_reason(waiting, breaker, now_ms),
-        last_failure=waiting.failure.why if waiting.failure else "",
+        last_failure=failure.why if failure else "",
+        is_answer_lost=bool(failure and failure.requests and failure.status is None),
+        last_parked=read("", _read_parked, stack, now_ms) if parked else "",
         is_complete=waiting.is_complete,
         arrived=read([], _read_arrived, stack, now_ms),
         taken=read(0, _read_taken, stack, now_ms),
@@ -88,6 +92,14 @@ def _read_machine(stack: Stack) -> str:
 def _read_recorded_ms(stack: Stack, now_ms: int) -> int | None:
     recent = log.search(stack, '"messageId"', since_ms=now_ms - _TAKEN_MS, most=1)
     return recent.records[-1].recorded_at_ms if recent.records else None
+
+
+def _read_parked(stack: Stack, now_ms: int) -> str:
+    parked = log.search(stack, f'"{Outcome.PARKED}"', since_ms=now_ms - 14 * _DAY_MS, most=50)
+    for record in reversed(parked.records):
+        if record.outcome is Outcome.PARKED and record.family != CANARY_FAMILY:
+            return f"{record.reason}: {record.why}"
+    return ""
 
 
 def _read_arrived(stack: Stack, now_ms: int) -> list[Arrived]:

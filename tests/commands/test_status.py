@@ -46,7 +46,7 @@ def test_status_names_the_cause_of_a_dead_destination_at_its_first_failure(
     assert answer.code == 3
     assert cause in finding["sentence"]
     assert finding["page"].endswith(f"#{page}")
-    assert finding["commands"] == [f"once explain {USER}"]
+    assert finding["commands"][0] == f"once explain {USER}"
     assert finding["severity"] == "ticket"
 
 
@@ -253,6 +253,37 @@ def test_status_shows_what_the_credentials_may_read(
     assert request_name in finding["sentence"]
     assert finding["page"].endswith("operator-policy.json")
     assert "Nothing is stuck" not in once("status").out
+
+
+@pytest.mark.parametrize(("status", "is_lost"), [(None, True), (503, False)])
+def test_status_offers_a_pause_if_a_probe_may_act_without_an_answer(
+    stack: FakeStack, status: int | None, is_lost: bool
+) -> None:
+    stack.fail("a", since=NOW_MS - HOUR_MS, open_until=NOW_MS + 60_000)
+    stack.logs.add("RETRY", "CALL_FAILED", cause="no answer", requests=1, status=status)
+    stack.sqs.delayed = 1
+    finding = read_findings(once("status", "--json"))["DESTINATION_DOWN"]
+    assert ("once pause" in finding["commands"]) is is_lost
+
+
+def test_status_says_once_who_paused(stack: FakeStack) -> None:
+    stack.logs.add("RETRY", "PAUSED", ago_ms=10_000, retryInSeconds=600)
+    stack.pause(
+        since=NOW_MS - 1, held="the CRM is down", held_by="ada", held_at=NOW_MS - 1,
+        not_before=NOW_MS + 60_000,
+    )  # fmt: skip
+    stack.sqs.delayed = 1
+    assert once("status").out.count("the CRM is down") == 1
+
+
+def test_status_names_the_newest_cause_of_parked_events(stack: FakeStack) -> None:
+    stack.sqs.put("dead-letters", "{}")
+    stack.logs.add("PARKED", "REJECTED", ago_ms=HOUR_MS, cause="HTTP 400")
+    stack.logs.add("PARKED", "REJECTED", cause="HTTP 422")
+    stack.logs.add("PARKED", "REJECTED", ago_ms=1_000, cause="a canary", family="once.check")
+    sentence = read_findings(once("status", "--json"))["EVENTS_PARKED"]["sentence"]
+    assert "REJECTED" in sentence
+    assert "HTTP 422" in sentence
 
 
 def test_status_names_no_failure_of_an_earlier_outage(stack: FakeStack) -> None:
