@@ -293,8 +293,6 @@ def _view_deliveries(chain: Chain, verbose: bool) -> Iterator[tuple[int, str]]:
             until = words.format_second(last.recorded_at_ms)
             text += f" {words.count_times(len(records))} until {until}"
         text += _describe_sent(records) + (f": {last.why}" if last.why else "")
-        if last is chain.records[-1] and last.outcome is Outcome.RETRY:
-            text += f"; comes back at {words.format_clock(last.due_at_ms)}"
         yield first.recorded_at_ms, text
 
 
