@@ -58,8 +58,9 @@ def command(operation: Operation, yes: bool) -> None:
         view.insert(0, f"The pause is over ({escape(before.pause.reason)}).")
     if events:
         view.append(
-            f"Events that still wait: {events:,}. Each comes back at its own time, {_LONGEST_DELAY}, "
-            "and is sent after that; new events are acted on immediately. See: once status"
+            f"Events that still wait: {events:,}. Each comes back at its own time, "
+            f"{_LONGEST_DELAY}, and is sent after that; new events are acted on immediately. "
+            "See: once status"
         )
     operation.answer(Resumed(pipe=pipe, ended=before.pause, events=events), view)
 
