@@ -62,12 +62,15 @@ def _view(status: Status, now_ms: int, verbose: bool) -> Iterator[str]:
         text = waits.reason if is_told else f"{waits.reason}: {waits.sentence}"
         yield Row.of(head, escape(words.shorten_ids(text)))
     ends: Counter[Outcome] = sum((Counter(a.outcomes) for a in status.arrived), Counter())
-    # They may have been replayed since.
-    verb = {Outcome.PARKED: "were "}
-    settled = ", ".join(f"{n:,} {verb.get(end, '')}{end}" for end, n in ends.most_common())
+    # Parked events may have been replayed since.
+    parked = "was parked" if ends[Outcome.PARKED] == 1 else "were parked"
+    named = ((n, parked if end is Outcome.PARKED else end) for end, n in ends.most_common())
+    settled = ", ".join(f"{number:,} {name}" for number, name in named)
     yield f"settled in the last day: {settled or 'nothing'}"
     by_source: dict[str, list[Arrived]] = defaultdict(list)
     for arrived in status.arrived:
+        if arrived.family == "broken":
+            continue  # no event, and perhaps a canary
         by_source[arrived.source].append(arrived)
     for source, families in by_source.items():
         age = words.format_age(now_ms - families[0].last_ms)

@@ -266,6 +266,14 @@ def test_status_offers_a_pause_if_a_probe_may_act_without_an_answer(
     assert ("once pause" in finding["commands"]) is is_lost
 
 
+def test_status_shows_no_canary_as_the_last_event_of_a_source(stack: FakeStack) -> None:
+    stack.logs.add("PROCESSED", "ACTED", requests=1)
+    assert "user.presence" in once("status", "--verbose").out
+    stack.logs.lines.clear()
+    stack.logs.add("PARKED", "UNREADABLE", family="broken")
+    assert "last event" not in once("status", "--verbose").out
+
+
 def test_status_says_once_who_paused(stack: FakeStack) -> None:
     stack.logs.add("RETRY", "PAUSED", ago_ms=10_000, retryInSeconds=600)
     stack.pause(
