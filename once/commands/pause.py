@@ -58,13 +58,7 @@ def command(operation: Operation, lasting: str, reason: str, yes: bool) -> None:
     request = breaker_row.pause(stack.outputs["ClaimTableName"], reason, operator, until_ms, now_ms)
     stack.client("dynamodb").update_item(**request)
     since_ms = current.pause.since_ms if current.pause else now_ms
-    replaced = []
-    if current.pause:
-        by = f" by {current.pause.by}" if current.pause.by else ""
-        until = words.format_second(current.pause.until_ms)
-        replaced = [
-            escape(f"This replaces the pause{by} until {until} UTC: {current.pause.reason}")
-        ]
+    replaced = [escape(f"Replaced: {current.text(now_ms)}")] if current.pause else []
     operation.answer(
         Paused(
             pause=Pause(reason=reason, by=operator, since_ms=since_ms, until_ms=until_ms),
