@@ -7,8 +7,10 @@ import time
 import uuid
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 
 import click
+from botocore.exceptions import ClientError
 from once_enrichment.contract import CANARY
 from rich.markup import escape
 
@@ -16,8 +18,10 @@ from once.cli_options import ATTENTION, YES, Operation, on_stack
 from once.errors import OnceError
 from once.model import words
 from once.model.checks import Check, Checked
+from once.model.findings import is_throttled, read_concurrency
 from once.model.outcomes import Outcome
 from once.model.pace import State
+from once.model.reasons import REASONS
 from once.model.rule import Event, Rows
 from once.project import EXAMPLE
 from once.stack.canaries import Canary, Trial, make_canary, make_copy
@@ -33,7 +37,7 @@ Step = Callable[[str], None]
 
 
 @on_stack("once check --yes", answers=Checked)
-@click.option("--look", is_flag=True, help="Send nothing: look at rule, event source and limit.")
+@click.option("--look", is_flag=True, help="Send nothing: look at rule, event source and pipe.")
 @click.option(
     "--story", is_flag=True, help="Send the example story too, under ids of its own, as canaries."
 )
@@ -44,14 +48,14 @@ def command(operation: Operation, look: bool, story: bool, yes: bool) -> None:
     Canaries take the real path, and the data action answers them: no destination sees them.
     """
     stack = operation.stack
-    seen = Checked(run=None, checks=[*check_source(stack)])
+    seen = Checked(run=None, checks=[*check_source(stack), _check_pipe(stack)])
     if look:
         operation.answer(seen, [*_view(seen.checks), _verdict(seen)])
         operation.exit(ATTENTION if seen.has_failed else 0)
     # Canaries take minutes, and where they would do harm this is the whole answer.
     if not operation.as_json:
         operation.answer(seen, _view(seen.checks))
-    _refuse_if_paused(stack)
+    _refuse_if_stopped(stack, seen)
     who = "No destination sees them."
     if stack.parameters.get("ActionTarget") == "eventbridge":
         who = "The target bus gets those that are acted on, with the source genesys-once.check."
@@ -129,9 +133,15 @@ def invoke_enrichment(stack: Stack, canary: Canary) -> Check:
         "attributes": {"SentTimestamp": "0"},
         "messageAttributes": {CANARY: {"stringValue": "true", "dataType": "String"}},
     }
-    answer = stack.client("lambda").invoke(
-        FunctionName=stack.outputs["EnrichmentFunctionName"], Payload=json.dumps([record])
-    )
+    function = stack.outputs["EnrichmentFunctionName"]
+    try:
+        answer = stack.client("lambda").invoke(FunctionName=function, Payload=json.dumps([record]))
+    except ClientError as refusal:
+        if not is_throttled(str(refusal)):
+            raise
+        reason = REASONS["THROTTLED"]
+        detail = f"Lambda does not run it; {reason.remedy}: docs/runbook.md#{reason.page}. "
+        return Check.of("enrichment", False, f"{detail}See: {read_concurrency(function)}")
     returned = json.loads(answer["Payload"].read())
     detail = ""
     if "FunctionError" in answer:
@@ -145,15 +155,21 @@ def invoke_enrichment(stack: Stack, canary: Canary) -> Check:
     return Check.of("enrichment", not detail, detail or "it reads an event")
 
 
-def _refuse_if_paused(stack: Stack) -> None:
+def _check_pipe(stack: Stack) -> Check:
+    state, reason = stack.read_pipe()
+    if state == "RUNNING":
+        return Check.of("pipe", True, state)
+    return Check.of("pipe", False, ": ".join(filter(None, (state, reason))) + ". See: once status")
+
+
+def _refuse_if_stopped(stack: Stack, seen: Checked) -> None:
     now_ms = read_clock_ms()
     breaker = stack.read_breaker(now_ms)
     if breaker.state is not State.CLOSED:
         text = words.capitalise(breaker.text(now_ms))
         raise OnceError(f"{text}: canaries would wait too.\nCheck again when requests are sent.")
-    pipe, _ = stack.read_pipe()
-    if pipe != "RUNNING":
-        raise OnceError(f"The pipe is {pipe}. Start it first: once resume")
+    if seen.checks[-1].works is False:
+        raise OnceError("The pipe does not run. Start it first: once resume")
 
 
 def _judge(trial: Trial, name: str, canary: Canary, *expected: str) -> Check:
@@ -168,8 +184,15 @@ def _judge(trial: Trial, name: str, canary: Canary, *expected: str) -> Check:
     for end in ends:
         if left and end.startswith(left[0]):
             left.popleft()
-    why = f"; expected {left[0]}: {records[-1].why}" if left else ""
-    return Check.of(name, not left, "; ".join(ends) + why)
+    why = ""
+    if left:
+        why = f"; expected {left[0]}: {records[-1].why}"
+        reason = REASONS.get(records[-1].reason or "")
+        if reason and reason.remedy:
+            why += f". {words.capitalise(reason.remedy)}: docs/runbook.md#{reason.page}"
+    counted = ((end, len([*same])) for end, same in groupby(ends))
+    shown = [end if times == 1 else f"{end} {words.count_times(times)}" for end, times in counted]
+    return Check.of(name, not left, "; ".join(shown) + why)
 
 
 def _send_story(trial: Trial, run: str) -> Check:

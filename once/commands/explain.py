@@ -83,7 +83,7 @@ class Explanation(Model):
 
     id: str
     since_ms: int
-    is_complete: bool = Field(description="False if the log holds more than one search returns.")
+    is_complete: bool = Field(description="False if there may be more than is shown.")
     subjects: list[ToldSubject] = Field(default=[])
     identities: list[Identity] = Field(default=[], description="Of --event only.")
 
@@ -98,7 +98,7 @@ class Explanation(Model):
     help="Show key, facts and route of the events in a file; no stack is asked. - is stdin.",
 )
 @click.option("--since", metavar="TIME", default="14d", show_default=True, help="Look so far back.")
-@click.option("--problems", is_flag=True, help="Show parked, waiting and doubtful events alone.")
+@click.option("--problems", is_flag=True, help="Show parked and doubtful events alone.")
 @click.option("--verbose", is_flag=True, help="Show keys, executions and whole ids.")
 def command(
     operation: Operation, thing: str, file: Path | None, since: str, problems: bool, verbose: bool
@@ -119,7 +119,7 @@ def command(
     if not thing.strip("/ ") and not problems:
         raise click.UsageError(
             "Which one? Give the id of a conversation, user, queue or message. All that are "
-            "parked, or perhaps acted on: once explain --problems"
+            "parked, or perhaps acted on twice: once explain --problems"
         )
     stack = operation.stack
     result = find(stack, thing, since_ms) if thing else find_problems(stack, since_ms)
@@ -220,9 +220,14 @@ def _view_problems(result: Result, verbose: bool) -> Iterator[str]:
             yield Row.of(f"{words.format_time(story.occurred_ms)[:10]} ", line)
             if verbose and story.meaning:
                 yield Row.of(_INDENT, escape(_describe_requests(story)))
-    if not result.subjects:
-        yield "No event is parked, or perhaps acted on."
-    if not result.is_complete:
+    if result.has_unrecorded:
+        yield (
+            "[yellow]Executions failed and left no record: they may have sent requests for events "
+            "that are not listed. once explain ID says so.[/]"
+        )
+    elif not result.subjects:
+        yield "No event is parked; none may have been acted on twice."
+    if not (result.is_complete or result.has_unrecorded):
         yield f"[yellow]There may be more: these are of the newest {MOST_SUBJECTS} subjects.[/]"
     yield "[dim]Their deliveries: once explain ID. Events that wait: once status[/]"
 
@@ -288,8 +293,6 @@ def _view_deliveries(chain: Chain, verbose: bool) -> Iterator[tuple[int, str]]:
             until = words.format_second(last.recorded_at_ms)
             text += f" {words.count_times(len(records))} until {until}"
         text += _describe_sent(records) + (f": {last.why}" if last.why else "")
-        if last is chain.records[-1] and last.outcome is Outcome.RETRY:
-            text += f"; comes back at {words.format_clock(last.due_at_ms)}"
         yield first.recorded_at_ms, text
 
 

@@ -190,5 +190,5 @@ def _view(letters: Sequence[DeadLetter], groups: Counter[str], verbose: bool) ->
         if verbose:
             yield escape(letter.event)
     example = shlex.quote(letters[0].message_id)
-    yield "When the cause is removed: once parked replay [dim]WHICH[/]"
+    yield "When the cause is removed: once parked replay (all), or once parked replay [dim]WHICH[/]"
     yield f"Never to be acted on: once parked drop {example}"

@@ -4,6 +4,7 @@ import getpass
 
 import click
 from once_data_action import breaker_row
+from pydantic import Field
 from rich.markup import escape
 
 from once.cli_options import YES, Operation, on_stack
@@ -19,6 +20,7 @@ class Paused(Model):
     """The pause that was set."""
 
     pause: Pause
+    replaced: Pause | None = Field(description="The pause that was in force before; or null.")
 
 
 @on_stack('once pause --for 2h --reason "the CRM is being repaired"', answers=Paused)
@@ -56,9 +58,14 @@ def command(operation: Operation, lasting: str, reason: str, yes: bool) -> None:
     request = breaker_row.pause(stack.outputs["ClaimTableName"], reason, operator, until_ms, now_ms)
     stack.client("dynamodb").update_item(**request)
     since_ms = current.pause.since_ms if current.pause else now_ms
+    replaced = [escape(f"Replaced: {current.text(now_ms)}")] if current.pause else []
     operation.answer(
-        Paused(pause=Pause(reason=reason, by=operator, since_ms=since_ms, until_ms=until_ms)),
+        Paused(
+            pause=Pause(reason=reason, by=operator, since_ms=since_ms, until_ms=until_ms),
+            replaced=current.pause,
+        ),
         [
+            *replaced,
             f"Requests are paused until {words.format_second(until_ms)} UTC; then one request "
             "probes. Requests that have begun are not stopped.",
             "To end the pause early: once resume",

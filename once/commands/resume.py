@@ -16,7 +16,7 @@ from once.stack.facade import Stack, read_clock_ms
 
 _POLL_SECONDS = 0.5
 _PATIENCE_SECONDS = 180
-_LONGEST_DELAY = "at most 15 minutes"  # SQS delays no message for longer
+_LONGEST_DELAY = "within 15 minutes, mostly sooner"  # SQS delays no message for longer
 
 
 class Resumed(Model):
@@ -41,7 +41,7 @@ def command(operation: Operation, yes: bool) -> None:
             facts += [
                 escape(words.capitalise(before.text(now_ms))),
                 "The breaker counts failing events from zero. Each waiting event keeps its tries, "
-                f"and comes back at its own time, in {_LONGEST_DELAY}.",
+                f"and comes back at its own time, {_LONGEST_DELAY}.",
             ]
         operation.confirm(question, yes, facts)
 
@@ -58,8 +58,9 @@ def command(operation: Operation, yes: bool) -> None:
         view.insert(0, f"The pause is over ({escape(before.pause.reason)}).")
     if events:
         view.append(
-            f"Events that still wait: {events:,}. Each comes back at its own time, in "
-            f"{_LONGEST_DELAY}; new events are acted on immediately. See: once status"
+            f"Events that still wait: {events:,}. Each comes back at its own time, "
+            f"{_LONGEST_DELAY}, and is sent after that; new events are acted on immediately. "
+            "See: once status"
         )
     operation.answer(Resumed(pipe=pipe, ended=before.pause, events=events), view)
 

@@ -10,6 +10,7 @@ from rich.markup import escape
 from once.cli_options import ATTENTION, Operation, on_stack
 from once.model import words
 from once.model.outcomes import Outcome
+from once.model.pace import FOR_THE_BREAKER, State
 from once.model.status import Arrived, Status
 from once.screen import Row, Whole
 from once.stack.facade import read_clock_ms
@@ -32,12 +33,17 @@ def command(operation: Operation, verbose: bool) -> None:
         operation.exit(ATTENTION)
 
 
-def _view(status: Status, now_ms: int, verbose: bool) -> Iterator[str]:
+def _describe_flow(status: Status, now_ms: int) -> str:
+    if not status.is_breaker_known:
+        return "[yellow]Breaker unknown: the claim table cannot be read[/]"
+    if status.breaker.pause:
+        return "[yellow]Requests are paused[/]"  # the finding says by whom, why and until when
     flow = escape(words.capitalise(status.breaker.text(now_ms)))
-    if status.table_error:
-        flow = "Breaker unknown: the claim table cannot be read"
-    is_flowing = status.breaker.is_healthy and not status.table_error
-    yield flow if is_flowing else f"[yellow]{flow}[/]"
+    return flow if status.breaker.is_healthy else f"[yellow]{flow}[/]"
+
+
+def _view(status: Status, now_ms: int, verbose: bool) -> Iterator[str]:
+    yield _describe_flow(status, now_ms)
     if status.limit:
         minutes = math.ceil(status.queue.total / status.limit)
         rest = f"{status.queue.total:,} wait, about {words.count(minutes, 'minute')}"
@@ -52,12 +58,19 @@ def _view(status: Status, now_ms: int, verbose: bool) -> Iterator[str]:
     for waits in status.waiting:
         until = words.format_clock(waits.last_due_ms)
         head = f"waits: {status.count(waits.events)} until {until} at the latest  "
-        yield Row.of(head, escape(words.shorten_ids(f"{waits.reason}: {waits.sentence}")))
+        is_told = waits.reason in FOR_THE_BREAKER and status.breaker.state is not State.CLOSED
+        text = waits.reason if is_told else f"{waits.reason}: {waits.sentence}"
+        yield Row.of(head, escape(words.shorten_ids(text)))
     ends: Counter[Outcome] = sum((Counter(a.outcomes) for a in status.arrived), Counter())
-    settled = ", ".join(f"{count:,} {outcome}" for outcome, count in ends.most_common())
+    # Parked events may have been replayed since.
+    parked = "was parked" if ends[Outcome.PARKED] == 1 else "were parked"
+    named = ((n, parked if end is Outcome.PARKED else end) for end, n in ends.most_common())
+    settled = ", ".join(f"{number:,} {name}" for number, name in named)
     yield f"settled in the last day: {settled or 'nothing'}"
     by_source: dict[str, list[Arrived]] = defaultdict(list)
     for arrived in status.arrived:
+        if arrived.family == "broken":
+            continue  # no event, and perhaps a canary
         by_source[arrived.source].append(arrived)
     for source, families in by_source.items():
         age = words.format_age(now_ms - families[0].last_ms)

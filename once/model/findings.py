@@ -8,8 +8,9 @@ from once.model import words
 from once.model.outcomes import Outcome
 from once.model.pace import FOR_THE_BREAKER, State
 from once.model.reasons import REASONS
-from once.model.status import Finding, Severity, Status, Waits
+from once.model.status import UNKNOWN, Finding, Severity, Status, Waits
 
+OPERATOR_POLICY = "docs/examples/operator-policy.json"
 OF_DESTINATION = ("CALL_FAILED", "SETUP_FAULT", "RATE_LIMITED")
 _HOUR_MS = 3_600_000
 _SHORT_MS = 120_000  # a 429 that ends by then is the limit at work
@@ -24,6 +25,8 @@ class Kind(NamedTuple):
 
 
 _PAGE = Severity.PAGE
+_LOSSES = ("#rule-loses-events", "#outcomes-unrecorded")
+_PAGING = ("rule-loses-events", "outcomes-unrecorded", "events-waiting", "destination-down")
 KINDS = {
     "PAUSED": Kind("ask the operator, then resume", "destination-down"),
     "PIPE_STOPPED": Kind("start it; if it stops again, read its log", "events-waiting", _PAGE),
@@ -54,18 +57,54 @@ KINDS = {
 
 
 def find(status: Status, now_ms: int) -> Iterator[Finding]:
-    """Finds what needs attention: first what stops everything, then what some events wait for."""
+    """Finds what needs attention: first what may lose events, then what stops everything, then what
+    some events wait for."""
+    alarms = [*_find_alarms(status)]
+    losses = [alarm for alarm in alarms if alarm.page.endswith(_LOSSES)]
+    yield from losses
+    if status.refused:
+        requests = ", ".join(status.refused)
+        text = f"These credentials lack a permission, so a part is not shown: {requests}"
+        yield Finding(
+            code="NOT_PERMITTED",
+            severity=Severity.TICKET,
+            sentence=text,
+            remedy="give the operator this policy",
+            commands=[],
+            page=OPERATOR_POLICY,
+        )
     yield from _find_stops(status, now_ms)
-    yield from _find_failed_executions(status)
+    failed = [*_find_failed_executions(status)]
+    # If events were recorded after the last failure, it may be repaired: a reason of now is first.
+    newest_ms = max((failure.last_ms for failure in status.pipe_failures), default=0)
+    is_current = (status.recorded_ms or 0) <= newest_ms
+    yield from failed if is_current else ()
     if not status.breaker.pause:
         yield from _find_failures(status, now_ms)
     yield from _find_waits(status, now_ms)
+    yield from () if is_current else failed
     if status.parked:
         text = f"Parked: {words.count(status.parked, 'event')}"
+        if status.last_parked:
+            text += f"; the newest for {status.last_parked}"
         yield _make("EVENTS_PARKED", text, "once parked list", count=status.parked)
+    yield from (alarm for alarm in alarms if alarm not in losses)
+
+
+def _find_alarms(status: Status) -> Iterator[Finding]:
+    commands = {
+        "rule-loses-events": ["once check --look"],
+        "outcomes-unrecorded": ["once check", *_tail(status, "PipeLogGroupName")],
+        "events-waiting": _tail(status, "PipeLogGroupName"),
+        "events-parked": ["once parked list"],
+        "parked-ageing": ["once parked list"],
+        "events-silent": ["once check --look"],
+    }
     for alarm in status.alarms:
-        kind = Kind(alarm.description, alarm.name)
-        yield _make("ALARM", f"Alarm {alarm.name}", since_ms=alarm.since_ms, kind=kind)
+        severity = _PAGE if alarm.name in _PAGING else Severity.TICKET
+        kind = Kind(alarm.description, alarm.name, severity)
+        named = commands.get(alarm.name, [])
+        yield _make("ALARM", f"Alarm {alarm.name}", *named, since_ms=alarm.since_ms, kind=kind)
 
 
 def _find_stops(status: Status, now_ms: int) -> Iterator[Finding]:
@@ -76,13 +115,13 @@ def _find_stops(status: Status, now_ms: int) -> Iterator[Finding]:
     if pause := status.breaker.pause:
         text = words.capitalise(status.breaker.text(now_ms))
         yield _make("PAUSED", text, "once resume", since_ms=pause.since_ms)
-    if status.pipe != "RUNNING":
+    if status.pipe not in ("RUNNING", UNKNOWN):
         reason = status.pipe_reason or "AWS gives no reason, so an operator may have stopped it"
         text = f"The pipe is {status.pipe}: {reason}"
         if status.queue.total:
             text += f"; {words.count(status.queue.total, 'message')} in the queue"
         yield _make("PIPE_STOPPED", text, "once resume", *_tail(status, "PipeLogGroupName"))
-    if status.machine != "ACTIVE":
+    if status.machine not in ("ACTIVE", UNKNOWN):
         text = f"The state machine is {status.machine}"
         yield _make("MACHINE_INACTIVE", text, "once check --look")
 
@@ -94,7 +133,8 @@ def _find_failed_executions(status: Status) -> Iterator[Finding]:
         # Messages in flight are about to be recorded; while the breaker is open, events that come
         # back write no record.
         is_closed = status.breaker.state is State.CLOSED
-        if status.taken > queue.in_flight and status.recorded_ms is None and is_closed:
+        is_silent = status.recorded_ms is None and not status.refused
+        if status.taken > queue.in_flight and is_silent and is_closed:
             taken = f"Messages were taken from the queue {words.count_times(status.taken)}"
             text = f"{taken} in ten minutes, and no outcome was recorded"
             logs = _tail(status, "EnrichmentLogGroupName")
@@ -111,14 +151,19 @@ def _find_failed_executions(status: Status) -> Iterator[Finding]:
         what = f"failed {number} in five minutes, last at {clock} UTC: {error}"
         if status.recorded_ms and status.recorded_ms > failure.last_ms:
             what += "; other events were recorded since"
-        if failure.is_enrichment:
+        if failure.is_enrichment and is_throttled(failure.error):
+            commands = [read_concurrency(status.enrichment)]
+            reason = REASONS["THROTTLED"]
+            kind = Kind(reason.remedy, reason.page)
+            finding = _make("ENRICHMENT_THROTTLED", f"The enrichment {what}", *commands, kind=kind)
+        elif failure.is_enrichment:
             logs = ["once check", *_tail(status, "EnrichmentLogGroupName")]
             finding = _make("ENRICHMENT_FAILS", f"The enrichment {what}", *logs)
         else:
             logs = _tail(status, "ExecutionLogGroupName")
             finding = _make("EXECUTIONS_FAIL", f"The state machine {what}", *logs)
         finding.count = failure.executions
-        if status.recorded_ms is None:
+        if status.recorded_ms is None and not status.refused:
             finding.severity = _PAGE
         yield finding
 
@@ -160,12 +205,17 @@ def _find_outage(status: Status, failing: Sequence[Waits], now_ms: int) -> Itera
         text += f"; the next request is at {words.format_clock(breaker.until_ms)} UTC"
     elif breaker.state is not State.CLOSED:
         text += "; the next event probes"
+    commands = []
+    if status.is_answer_lost and not is_limited:
+        text += ". Answers were lost, so each probe may act again; once pause stops probes"
+        commands = ["once pause"]
     example = newest or next(iter(status.waiting), None)
     events = sum(w.events for w in status.waiting if w in failing or w.reason == "BREAKER_OPEN")
     finding = _make(
         "RATE_LIMITED" if is_limited else "DESTINATION_DOWN",
         text,
         *([_explain(example)] if example else _tail(status, "DataActionLogGroupName")),
+        *commands,
         count=events or None,
         since_ms=since_ms,
     )
@@ -181,8 +231,7 @@ def _find_waits(status: Status, now_ms: int) -> Iterator[Finding]:
             continue
         commands = [_explain(waits), *_tail(status, reason.log if reason else "")]
         if waits.reason == "THROTTLED":
-            name = shlex.quote(status.function)
-            commands.append(f"aws lambda get-function-concurrency --function-name {name}")
+            commands.append(read_concurrency(status.function))
         clock = words.format_clock(waits.newest_ms)
         text = f"{status.count(waits.events)} put back, last at {clock} UTC: {waits.sentence}"
         kind = Kind(reason.remedy, reason.page) if reason else Kind("see its cause", "waiting-long")
@@ -194,7 +243,8 @@ def _find_waits(status: Status, now_ms: int) -> Iterator[Finding]:
             _page_after_an_hour(finding, now_ms)
         yield finding
     delayed = status.queue.delayed
-    if delayed and not status.waiting and status.breaker.state is State.CLOSED:
+    is_closed = status.breaker.state is State.CLOSED and not status.refused
+    if delayed and not status.waiting and is_closed:
         text = f"{words.count(delayed, 'event')} wait, and no record says why"
         yield _make("WAIT_UNKNOWN", text, "once check", count=delayed)
     oldest = min(status.waiting, key=lambda waits: waits.since_ms, default=None)
@@ -232,6 +282,16 @@ def _make(
 
 def _explain(waits: Waits) -> str:
     return f"once explain {shlex.quote(waits.example)}"  # an id is whatever its sender wrote
+
+
+def is_throttled(error: str) -> bool:
+    """Returns true for an error by which Lambda refuses to run a function."""
+    return "TooManyRequests" in error or "Rate Exceeded" in error
+
+
+def read_concurrency(function: str) -> str:
+    """Returns the command that reads the reserved concurrency of a function."""
+    return f"aws lambda get-function-concurrency --function-name {shlex.quote(function)}"
 
 
 def _tail(status: Status, output: str) -> list[str]:

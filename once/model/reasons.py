@@ -148,7 +148,7 @@ _ALL = (
     Reason(
         "TABLE_UNANSWERED",
         _WAITS,
-        "the claim table did not respond",
+        "the claim table refused or did not answer",
         remedy="repair the table: its permissions, its KMS key or a limit of its throughput",
         page="the-table-or-a-queue-fails",
         log="ExecutionLogGroupName",

@@ -10,6 +10,8 @@ from once.model.base import Model
 from once.model.outcomes import Outcome
 from once.model.pace import Breaker
 
+UNKNOWN = "unknown"
+
 
 class Depth(Model):
     """The number of messages in a queue, roughly, as SQS says."""
@@ -90,6 +92,8 @@ class Status(Model):
     limit: int = Field(description="Requests per minute; 0 is no limit.")
     waiting: list[Waits]
     last_failure: str = Field(description="What the newest failed request of these met; or empty.")
+    is_answer_lost: bool = Field(description="True if it may have acted: it got no answer.")
+    last_parked: str = Field(description="Reason and cause of the newest parked event; or empty.")
     is_complete: bool = Field(description="False if the log holds more than one search returns.")
     arrived: list[Arrived]
     taken: int = Field(description="Messages that were taken in the last ten minutes.")
@@ -102,8 +106,14 @@ class Status(Model):
     alarms: list[Alarm]
     table: str = Field(description="The claim table.")
     function: str = Field(description="The function that sends the requests.")
+    enrichment: str = Field(description="The function that reads the messages.")
     logs: dict[str, str] = Field(description="Log groups by the output that names them.")
+    refused: list[str] = Field(default=[], description="Requests that the credentials may not do.")
     findings: list[Finding] = Field(default=[])
+
+    @property
+    def is_breaker_known(self) -> bool:
+        return not self.table_error and "GetItem" not in self.refused
 
     def count(self, events: int) -> str:
         """Counts events of which the log may hold more."""

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from once_data_action.errors import ENDED
+
 from once.model import words
 from once.model.claims import Claim, Status
 from once.model.families import windowed
@@ -89,6 +91,24 @@ class Story:
         rejected = [reason for reason in reasons if reason.acted is Acted.REJECTED]
         self.may_have_acted = self.requests - len(rejected)
         self.requests_are_known = all(record.has_known_requests for record in self.sent)
+        self.has_unrecorded = self._has_unrecorded()
+
+    def _has_unrecorded(self) -> bool:
+        """Returns true if an owner of its claim ended without a record: it may have sent requests.
+
+        A record explains one such end if it says that the claim was kept.
+        """
+        reasons = {code for code, reason in REASONS.items() if reason.acted is not Acted.NO}
+        ended = [record for record in self.records if (record.cause or "").startswith(ENDED)]
+        kept = [record for record in self.records if record.lease_until_ms or record.unconfirmed]
+        failed = [
+            record
+            for record in self.records
+            if record.reason in reasons - {"ACTED"} and record not in ended
+        ]
+        has_failed = any(record.failed_at_ms for record in self.records)
+        deaths = self.claim.deaths if self.claim else 0
+        return len(ended) + deaths > len(kept) or (has_failed and not failed)
 
     def _find_lead(self) -> Record | None:
         """Finds the record that says how the event ended, or stands."""
@@ -156,11 +176,13 @@ class Story:
     @property
     def is_in_doubt(self) -> bool:
         """True if more may have been acted on than what is known to have been."""
-        return self.outcome is Outcome.PROCESSED and self.may_have_acted > max(1, len(self.acts))
+        is_repeated = self.may_have_acted > max(1, len(self.acts)) or self.has_unrecorded
+        return self.outcome is Outcome.PROCESSED and is_repeated
 
     @property
     def is_unclear(self) -> bool:
-        return self.outcome is Outcome.PARKED or self.may_have_acted > len(self.acts)
+        has_more = self.may_have_acted > len(self.acts) or self.has_unrecorded
+        return self.outcome is Outcome.PARKED or has_more
 
     @property
     def is_problem(self) -> bool:
@@ -168,6 +190,8 @@ class Story:
         return is_open or self.is_in_doubt or self.note is not None
 
     def count_requests(self) -> str:
+        if self.has_unrecorded:
+            return "an unknown number of requests"
         text = words.count(self.requests, "request")
         return text if self.requests_are_known else f"at most {text}"
 
@@ -315,7 +339,7 @@ def _judge(story: Story, chains: Chains, now_ms: int, breaker: Breaker | None) -
     is_put_back = lead is not None and claim is not None and lead.run == claim.owner
     if claim and claim.status is Status.IN_PROGRESS and not (acted_unconfirmed or is_put_back):
         if not claim.is_held(now_ms):
-            return "its owner died; the next delivery takes it over"
+            return "its owner died; it may have sent a request, and the next delivery takes over"
         return f"in progress; if the owner died, it is free in {claim.free_in_seconds(now_ms)} s"
     acted = "acted on"
     if len(story.acts) > 1:
@@ -393,7 +417,8 @@ def _describe_waiting(story: Story, now_ms: int, breaker: Breaker | None) -> str
             due_ms = now_ms + LONGEST_DELAY_MS
     text = f"waits: {why}"
     if story.deliveries:
-        text += f"; tried {words.count_times(story.deliveries)}"
+        least = "at least " if story.has_unrecorded else ""
+        text += f"; tried {least}{words.count_times(story.deliveries)}"
     if lead and lead.tries:
         text += f", {words.count(lead.tries, 'try')} of MaxTries spent"
     if now_ms < due_ms:
@@ -440,6 +465,8 @@ def _describe_skipped(story: Story, met: Record | None) -> str:
 
 def _explain_requests(story: Story) -> str:
     """Says what more than one request means for the destination."""
+    if story.has_unrecorded:
+        return "an earlier delivery ended without a record, and may have sent a request"
     if story.requests < 2:
         return ""
     acts = [record for record in story.sent if record.outcome is Outcome.PROCESSED]

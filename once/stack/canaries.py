@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from once_enrichment.contract import CANARY
 from once_enrichment.normalise import normalise
 
+from once.model.reasons import REASONS
 from once.model.records import Record
 from once.stack import dead_letters
 from once.stack.facade import Stack, read_clock_ms
@@ -77,9 +78,21 @@ class Trial:
             self.sent.append(canary)
 
     def wait(self, canaries: Sequence[Canary], seconds: float) -> bool:
-        """Waits until they are settled; returns false if the time is over before."""
-        return self._waiter.wait(
-            lambda: all(self._waiter.find_end(canary.message_id) for canary in canaries), seconds
+        """Waits until they are settled; returns false if the time is over before, or if one of them
+        was put back twice for a reason that somebody has to repair."""
+
+        def is_settled() -> bool:
+            return all(self._waiter.find_end(canary.message_id) for canary in canaries)
+
+        self._waiter.wait(lambda: is_settled() or any(map(self._is_stuck, canaries)), seconds)
+        return is_settled()
+
+    def _is_stuck(self, canary: Canary) -> bool:
+        # A canary itself asks for CALL_FAILED.
+        reasons = [record.reason or "" for record in self.records_of(canary)]
+        return any(
+            reasons.count(code) > 1 and code in REASONS and REASONS[code].alarm
+            for code in {*reasons}
         )
 
     def wait_for_replay(self, canary: Canary, seconds: float) -> bool:

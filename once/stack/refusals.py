@@ -4,7 +4,7 @@ from botocore import exceptions as aws
 
 from once.errors import OnceError
 from once.model import words
-from once.model.findings import KINDS
+from once.model.findings import KINDS, OPERATOR_POLICY
 
 _UNKNOWN = "AWS does not know these credentials."
 _EXPIRED = "These credentials have expired."
@@ -40,15 +40,19 @@ def explain_refusal(error: aws.BotoCoreError | aws.ClientError, is_local: bool) 
     return OnceError(_describe_unreached(error))
 
 
+def lacks_permission(error: aws.ClientError) -> bool:
+    return error.response.get("Error", {}).get("Code") in _NOT_ALLOWED
+
+
 def _describe_refused(error: aws.ClientError) -> str:
     refused = error.response.get("Error", {})
     code, message = str(refused.get("Code", "")), refused.get("Message", str(error))
     if code in _OF_CREDENTIALS:
         return f"{_OF_CREDENTIALS[code]}\n{_LOG_IN}"
-    if code in _NOT_ALLOWED:
+    if lacks_permission(error):
         return (
             f"These credentials lack a permission: {message}\n"
-            "The policy that the commands need is docs/examples/operator-policy.json."
+            f"The policy that the commands need is {OPERATOR_POLICY}."
         )
     if code == "ValidationError" and "does not exist" in message:
         return (

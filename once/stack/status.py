@@ -2,21 +2,25 @@
 
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 from botocore.exceptions import ClientError
 
 from once.model.findings import find
 from once.model.outcomes import Outcome
 from once.model.pace import Breaker
-from once.model.status import Alarm, Arrived, PipeFailure, Status
+from once.model.status import UNKNOWN, Alarm, Arrived, Depth, PipeFailure, Status
 from once.stack import log
 from once.stack.dead_letters import QUEUE
 from once.stack.facade import Stack
+from once.stack.refusals import lacks_permission
 from once.stack.stories import CANARY_FAMILY
-from once.stack.waiting import group_by_reason, read_waiting
+from once.stack.waiting import Waiting, group_by_reason, read_waiting
 
+_Part = TypeVar("_Part")
 _DAY_MS = 86_400_000
 _TAKEN_MS = 600_000
 _AGAIN_MS = 300_000  # a message that still fails has come back within four minutes
@@ -24,44 +28,78 @@ _AGAIN_MS = 300_000  # a message that still fails has come back within four minu
 
 def read_status(stack: Stack, now_ms: int) -> Status:
     """Reads the facts, and finds in them what needs attention."""
-    outputs = stack.outputs
-    pipe, pipe_reason = stack.read_pipe()
-    machine = stack.client("stepfunctions").describe_state_machine(
-        stateMachineArn=outputs["StateMachineArn"]
-    )
+    outputs, refused = stack.outputs, list[str]()
+
+    def read(otherwise: _Part, part: Callable[..., _Part], *args: Any) -> _Part:
+        """Reads a part; if these credentials may not read it, the others are shown all the same."""
+        try:
+            return part(*args)
+        except ClientError as error:
+            if not lacks_permission(error):
+                raise
+            refused.append(error.operation_name)
+            return otherwise
+
+    pipe, pipe_reason = read((UNKNOWN, ""), stack.read_pipe)
     breaker, table_error = Breaker(), ""
     try:
-        breaker = stack.read_breaker(now_ms)
+        breaker = read(breaker, stack.read_breaker, now_ms)
     except ClientError as error:
         table_error = str(error)
-    queue = stack.read_depth("EventQueueUrl")
-    waiting = read_waiting(stack, breaker, queue.delayed or min(queue.total, 1), now_ms)
-    recent = log.search(stack, '"messageId"', since_ms=now_ms - _TAKEN_MS, most=1)
+    empty = Depth(visible=0, in_flight=0, delayed=0)
+    queue = read(empty, stack.read_depth, "EventQueueUrl")
+    queued = queue.delayed or min(queue.total, 1)
+    waiting = read(Waiting([], True), read_waiting, stack, breaker, queued, now_ms)
+    failure = waiting.failure
+    parked = read(empty, stack.read_depth, QUEUE).total
     names = [name for name in outputs if name.endswith("LogGroupName")]
     status = Status(
         queue=queue,
-        parked=stack.read_depth(QUEUE).total,
+        parked=parked,
         breaker=breaker,
         table_error=table_error,
         limit=int(outputs.get("MaxActionsPerMinute") or 0),
         waiting=group_by_reason(waiting, breaker, now_ms),
-        last_failure=waiting.failure.why if waiting.failure else "",
+        last_failure=failure.why if failure else "",
+        is_answer_lost=bool(failure and failure.requests and failure.status is None),
+        last_parked=read("", _read_parked, stack, now_ms) if parked else "",
         is_complete=waiting.is_complete,
-        arrived=_read_arrived(stack, now_ms),
-        taken=_read_taken(stack, now_ms),
-        recorded_ms=recent.records[-1].recorded_at_ms if recent.records else None,
+        arrived=read([], _read_arrived, stack, now_ms),
+        taken=read(0, _read_taken, stack, now_ms),
+        recorded_ms=read(None, _read_recorded_ms, stack, now_ms),
         pipe=pipe,
         pipe_reason=pipe_reason,
-        pipe_failures=_read_pipe_failures(stack, now_ms),
-        machine=machine["status"],
+        pipe_failures=read([], _read_pipe_failures, stack, now_ms),
+        machine=read(UNKNOWN, _read_machine, stack),
         only_observes=stack.only_observes,
-        alarms=_read_alarms(stack),
+        alarms=read([], _read_alarms, stack),
         table=outputs["ClaimTableName"],
         function=outputs["DataActionFunctionName"],
+        enrichment=outputs["EnrichmentFunctionName"],
         logs={name: outputs[name] for name in names},
     )
+    status.refused = sorted({*refused})
     status.findings = list(find(status, now_ms))
     return status
+
+
+def _read_machine(stack: Stack) -> str:
+    arn = stack.outputs["StateMachineArn"]
+    states = stack.client("stepfunctions")
+    return str(states.describe_state_machine(stateMachineArn=arn)["status"])
+
+
+def _read_recorded_ms(stack: Stack, now_ms: int) -> int | None:
+    recent = log.search(stack, '"messageId"', since_ms=now_ms - _TAKEN_MS, most=1)
+    return recent.records[-1].recorded_at_ms if recent.records else None
+
+
+def _read_parked(stack: Stack, now_ms: int) -> str:
+    parked = log.search(stack, f'"{Outcome.PARKED}"', since_ms=now_ms - 14 * _DAY_MS, most=50)
+    for record in reversed(parked.records):
+        if record.outcome is Outcome.PARKED and record.family != CANARY_FAMILY:
+            return f"{record.reason}: {record.why}"
+    return ""
 
 
 def _read_arrived(stack: Stack, now_ms: int) -> list[Arrived]:
@@ -131,7 +169,7 @@ def _read_alarms(stack: Stack) -> list[Alarm]:
         Alarm(
             name=alarm["AlarmName"].removeprefix(prefix),
             since_ms=round(alarm["StateUpdatedTimestamp"].timestamp() * 1000),
-            description=alarm.get("AlarmDescription", "").partition(" See ")[0],
+            description=alarm.get("AlarmDescription", "").partition(" Run: ")[0],
         )
         for alarm in found["MetricAlarms"]
     ]

@@ -32,6 +32,8 @@ class Result:
     subjects: list[tuple[str, list[Story]]] = field(default_factory=list)
     """By pk."""
     is_complete: bool = True
+    has_unrecorded: bool = False
+    """True if executions failed: they left no record of the requests that they may have sent."""
 
 
 def find(stack: Stack, thing: str, since_ms: int) -> Result:
@@ -86,13 +88,17 @@ def find_problems(stack: Stack, since_ms: int) -> Result:
     newest = list(pks)[:MOST_SUBJECTS]
     own = log.search(stack, log.any_of(*newest), since_ms=since_ms).records if newest else []
     is_complete = searched.is_complete and len(pks) == len(newest) and len(own) < log.MOST
+    failed = log.search_lines(
+        stack, "PipeLogGroupName", "TargetStageFailed", since_ms=since_ms, most=1
+    )
     days = int(stack.parameters.get("ClaimDays", "30"))
     kept_ms = read_clock_ms() - days * _DAY_MS
     subjects = [
         (pk, [s for s in _tell(stack, pk, own) if s.is_unclear and not _is_removed(s, kept_ms)])
         for pk in newest
     ]
-    return Result("", since_ms, [(pk, stories) for pk, stories in subjects if stories], is_complete)
+    known = [(pk, stories) for pk, stories in subjects if stories]
+    return Result("", since_ms, known, is_complete and not failed, bool(failed))
 
 
 def _is_removed(story: Story, kept_ms: int) -> bool:

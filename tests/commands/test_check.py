@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from once_enrichment.normalise import normalise
 
 from once.model.rule import Event, Rows
@@ -82,7 +83,7 @@ def test_check_passes_on_a_stack_that_does_what_is_promised(
     answer = once("check", "--yes", "--json")
     assert answer.code == 0
     assert False not in read_checks(answer).values()
-    assert list(read_checks(answer).values()).count(True) == 6
+    assert list(read_checks(answer).values()).count(True) == 7
     assert stack.sqs.queues["dead-letters"] == []
     canaries = [took for took in machine.took if "GenesysOnceCanary" in took["MessageAttributes"]]
     replays = [took for took in machine.took if took["element"].get("canary")]
@@ -140,6 +141,38 @@ def test_check_stops_at_an_enrichment_that_does_not_work(
     assert machine.took == []
 
 
+def test_check_ends_when_the_same_failure_has_come_twice(
+    machine: Machine, stack: FakeStack
+) -> None:
+    def fail(message: dict[str, Any]) -> None:
+        for ago_ms in (2_000, 1_000):
+            record = {"messageId": message["MessageId"], "errorClass": "Runtime.ImportModuleError"}
+            stack.logs.add("RETRY", "FUNCTION_FAILED", ago_ms=ago_ms, **record)
+
+    stack.sqs.machine = fail
+    answer = once("check", "--yes", "--json")
+    assert answer.code == 3
+    assert machine.took == []
+    assert stack.clock.ms - NOW_MS < 30_000
+    (failed,) = [check for check in answer.json["checks"] if check["works"] is False]
+    assert "the-function-fails" in failed["detail"]
+    assert failed["detail"].count("RETRY") == 1
+
+
+def test_check_names_the_remedy_of_an_enrichment_that_is_throttled(
+    machine: Machine, stack: FakeStack
+) -> None:
+    def refuse(**_: Any) -> None:
+        error = {"Code": "TooManyRequestsException", "Message": "Rate Exceeded."}
+        raise ClientError({"Error": error}, "Invoke")
+
+    vars(stack)["lambda"] = SimpleNamespace(invoke=refuse)
+    (check,) = [c for c in once("check", "--yes", "--json").json["checks"] if c["works"] is False]
+    assert "requests-are-throttled" in check["detail"]
+    assert "get-function-concurrency --function-name enrichment" in check["detail"]
+    assert machine.took == []
+
+
 def test_check_sends_nothing_while_requests_are_paused(machine: Machine, stack: FakeStack) -> None:
     stack.pause(held="repair", held_by="ada", held_at=NOW_MS, not_before=NOW_MS + 60_000)
     assert once("check", "--yes").code == 1
@@ -153,4 +186,7 @@ def test_check_look_sends_nothing_and_finds_a_rule_that_is_off(
     stack.events.describe_rule = lambda **_: {"State": "DISABLED"}  # type: ignore[attr-defined]
     answer = once("check", "--look", "--json")
     assert (answer.code, read_checks(answer)["rule"]) == (3, False)
+    stack.pipes.state = "STOPPED"
+    answer = once("check", "--look", "--json")
+    assert (answer.code, read_checks(answer)["pipe"]) == (3, False)
     assert machine.took == []

@@ -66,11 +66,11 @@ def test_an_error_is_a_sentence_and_an_exit_code(
         raise error
 
     monkeypatch.setattr(stack.pipes, "describe_pipe", refuse)
-    answer = once("status")
+    answer = once("resume")
     assert answer.code == code
     assert says in answer.err
     if isinstance(error, ClientError):
-        assert once("status", "--json").json["exitCode"] == 1
+        assert once("resume", "--json").json["exitCode"] == 1
 
 
 def test_text_of_others_cannot_steer_a_terminal(stack: FakeStack) -> None:

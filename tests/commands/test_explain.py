@@ -118,6 +118,13 @@ def test_explain_problems_leaves_out_what_is_well(stack: FakeStack) -> None:
     assert once("explain", "--problems").code == 0
 
 
+def test_explain_problems_names_executions_that_left_no_record(stack: FakeStack) -> None:
+    assert once("explain", "--problems", "--json").json["isComplete"]
+    stack.logs.add_failed_step("TargetStageFailed", message="failed")
+    assert not once("explain", "--problems", "--json").json["isComplete"]
+    assert "once explain ID" in once("explain", "--problems").out
+
+
 def test_explain_problems_leaves_out_canaries_that_a_check_removed(stack: FakeStack) -> None:
     pk, sk = "-/message/0", "v2/broken"
     stack.logs.add("PARKED", "UNREADABLE", pk=pk, sk=sk, family="broken")

@@ -27,6 +27,14 @@ def test_pause_stops_requests_with_its_reason_and_operator(stack: FakeStack) -> 
     assert judge(row, NOW_MS + HOUR_MS, Times.of()) == Wait("PAUSED")
 
 
+def test_pause_names_the_pause_that_it_replaces(stack: FakeStack) -> None:
+    pause = {"held": "the CRM is down", "held_by": "bob", "held_at": NOW_MS - 1}
+    stack.pause(**pause, since=NOW_MS - 1, not_before=NOW_MS + HOUR_MS)
+    answer = once("pause", "--yes", "--json").json
+    assert (answer["replaced"]["by"], answer["pause"]["by"]) == ("bob", "assumed-role/operator/ada")
+    assert "assumed-role/operator/ada" in once("pause", "--yes").out
+
+
 def test_pause_without_the_table_says_what_to_repair(stack: FakeStack) -> None:
     stack.dynamodb.delete_table(TableName="claims")
     answer = once("pause")

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from once.model.reasons import REASONS
 from tests.commands.conftest import Answer, once
@@ -45,7 +46,7 @@ def test_status_names_the_cause_of_a_dead_destination_at_its_first_failure(
     assert answer.code == 3
     assert cause in finding["sentence"]
     assert finding["page"].endswith(f"#{page}")
-    assert finding["commands"] == [f"once explain {USER}"]
+    assert finding["commands"][0] == f"once explain {USER}"
     assert finding["severity"] == "ticket"
 
 
@@ -193,6 +194,15 @@ def test_status_finds_failed_executions_while_others_are_recorded(
     assert finding["severity"] == "ticket"
 
 
+def test_status_names_the_concurrency_of_an_enrichment_that_is_throttled(stack: FakeStack) -> None:
+    error = "Lambda.TooManyRequestsException: Rate Exceeded."
+    stack.logs.add_failed_step("EnrichmentInvocationFailed", message=error)
+    stack.sqs.put("events", "{}")
+    (finding,) = once("status", "--json").json["findings"]
+    assert finding["page"].endswith("#requests-are-throttled")
+    assert finding["commands"] == ["aws lambda get-function-concurrency --function-name enrichment"]
+
+
 def test_status_pages_if_executions_fail_and_nothing_is_recorded(stack: FakeStack) -> None:
     stack.metrics.taken = 40
     stack.logs.add_failed_step("EnrichmentStageFailed", message="it failed")
@@ -214,6 +224,74 @@ def test_status_without_the_table_still_says_what_it_knows(stack: FakeStack) -> 
     assert "ResourceNotFoundException" in findings["TABLE_UNREADABLE"]["sentence"]
     assert "TABLE_UNANSWERED" in findings
     assert "requests are sent" not in once("status").out
+
+
+@pytest.mark.parametrize(
+    ("client", "method", "request_name"),
+    [
+        ("metrics", "describe_alarms", "DescribeAlarms"),
+        ("logs", "start_query", "StartQuery"),
+        ("pipes", "describe_pipe", "DescribePipe"),
+        ("sqs", "get_queue_attributes", "GetQueueAttributes"),
+        ("", "read_breaker", "GetItem"),
+    ],
+)
+def test_status_shows_what_the_credentials_may_read(
+    stack: FakeStack, monkeypatch: pytest.MonkeyPatch, client: str, method: str, request_name: str
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        error = {"Code": "AccessDeniedException", "Message": "User is not authorized"}
+        raise ClientError({"Error": error}, request_name)
+
+    stack.metrics.taken = 40
+    stack.logs.add("PROCESSED", "ACTED", requests=1)
+    owner = stack if not client else getattr(stack, client)
+    monkeypatch.setattr(owner, method, refuse)
+    answer = once("status", "--json")
+    (finding,) = answer.json["findings"]
+    assert answer.code == 3
+    assert request_name in finding["sentence"]
+    assert finding["page"].endswith("operator-policy.json")
+    assert "Nothing is stuck" not in once("status").out
+
+
+@pytest.mark.parametrize(("status", "is_lost"), [(None, True), (503, False)])
+def test_status_offers_a_pause_if_a_probe_may_act_without_an_answer(
+    stack: FakeStack, status: int | None, is_lost: bool
+) -> None:
+    stack.fail("a", since=NOW_MS - HOUR_MS, open_until=NOW_MS + 60_000)
+    stack.logs.add("RETRY", "CALL_FAILED", cause="no answer", requests=1, status=status)
+    stack.sqs.delayed = 1
+    finding = read_findings(once("status", "--json"))["DESTINATION_DOWN"]
+    assert ("once pause" in finding["commands"]) is is_lost
+
+
+def test_status_shows_no_canary_as_the_last_event_of_a_source(stack: FakeStack) -> None:
+    stack.logs.add("PROCESSED", "ACTED", requests=1)
+    assert "user.presence" in once("status", "--verbose").out
+    stack.logs.lines.clear()
+    stack.logs.add("PARKED", "UNREADABLE", family="broken")
+    assert "last event" not in once("status", "--verbose").out
+
+
+def test_status_says_once_who_paused(stack: FakeStack) -> None:
+    stack.logs.add("RETRY", "PAUSED", ago_ms=10_000, retryInSeconds=600)
+    stack.pause(
+        since=NOW_MS - 1, held="the CRM is down", held_by="ada", held_at=NOW_MS - 1,
+        not_before=NOW_MS + 60_000,
+    )  # fmt: skip
+    stack.sqs.delayed = 1
+    assert once("status").out.count("the CRM is down") == 1
+
+
+def test_status_names_the_newest_cause_of_parked_events(stack: FakeStack) -> None:
+    stack.sqs.put("dead-letters", "{}")
+    stack.logs.add("PARKED", "REJECTED", ago_ms=HOUR_MS, cause="HTTP 400")
+    stack.logs.add("PARKED", "REJECTED", cause="HTTP 422")
+    stack.logs.add("PARKED", "REJECTED", ago_ms=1_000, cause="a canary", family="once.check")
+    sentence = read_findings(once("status", "--json"))["EVENTS_PARKED"]["sentence"]
+    assert "REJECTED" in sentence
+    assert "HTTP 422" in sentence
 
 
 def test_status_names_no_failure_of_an_earlier_outage(stack: FakeStack) -> None:
@@ -250,6 +328,27 @@ def test_status_finds_parked_events_alarms_and_an_inactive_machine(stack: FakeSt
     assert findings["EVENTS_PARKED"]["count"] == 1
     assert findings["ALARM"]["page"] == "docs/runbook.md#events-silent"
     assert findings["MACHINE_INACTIVE"]["severity"] == "page"
+
+
+@pytest.mark.parametrize("alarm", ["outcomes-unrecorded", "rule-loses-events"])
+def test_an_alarm_of_lost_events_comes_first_and_names_a_command_that_helps(
+    stack: FakeStack, alarm: str
+) -> None:
+    stack.metrics.alarms = ["events-silent", alarm]
+    stack.pipes.state = "STOPPED"
+    first, *_ = once("status", "--json").json["findings"]
+    assert first["page"].endswith(f"#{alarm}")
+    assert first["severity"] == "page"
+    assert any(command.startswith("once check") for command in first["commands"])
+
+
+def test_a_cause_of_now_comes_before_failures_that_others_have_passed(stack: FakeStack) -> None:
+    stack.logs.add_failed_step("EnrichmentStageFailed", message="it failed")
+    stack.logs.add("RETRY", "FUNCTION_FAILED", ago_ms=1_000, retryInSeconds=600)
+    stack.sqs.in_flight = stack.sqs.delayed = 1
+    assert [*read_findings(once("status", "--json"))] == ["FUNCTION_FAILED", "ENRICHMENT_FAILS"]
+    stack.logs.add_failed_step("EnrichmentStageFailed", ago_ms=0, message="it failed")
+    assert next(iter(read_findings(once("status", "--json")))) == "ENRICHMENT_FAILS"
 
 
 def test_status_shows_requests_of_some_families_that_fail(stack: FakeStack) -> None:

@@ -28,6 +28,33 @@ def test_an_event_that_waited_is_one_story_with_all_its_requests() -> None:
     assert story.idempotency_keys == [DIGEST]
 
 
+@pytest.mark.parametrize(
+    ("fields", "row", "is_unknown"),
+    [
+        ({}, {"deaths": 0}, False),
+        ({}, {"deaths": 1}, True),
+        ({"failed_at_ms": NOW_MS - 50_000}, {"deaths": 0}, True),
+    ],
+)
+def test_a_delivery_without_a_record_may_have_sent_a_request(
+    fields: dict[str, Any], row: dict[str, int], is_unknown: bool
+) -> None:
+    act = record("a", "PROCESSED", "ACTED", 10_000, requests=1, **fields)
+    story = tell_one(act, owner="a", **row)
+    assert story.is_in_doubt is story.is_unclear is bool(story.meaning) is is_unknown
+    assert ("1 request" in story.count_requests()) is not is_unknown
+
+
+def test_a_record_of_a_kept_claim_explains_the_end_of_its_owner() -> None:
+    story = tell_one(
+        record("a", "RETRY", "FUNCTION_FAILED", 90_000, lease_until_ms=NOW_MS - 60_000),
+        record("a", "PROCESSED", "ACTED", 10_000, requests=1, failed_at_ms=NOW_MS - 50_000),
+        owner="a",
+        deaths=1,
+    )
+    assert not story.has_unrecorded
+
+
 @pytest.mark.parametrize("reason", ["SETTLED_BEFORE", "WAITS_ALREADY"])
 def test_a_second_delivery_of_a_message_changes_no_end(reason: str) -> None:
     outcome = "PARKED" if reason == "SETTLED_BEFORE" else "DUPLICATE"

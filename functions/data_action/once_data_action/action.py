@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from . import breaker_row, canary, slot_row
 from .breaker import Open, Probe, Row, Wait, judge
 from .errors import (
+    ENDED,
     ActionError,
     Failed,
     GaveUp,
@@ -126,11 +127,10 @@ class _Action:
             return
         yield from self._note_failure(self.now_ms())
         self.tries = before.after_failure(self._since_ms(), self.now_ms())
-        sentence = "the function ended without an answer during a request of this event"
         if self.tries.are_over(self.settings.max_tries, before):
-            raise GaveUp(sentence)
+            raise GaveUp(ENDED)
         if before.count or self.request.deaths > 1:
-            raise Failed(f"{sentence}; nothing was sent this time")
+            raise Failed(f"{ENDED}; nothing was sent this time")
 
     def _take_turn(self) -> Generator[Step, Any, None]:
         """Raises NotNow unless the breaker lets a request through, or cannot be read."""

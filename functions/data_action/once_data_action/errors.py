@@ -18,6 +18,7 @@ import json
 from typing import Any, ClassVar
 
 LONGEST_CAUSE = 300
+ENDED = "the function ended without an answer during a request of this event"
 
 
 class ActionError(Exception):
