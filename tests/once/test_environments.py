@@ -17,7 +17,9 @@ CONFIG = {"FunctionArn": "arn:aws:lambda:eu-central-1:000000000000:function:any"
 @pytest.fixture
 def acquire(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
     monkeypatch.setattr(lambda_runtime, "_workers", {})
-    monkeypatch.setattr(lambda_runtime, "Worker", lambda *_: SimpleNamespace(in_use=False))
+    monkeypatch.setattr(
+        lambda_runtime, "Worker", lambda *_: SimpleNamespace(in_use=False, _cold=False)
+    )
     monkeypatch.setattr(lambda_svc, "acquire_worker", lambda_runtime.acquire_worker)
     monkeypatch.setattr(server, "_FIRST_ENVIRONMENTS", 2)
     server._start_few_environments()
@@ -38,3 +40,18 @@ def test_events_that_wait_get_an_environment_of_their_own(
 ) -> None:
     monkeypatch.setattr(server, "_WAIT_SECONDS", 0)
     assert len({id(acquire()) for _ in range(5)}) == 5
+
+
+def test_environments_start_one_after_another(
+    acquire: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_WAIT_SECONDS", 0)
+    acquire()
+    starting = acquire()
+    starting._cold = True
+    with ThreadPoolExecutor(1) as burst:
+        third = burst.submit(acquire)
+        with pytest.raises(TimeoutError):
+            third.result(0.1)
+        starting._cold = False
+        assert third.result(10) is not starting
