@@ -52,6 +52,19 @@ def test_deployed_template_passes_cfn_lint(name: str) -> None:
     assert faults(SETS[name], stack="s" * LONGEST_STACK) == []
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [("bus-rules", "data-action"), ("capture-firehose", "audit"), ("capture-log-group", "audit")],
+)
+def test_example_template_passes_cfn_lint_and_is_named_in_the_docs(name: str, page: str) -> None:
+    from cfnlint.api import lint_file
+
+    docs, example = ROOT / "docs", f"examples/{name}.yaml"
+    assert [str(match) for match in lint_file(docs / example)] == []
+    assert example in (docs / f"{page}.md").read_text()
+
+
 def test_deployed_template_names_no_other_partition_in_china() -> None:
     deployed = Translated({"EventBusName": "contact-centre"}, region="cn-north-1")
     assert deployed.refusals == []
