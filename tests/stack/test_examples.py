@@ -20,6 +20,7 @@ def test_story_ends_as_it_tells_and_each_event_acts_once(local: SharedStack) -> 
     script = json.loads(EXAMPLE.with_suffix(".destination.json").read_text("utf-8"))
     lines = EXAMPLE.read_text("utf-8").splitlines()
     with local.variant() as variant:
+        earlier = len(variant.requests(""))
         for rule in script["rules"] if isinstance(script, dict) else script:
             variant.ask_destination("PUT", RULES, rule)
         records = variant.settle(*lines, steps=True, seconds=240)
@@ -32,7 +33,8 @@ def test_story_ends_as_it_tells_and_each_event_acts_once(local: SharedStack) -> 
         processed = [record for record in records if record.outcome == "PROCESSED"]
         keys = Counter(record.idempotency_key for record in processed)
         assert set(keys.values()) == {1}
-        acted = Counter(r["facts"]["idempotencyKey"] for r in variant.requests("") if r["acted"])
+        requests = variant.requests("")[earlier:]
+        acted = Counter(r["facts"]["idempotencyKey"] for r in requests if r["acted"])
         # A destination that acted is asked again only if its response did not arrive in time.
         unanswered = Counter(r.idempotency_key for r in variant.records() if r.outcome == "RETRY")
         for key in keys:
