@@ -28,6 +28,7 @@ from botocore.config import Config
 
 from once.genesys.server import KEY_HEADER, RECEIVED, RULES
 from once.lines import Line
+from once.local.deploy import DURATIONS
 from once.local.pipe import PipeRunner, log_failures
 from once.model.records import Record
 from once.session import open_anonymous_session
@@ -41,9 +42,6 @@ from proof.terminal import Answer, once
 FOLDER, RUN = "ONCE_TEST_STACK", "ONCE_TEST_RUN"
 """The variables with the folder of the stack, and with the process whose end ends it."""
 _SECONDS, _POLL_SECONDS = 120.0, 0.2
-# A function that was not called before also has to start, which takes long on a busy machine.
-_FUNCTION_SECONDS = 14
-_VISIBILITY_SECONDS = 60
 T = TypeVar("T")
 _LAST_LINES = 20
 
@@ -229,7 +227,7 @@ class Variant(Tried):
         shared: SharedStack,
         action: Mapping[str, str] | None = None,
         files: Mapping[str, str] | None = None,
-        visibility_seconds: int = _VISIBILITY_SECONDS,
+        visibility_seconds: int = DURATIONS["Visibility"],
         **configuration: Any,
     ) -> None:
         """`action` changes the environment of the function that acts, `configuration` its other
@@ -294,7 +292,7 @@ class Variant(Tried):
             Role=deployed["Role"],
             Code={"ZipFile": package.getvalue()},
             Environment={"Variables": {**deployed["Environment"]["Variables"], **variables}},
-            **{"Handler": deployed["Handler"], "Timeout": _FUNCTION_SECONDS, **configuration},
+            **{"Handler": deployed["Handler"], "Timeout": deployed["Timeout"], **configuration},
         )
         return name
 

@@ -17,6 +17,9 @@ from proof.shared_stack import DiedError, SeenDeadError, SharedStack
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
 
+# Imports make nothing that could be collected, and the collector would look through all of it.
+gc.disable()
+
 # Each client of each imitated AWS would read the same models from disk again.
 _read_model = cache(botocore.loaders.JSONFileLoader().load_file)
 botocore.loaders.JSONFileLoader.load_file = lambda _, path: _read_model(path)
@@ -41,6 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.local)
     # The collected tests stay to the end, so the garbage collector need not look through them.
     gc.freeze()
+    gc.enable()
     gc.set_threshold(50_000, 20, 50)
     items.sort(key=lambda item: item.get_closest_marker("local") is None)
 

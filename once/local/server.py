@@ -147,7 +147,8 @@ def _start_first_environments() -> None:
 def _start_few_environments() -> None:
     """Lets a burst wait for the first environments, which answer sooner than it could start more.
 
-    Events that a slow destination keeps waiting get environments of their own.
+    Events that a slow destination keeps waiting get environments of their own, one after another:
+    started together, they would delay each other and all requests.
     """
     acquire, turn = lambda_svc.acquire_worker, threading.Lock()
 
@@ -155,14 +156,20 @@ def _start_few_environments() -> None:
         until = time.monotonic() + _WAIT_SECONDS
         key = lambda_runtime._worker_key(name, config, more.get("qualifier", "$LATEST"))
         while True:
-            most = _FIRST_ENVIRONMENTS if time.monotonic() < until else _ENVIRONMENTS_PER_FUNCTION
             with turn:
                 workers = list(lambda_runtime._workers.get(key, ()))
+                most = _FIRST_ENVIRONMENTS
+                if time.monotonic() >= until and not any(map(_is_starting, workers)):
+                    most = _ENVIRONMENTS_PER_FUNCTION
                 if len(workers) < most or not all(worker.in_use for worker in workers):
                     return acquire(name, config, code, **more)
             time.sleep(0.01)
 
     lambda_svc.acquire_worker = acquire_patiently
+
+
+def _is_starting(worker: Any) -> bool:
+    return bool(worker.in_use and worker._cold)
 
 
 def _remember_whole_pipes() -> None:

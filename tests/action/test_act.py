@@ -45,12 +45,6 @@ def test_healthy_destination_costs_one_read_a_second(site: Site) -> None:
     assert site.table.requests == ["get_item"] * 3
 
 
-def test_setup_without_a_target_sends_nothing() -> None:
-    site = Site(target="none")
-    assert site.act() == {"result": "ACTED", "reason": "OBSERVED", "requests": 0}
-    assert (site.target.sent, site.table.requests) == ([], [])
-
-
 # What an answered request makes of the row in which other events failed.
 ROWS = {
     "Failed": "counts",

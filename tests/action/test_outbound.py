@@ -282,13 +282,6 @@ def test_destination_that_is_not_reached_has_got_no_request() -> None:
             assert not raised.value.repeatable
 
 
-def test_certificate_of_a_trusted_authority_is_accepted(
-    raw: Callable[..., RawServer], trusted: ssl.SSLContext
-) -> None:
-    server = raw(HEAD % (200, 0), tls=trusted)
-    assert post(f"https://localhost:{server.port}").status == 200
-
-
 @pytest.mark.parametrize("name", ["localhost", "another.example"])
 def test_other_certificate_is_a_configuration_error(
     raw: Callable[..., RawServer],

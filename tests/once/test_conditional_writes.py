@@ -5,9 +5,6 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from ministack.services import dynamodb
-
-from once.local import server
 
 TABLE = {
     "TableName": "claims",
@@ -33,6 +30,11 @@ TIME = {
 def test_two_writers_that_look_at_the_same_time_do_not_both_pass(
     monkeypatch: pytest.MonkeyPatch, write: str, asked: dict[str, Any]
 ) -> None:
+    # They take long, and most processes do not need them.
+    from ministack.services import dynamodb
+
+    from once.local import server
+
     for name in ("_put_item", "_update_item", "_delete_item"):
         monkeypatch.setattr(dynamodb, name, getattr(dynamodb, name))  # restored at the end
     both_have_read = threading.Barrier(2)

@@ -46,7 +46,7 @@ def test_requests_of_one_agent_keep_their_order_and_never_overlap(local: SharedS
         for agent in agents:
             replies = [{"delayMs": drawn.randrange(600)} for _ in states]
             variant.script(agent, *replies, fact="subjectId")
-        records = variant.settle(*events)
+        records = variant.settle(*events, seconds=240)
         assert {record.outcome for record in records} <= {"PROCESSED", "STALE"}, seed
         for agent in agents:
             requests = variant.requests(agent)

@@ -177,11 +177,6 @@ def outage(minutes: int, looks: range) -> dict[int, float]:
     return {60 * minute: 60 * minute for minute in looks if minute < minutes}
 
 
-def test_breaker_seconds_of_an_event_that_waits_are_recorded() -> None:
-    waiting = {"outcome": "RETRY", "reason": "CALL_FAILED", "breakerSeconds": 240}
-    assert recorded("BREAKER_SECONDS", waiting) == 240
-
-
 @pytest.mark.parametrize(
     ("looks", "first_minute"),
     [
@@ -242,9 +237,17 @@ def test_a_limit_that_a_peak_is_over_for_an_afternoon_raises_no_alarm() -> None:
     assert recorded("BREAKER_SECONDS", limited) is None
 
 
-def test_seconds_to_action_are_recorded() -> None:
-    acted = {"outcome": "PROCESSED", "reason": "ACTED", "ageMs": 301_000}
-    assert recorded("SECONDS_TO_ACTION", acted) == 301
+@pytest.mark.parametrize(
+    ("metric", "verdict", "seconds"),
+    [
+        ("SECONDS_TO_ACTION", {"outcome": "PROCESSED", "reason": "ACTED", "ageMs": 301_000}, 301),
+        ("BREAKER_SECONDS", {"outcome": "RETRY", "reason": "PAUSED", "breakerSeconds": 240}, 240),
+    ],
+)
+def test_seconds_of_an_event_are_recorded(
+    metric: str, verdict: dict[str, Any], seconds: int
+) -> None:
+    assert recorded(metric, verdict) == seconds
 
 
 # Metrics of AWS's.

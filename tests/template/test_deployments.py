@@ -40,16 +40,27 @@ def faults(parameters: dict[str, str], **where: str) -> list[str]:
     return [f"{match.rule.id} {match.path}: {match.message}" for match in found]
 
 
-FEW = ("function", "archive of a source")
+QUICK = "archive of a source"
+OTHERS = [pytest.param(name, marks=pytest.mark.thorough) for name in SETS if name != QUICK]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name if name in FEW else pytest.param(name, marks=pytest.mark.thorough) for name in SETS],
-)
+@pytest.mark.parametrize("name", [QUICK, *OTHERS])
 def test_deployed_template_passes_cfn_lint(name: str) -> None:
     assert DEPLOYMENTS[name].refusals == []
     assert faults(SETS[name], stack="s" * LONGEST_STACK) == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [("bus-rules", "data-action"), ("capture-firehose", "audit"), ("capture-log-group", "audit")],
+)
+def test_example_template_passes_cfn_lint_and_is_named_in_the_docs(name: str, page: str) -> None:
+    from cfnlint.api import lint_file
+
+    docs, example = ROOT / "docs", f"examples/{name}.yaml"
+    assert [str(match) for match in lint_file(docs / example)] == []
+    assert example in (docs / f"{page}.md").read_text()
 
 
 def test_deployed_template_names_no_other_partition_in_china() -> None:
@@ -58,6 +69,7 @@ def test_deployed_template_names_no_other_partition_in_china() -> None:
     assert "arn:aws:" not in json.dumps(deployed.resources)
 
 
+@pytest.mark.thorough
 def test_name_of_a_stack_is_at_most_57_characters() -> None:
     """A rule's name has 64 (eventbridge API, PutRule)."""
     too_long = faults(SETS["source"], stack="s" * (LONGEST_STACK + 1))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from once_data_action.settings import Settings
 
+from once.local.deploy import DURATIONS
 from proof.definition.asl import ROOT, SUBSTITUTIONS, definition, states
 from proof.template import RESOURCES, TEMPLATE, of_type
 from proof.template.translated import Translated
@@ -18,13 +19,14 @@ DAY = 86_400
 QUEUE = Translated({}).resources["EventQueue"]["Properties"]
 
 
-def test_each_limit_ends_before_the_next_begins() -> None:
+@pytest.mark.parametrize("seconds", [SECONDS, DURATIONS], ids=["template", "local stack"])
+def test_each_limit_ends_before_the_next_begins(seconds: dict[str, int]) -> None:
     """If a lease outlived the visibility timeout, a message whose execution died would come back to
     a claim in progress."""
-    assert SECONDS["Call"] < SECONDS["Action"] < STATES["RunAction"]["TimeoutSeconds"]
-    assert SECONDS["Begin"] + STATES["RunAction"]["TimeoutSeconds"] < SECONDS["Machine"]
-    assert SECONDS["Machine"] + SECONDS["Action"] < SECONDS["Lease"]
-    assert SECONDS["Enrichment"] + SECONDS["Lease"] + 30 < QUEUE["VisibilityTimeout"]
+    assert seconds["Call"] < seconds["Action"] < STATES["RunAction"]["TimeoutSeconds"]
+    assert seconds["Begin"] + STATES["RunAction"]["TimeoutSeconds"] < seconds["Machine"]
+    assert seconds["Machine"] + seconds["Action"] < seconds["Lease"]
+    assert seconds["Enrichment"] + seconds["Lease"] + 30 < seconds["Visibility"]
 
 
 def longest_seconds(name: str) -> float:
@@ -57,6 +59,7 @@ def test_a_request_that_begins_last_is_settled_before_the_machine_ends() -> None
 
 def test_the_numbers_of_the_template_are_those_of_the_definition_and_of_the_tests() -> None:
     assert definition()["TimeoutSeconds"] == SECONDS["Machine"]
+    assert QUEUE["VisibilityTimeout"] == SECONDS["Visibility"]
     assert SUBSTITUTIONS["WaitSeconds"] == SECONDS["Waits"]
     assert SUBSTITUTIONS["BeginSeconds"] == str(SECONDS["Begin"])
     assert SUBSTITUTIONS["LeaseSeconds"] == str(SECONDS["Lease"])
