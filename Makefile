@@ -201,23 +201,23 @@ $(JSONATA): proof/asl/node/package-lock.json
 		echo "The reference JSONata was not installed: its tests will be skipped."
 
 .venv-%: .ci/locks/%.lock
-	$(PYTHON) -m venv --clear $@
+	"$(PYTHON)" -m venv --clear $@
 	$@/bin/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -r $<
 
 $(READY): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null || { \
-		echo "genesys-once needs Python 3.11 to 3.14, and '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo "not on your PATH")."; \
+	@"$(PYTHON)" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null || { \
+		echo "genesys-once needs Python 3.11 to 3.14, and '$(PYTHON)' is $$("$(PYTHON)" --version 2>/dev/null || echo "not on your PATH")."; \
 		echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Installing what requirements.lock pins into $(VENV); it takes about half a minute."
-	@python=$(PYTHON); $(PYTHON) -c 'import pip' 2>/dev/null || { \
-		$(PYTHON) -m venv --clear $(VENV) && python=$(BIN)/python || exit 1; }; \
+	@python="$(PYTHON)"; "$(PYTHON)" -c 'import pip' 2>/dev/null || { \
+		"$(PYTHON)" -m venv --clear $(VENV) && python=$(BIN)/python || exit 1; }; \
 	export PIP_REQUIRE_VIRTUALENV=0; \
-	if $$python $(DOWNLOAD) --no-index $(LOCKED) -r requirements.lock >/dev/null 2>&1; then index=--no-index; \
-	elif ! $$python -c '$(IN_TIME)' $(DOWNLOAD) --no-deps --no-input --retries 0 --timeout 2 six >/dev/null 2>&1; then \
+	if "$$python" $(DOWNLOAD) --no-index $(LOCKED) -r requirements.lock >/dev/null 2>&1; then index=--no-index; \
+	elif ! "$$python" -c '$(IN_TIME)' $(DOWNLOAD) --no-deps --no-input --retries 0 --timeout 2 six >/dev/null 2>&1; then \
 		echo "Python's package registry does not answer. Connect to it, or name yours (PIP_INDEX_URL), and run make again."; \
 		exit 1; \
 	fi; \
-	[ $$python = $(BIN)/python ] || $(PYTHON) -m venv --clear $(VENV) && \
+	[ "$$python" = $(BIN)/python ] || "$(PYTHON)" -m venv --clear $(VENV) && \
 	$(PIP) install $$index $(LOCKED) -r requirements.lock
 	@$(PIP) install $(OURS)
 	@rm -rf $(VENV)/probe && touch $(READY)
