@@ -48,7 +48,7 @@ class Known(NamedTuple):
     keys: frozenset[str] = frozenset()
     requests: int = 0
     acts: int = 0
-    dead_functions: int = 0
+    deaths: int = 0  # leases that ended in progress
     # Executions that have heard of an act, and have not written it down.
     in_hand: frozenset[str] = frozenset()
     completed_by: str = ""
@@ -241,9 +241,9 @@ class Promises:
             raise BrokenError("acts once", f"{run.name} parks {event.name}, which acted")
         once = self._checked_body(world, run, parked.body, _PARKED)
         match once["reason"]:
-            case "GAVE_UP" if known.requests + known.dead_functions < self.most_tries:
-                tries = known.requests
-                raise BrokenError("tries", f"{event.name} is given up after {tries} requests")
+            case "GAVE_UP" if known.requests + known.deaths < self.most_tries:
+                sentence = f"{known.requests} requests and {known.deaths} deaths"
+                raise BrokenError("tries", f"{event.name} is given up after {sentence}")
             case "WAITED_TOO_LONG":
                 waited_ms = world.now_ms - run.given["waitsSinceMs"]
                 if waited_ms < WAIT_DAYS * DAY_MS - 2 * _CLOCKS_MS:
@@ -292,11 +292,15 @@ class Promises:
             sentence = f"{run.name} ends, and no row says that {run.event} acted"
             raise BrokenError("acts once", sentence)
 
-    def over(self, run: "Run") -> None:
+    def over(self, world: "World", run: "Run") -> None:
         """An execution is over: what it has in hand is explained by its fault."""
         known = self.of(run.event)
         if run.name in known.in_hand:
             self._note(run.event, in_hand=known.in_hand - {run.name})
+        row = world.rows.get(self.events[run.event].key)
+        if _s(row, "status") == "IN_PROGRESS" and _s(row, "owner").startswith(f"{run.name}#"):
+            # Its successor cannot know if the function ran: the lease counts as a death.
+            self._note(run.event, deaths=known.deaths + 1)
 
     def recorded(self, world: "World", run: "Run", record: Mapping[str, Any]) -> None:
         outcome, reason = record["outcome"], record["reason"]
@@ -546,8 +550,6 @@ class Promises:
             self._live(invocation.run, acted=True)
         elif has_acted or end is None:
             self._note(name, in_hand=known.in_hand - {invocation.by})
-        if end is None:
-            self._note(name, dead_functions=known.dead_functions + 1)
 
     # The end.
 

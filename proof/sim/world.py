@@ -360,7 +360,7 @@ class World:
         """The pipe lets go of an execution; its message is deleted, or visible later."""
         del self.runs[run.name]
         self.due.pop(("run", run.name), None)
-        self.promises.over(run)
+        self.promises.over(self, run)
         if deletes and run.message in self.queue:
             message = self.queue.pop(run.message)
             self.due.pop(("message", run.message), None)

@@ -24,5 +24,5 @@ class Tries:
         return Tries(self.count + (not self.count or succeeded), now_ms)
 
     def are_over(self, most: int, before: "Tries") -> bool:
-        """Returns true if this failure was the last try. One in an outage never is."""
+        """Returns true if this failure was the last try. A later one in an outage never is."""
         return self.count >= most and self.count > before.count
