@@ -89,6 +89,7 @@ class Life(NamedTuple):
 
     acted: bool = False
     put_back: bool = False
+    parked: bool = False
     is_recorded: bool = False
     states: tuple[str, ...] = ()
 
@@ -239,6 +240,7 @@ class Promises:
         life = self._life(run.name)
         if life.acted:
             raise BrokenError("acts once", f"{run.name} parks {event.name}, which acted")
+        self._live(run.name, parked=True)
         once = self._checked_body(world, run, parked.body, _PARKED)
         match once["reason"]:
             case "GAVE_UP" if known.requests + known.deaths < self.most_tries:
@@ -379,7 +381,8 @@ class Promises:
                 in_hand = known.in_hand - {run}
                 self._note(name, completed_by=known.completed_by or run, in_hand=in_hand)
             case "PARKED":
-                if not late and not known.dead_letters:
+                # An operator may have redriven it in between.
+                if not late and not life.parked and not known.dead_letters:
                     raise BrokenError("nothing is lost", f"{name} is closed before it is parked")
                 self._note(name, parked=True)
             case "STALE":
