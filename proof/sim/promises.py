@@ -384,7 +384,7 @@ class Promises:
                 # An operator may have redriven it in between.
                 if not late and not life.parked and not known.dead_letters:
                     raise BrokenError("nothing is lost", f"{name} is closed before it is parked")
-                self._note(name, parked=True)
+                self._note(name, parked=bool(known.dead_letters))
             case "STALE":
                 self._judge_stale(event)
             case "DUPLICATE":
