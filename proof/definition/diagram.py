@@ -47,7 +47,7 @@ _STYLE = """
 
 # What an arrow is taken for, at the forks where the names of the states do not say it.
 LABELS = {
-    ("MayClaim", "NoteBreak"): "note its time",
+    ("MayClaim", "NoteBreak"): "unwanted or every change",
     ("MayClaim", "Ignored"): "unwanted",
     ("MayClaim", "ReadBreaker"): "short look",
     ("MayClaim", "PutBack"): "requests stopped",
@@ -56,6 +56,7 @@ LABELS = {
     ("JudgeClaim", "ClaimKey"): "free",
     ("JudgeClaim", "WaitForOwner"): "held",
     ("JudgeClaim", "SkipDuplicate"): "copy",
+    ("JudgeClaim", "SkipStale"): "older",
     ("MayAct", "AdvanceLatest"): "order matters",
     ("MayAct", "ReadPredecessor"): "busy, repeated",
     ("MayAct", "RunAction"): "its turn",
@@ -70,7 +71,7 @@ LABELS = {
     ("HasActed", "PutBack"): "not sent",
     ("HasClaim", "CloseClaim"): "claimed",
     ("HasClaim", "RecordOutcome"): "no claim to end",
-    ("HasClaim", "Unrecorded"): "same reason",
+    ("HasClaim", "Unrecorded"): "short look, same reason",
 }
 _BOXES = ("Processed", "SkipDuplicate", "SkipStale", "Ignored", "Parked", "PutBack")
 
