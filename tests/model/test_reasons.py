@@ -41,7 +41,7 @@ def test_a_reason_leads_to_a_heading_of_the_runbook(reason: reasons.Reason) -> N
     assert bool(reason.page) or not reason.remedy
 
 
-def test_what_follows_from_the_models_is_written() -> None:
+def test_files_made_from_the_models_are_written() -> None:
     assert checks.find(ROOT) == []
 
 
