@@ -80,6 +80,7 @@ def changed_module(mutant: Mutant) -> Iterator[None]:
     changed.__dict__.update(__file__=original.__file__, __package__=original.__package__)
     with ExitStack() as stack:
         stack.enter_context(patch.dict(sys.modules, {mutant.module: changed}))
+        # The text is our own module with one change.
         exec(compile(changed_text(mutant), mutant.module, "exec"), changed.__dict__)  # noqa: S102
         for user in [*sys.modules.values()]:
             is_ours = getattr(user, "__name__", "").startswith(("once_data", "proof.sim"))

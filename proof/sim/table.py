@@ -62,7 +62,7 @@ class _Missing:
         return False
 
     __lt__ = __le__ = __gt__ = __ge__ = __eq__
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment] # it is only compared
 
 
 _MISSING = _Missing()

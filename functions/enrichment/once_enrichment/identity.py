@@ -40,7 +40,7 @@ class Identity:
 
     family: str
     topic: str
-    """As it came, with a hash for each word that may be about a person."""
+    """It has a hash in place of each word that may be about a person."""
     subject_type: str
     subject_id: str | None
     sk: str
