@@ -131,7 +131,7 @@ def measure_requests() -> dict[str, float]:
 def payload(number: int, body: str) -> dict[str, Any]:
     event = enrich(number, body)
     event["route"] = event["route"] | {"action": "custom_-_1"}
-    key = event["idempotencyKey"]
+    key = event["keyHash"]
     return {"version": "3", "event": event, "idempotencyKey": key, "owner": f"bench#{number}",
             "tries": 0, "failedAtMs": 0, "deaths": 0, "retry": 0}  # fmt: skip
 

@@ -96,7 +96,7 @@ def _invocations(lines: list[examples.Json]) -> Iterator[tuple[str, Any]]:
         {
             "version": "3",
             "event": element,
-            "idempotencyKey": element["idempotencyKey"],
+            "idempotencyKey": element["keyHash"],
             "owner": "example#example",
             "tries": 0,
             "failedAtMs": 0,

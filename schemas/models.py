@@ -130,7 +130,7 @@ class Event(_Model):
     ids: dict[str, str]
     """All ids in it by name: conversationId, queueId, …"""
     key: Key
-    idempotency_key: str = Field(pattern="^[0-9a-f]{64}$")
+    key_hash: str = Field(pattern="^[0-9a-f]{64}$")
     """SHA-256 of pk, newline, sk."""
     policy: Policy
     facts: str | None = Field(None, pattern="^[0-9a-f]{32}$")

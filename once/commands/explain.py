@@ -70,7 +70,7 @@ class Identity(Model):
     order: str
     window_ms: int
     occurred_at_ms: int
-    idempotency_key: str
+    key_hash: str
     facts: str | None = Field(description="The hash of the fields that count, if they do.")
     route: str | None = Field(description="Name and action of its route; null for a broken one.")
     ignored: str | None = Field(description="Why its route ignores it.")
@@ -156,7 +156,7 @@ def _identify(file: Path) -> Iterator[Identity]:
                 order=policy["order"],
                 window_ms=policy["windowMs"],
                 occurred_at_ms=element["occurredAtMs"],
-                idempotency_key=element["idempotencyKey"],
+                key_hash=element["keyHash"],
                 facts=element.get("facts"),
                 route=f"{route['name']}: {route['action']}" if route else None,
                 ignored=route.get("ignored") if route else None,

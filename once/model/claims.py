@@ -107,7 +107,7 @@ class Latest(_Row):
     """The family, and the parts of a subject that vary independently, if it declares any."""
     event_time: PastMs | None = None
     """Time of the newest wanted state."""
-    state: str = ""
+    facts: str = ""
     """The facts of that state. Empty if it may be older or newer than another one."""
     owner: str = ""
     """The owner whose turn it is, or was last."""

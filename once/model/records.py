@@ -36,7 +36,7 @@ class LoggedRecord(Model):
     pk: str | None = None
     sk: str | None = None
     family: str | None = Field(None, description="`broken` if the message holds no event.")
-    state: str | None = Field(None, description="The state, if it names no person.")
+    plain_state: str | None = Field(None, description="The state, if it names no person.")
     occurred_at_ms: int | None = None
     event_id: str | None = Field(None, description="The id that the publisher itself gave.")
     envelope_id: str | None = None

@@ -129,7 +129,7 @@ class Story:
     def text(self) -> str:
         if self.key is None:
             return "an event"
-        states = (record.state for record in self.records if record.state)
+        states = (record.plain_state for record in self.records if record.plain_state)
         return words.describe_event(self.key.family, next(states, None))
 
     @property

@@ -144,7 +144,7 @@ def _describe_skipped(story: "Story", met: Record | None) -> str:
     if met is None or met.family is None or met.occurred_at_ms is None:
         return f"skipped: {lead.why}, as message {lead.met} says{every}"
     if is_stale:
-        newer = words.describe_event(met.family, met.state)
+        newer = words.describe_event(met.family, met.plain_state)
         time = words.format_time(met.occurred_at_ms)[11:]
         return f"skipped: older than {newer} of {time} (message {met.message_id}){every}"
     since = words.format_second(met.occurred_at_ms)

@@ -166,7 +166,7 @@ def element(event: Event, message: Message) -> dict[str, Any]:
     pk, sk = event.key
     made["occurredAtMs"] = event.at_ms
     made["key"] = {"pk": pk, "sk": sk}
-    made["idempotencyKey"] = hashlib.sha256(f"{pk} {sk}".encode()).hexdigest()
+    made["keyHash"] = hashlib.sha256(f"{pk} {sk}".encode()).hexdigest()
     made["policy"] = {"windowMs": event.window_ms, "order": event.order}
     made["trace"] = {"source": "my.app", "eventId": event.event_id}
     if event.order != "none":

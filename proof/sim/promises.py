@@ -420,7 +420,7 @@ class Promises:
         for time in ("event_time", "unwanted_time"):
             if _n(new, time) < _n(old, time):
                 raise BrokenError("order of a subject", f"{run} moves {time} back")
-        taken = [n for n in ("event_time", "owner", "turn_until", "claim", "state")
+        taken = [n for n in ("event_time", "owner", "turn_until", "claim", "facts")
                  if new.get(n) != old.get(n)]  # fmt: skip
         has_expired = event.expires_ms is not None and (
             event.expires_ms < world.now_ms + _CLOCKS_MS

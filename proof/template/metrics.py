@@ -72,7 +72,7 @@ def outcome_line(
         "event": {**EVENT, **event},
         "verdict": dict(verdict),
         "me": "run#m1",
-        "sentKey": "0" * 64,
+        "idempotencyKey": "0" * 64,
     }
     return {
         name: Library().evaluate(expression[2:-2].strip(), scope, Clock(NOW_MS))

@@ -11,7 +11,7 @@ from once_data_action.limiter import Limiter
 
 from tests.action.support import NOW, TABLE, Site, event, payload
 
-KEY = event()["idempotencyKey"]
+KEY = event()["keyHash"]
 WAIT = {"result": "WAIT", "tries": 0, "failedAtMs": 0, "deaths": 0, "requests": 0}
 
 

@@ -67,7 +67,7 @@ def test_event_is_put_once_with_the_body_of_a_webhook(bench: Site, service: Fake
         "Time": datetime(2026, 5, 4, 10, 0, 0, 123_000, UTC),
     }
     one = event()
-    assert detail["idempotencyKey"] == one["idempotencyKey"]
+    assert detail["idempotencyKey"] == one["keyHash"]
     assert {name: detail[name] for name in ("version", "body", "trace")} == {
         "version": "1",
         "body": {"disconnectType": "PEER"},

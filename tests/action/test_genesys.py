@@ -41,7 +41,7 @@ def test_data_action_gets_its_inputs_the_key_and_the_execution(genesys_action: S
     }
     genesys_action.act(event=one)
     (sent,) = genesys_action.server.received("execute")
-    assert sent.body == {"why": "PEER", "key": one["idempotencyKey"]}
+    assert sent.body == {"why": "PEER", "key": one["keyHash"]}
     assert b": " not in sent.raw
     assert (
         dict(sent.headers).items()
@@ -49,7 +49,7 @@ def test_data_action_gets_its_inputs_the_key_and_the_execution(genesys_action: S
             "accept": "application/json",
             "content-type": "application/json",
             "user-agent": "genesys-once",
-            "idempotency-key": one["idempotencyKey"],
+            "idempotency-key": one["keyHash"],
             "x-once-execution": "0f0f:1#m1",
         }.items()
     )

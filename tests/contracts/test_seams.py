@@ -42,7 +42,7 @@ def test_data_action_reads_the_element_and_a_webhook_gets_the_body(element: Json
     request = {
         "version": "3",
         "event": element,
-        "idempotencyKey": f"{element['idempotencyKey']}.{element['occurredAtMs']}",
+        "idempotencyKey": f"{element['keyHash']}.{element['occurredAtMs']}",
         "owner": "run#first",
         "tries": 0,
         "failedAtMs": 0,

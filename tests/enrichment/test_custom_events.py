@@ -107,7 +107,7 @@ def test_without_a_status_and_an_event_id_all_fields_identify_an_event() -> None
     one = element(typed())
     assert one["policy"] == {"windowMs": 0, "order": "none"}
     again = element(typed(), sent_ms=SENT_MS + 86_400_000)
-    assert again["idempotencyKey"] == one["idempotencyKey"]
+    assert again["keyHash"] == one["keyHash"]
 
 
 def test_numbers_as_ids() -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from once_enrichment.keys import digest, idempotency_key, opaque, part, sort_key
+from once_enrichment.keys import digest, key_hash, opaque, part, sort_key
 
 ANY = st.characters(exclude_categories=["Cs"])
 TEXT = st.text(ANY, min_size=1, max_size=400) | st.text("/%~a", min_size=1)
@@ -73,7 +73,7 @@ def test_null_and_empty_fields_are_as_good_as_nothing() -> None:
 
 def test_the_idempotency_key_is_that_of_the_contract() -> None:
     # printf 'org/user/u\nv1/user.presence/a' | sha256sum
-    assert idempotency_key("org/user/u", "v1/user.presence/a") == (
+    assert key_hash("org/user/u", "v1/user.presence/a") == (
         "64bdc1caca165a56ded4cca206276d764d7795ec8ef4e35ab965ab45a6e20f59"
     )
 
@@ -84,7 +84,7 @@ def test_keys_of_letters_outside_ascii_stay_what_they_were() -> None:
     # printf '{"name":"J\\u00f6rg"}' | sha256sum, and so on
     assert digest({"name": "Jörg"}) == "621c806845df763a9d446aa2ba5548a2"
     assert opaque("Jörg") == "~8e63741c42f7c08025339f1a380d9803"
-    assert idempotency_key("org/user/Jörg", "v1/user.presence/café") == (
+    assert key_hash("org/user/Jörg", "v1/user.presence/café") == (
         "a1efe7ec57ee2c88be9a5e2961d78e2bbdc9f3baea312468477036bca88d9701"
     )
 

@@ -25,7 +25,7 @@ TABLE = "acted"
 @pytest.mark.parametrize("event", [conversation("acw"), presence(), snapshot(agent())])
 def test_identity_is_that_of_the_enrichment(event: dict[str, Any]) -> None:
     one, found = element(event), identify(event)
-    assert found.key == one["idempotencyKey"]
+    assert found.key == one["keyHash"]
     assert (found.family, found.occurred_at_ms) == (one["family"], one["occurredAtMs"])
     assert {"type": found.subject_type, "id": found.subject_id} == one["subject"]
     assert (found.order, found.window_ms) == (one["policy"]["order"], one["policy"]["windowMs"])

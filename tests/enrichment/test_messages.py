@@ -51,7 +51,7 @@ def test_parked_message_begins_to_wait_anew_and_its_reason_is_not_read() -> None
 def test_event_that_only_the_queue_dates_keeps_its_time_when_it_is_put_back() -> None:
     first = element(UNDATED, sent_ms=FIRST_MS)
     again = element(sent_again(UNDATED))
-    for name in ("occurredAtMs", "idempotencyKey", "policy", "raw"):
+    for name in ("occurredAtMs", "keyHash", "policy", "raw"):
         assert again[name] == first[name]
 
 

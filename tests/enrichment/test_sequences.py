@@ -168,7 +168,7 @@ class TestEvery:
         one, file = snapshot(agent()), routes(EVERY)
         first, later = element(at(one, 1), file), element(at(one, 2), file)
         assert first["key"]["sk"].endswith(f"/{NINE_MS + 1}")
-        assert first["idempotencyKey"] != later["idempotencyKey"]
+        assert first["keyHash"] != later["keyHash"]
 
     def test_event_without_a_clock_that_orders_stays_windowed(self) -> None:
         undated = snapshot(agent())

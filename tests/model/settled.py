@@ -136,7 +136,7 @@ def _element(random: Random, number: int, at_ms: int, window_ms: int, order: str
         "topic": "v2.users.1.presence",
         "occurredAtMs": at_ms,
         "key": key,
-        "idempotencyKey": "a" * 64,
+        "keyHash": "a" * 64,
         "policy": policy,
         "facts": f"facts {state}",
         "route": route,

@@ -317,7 +317,7 @@ def test_a_verdict_begins_with_the_end_and_names_what_is_known(
 
 
 def test_a_skipped_state_names_the_one_that_was_acted_on() -> None:
-    first = record("a", "PROCESSED", "ACTED", 90_000, state="IDLE")
+    first = record("a", "PROCESSED", "ACTED", 90_000, plain_state="IDLE")
     equal = [
         record(name, "DUPLICATE", "UNCHANGED", ago_ms, because=f"run#{met}", sk=f"{SK}{name}")
         for name, met, ago_ms in (("b", "a", 60_000), ("c", "b", 30_000))
@@ -409,7 +409,7 @@ def test_later_deliveries_alone_count_as_one_act() -> None:
 def test_a_story_has_names_a_time_and_a_text() -> None:
     named = {"event_id": "p", "envelope_id": "e", "returned_as": "r", "idempotency_key": DIGEST}
     copy = record("0", "DUPLICATE", "SAME_KEY", because="run#a")
-    story = tell_one(copy, record("a", "RETRY", "LIMITED", state="IDLE", **named), owner="a")
+    story = tell_one(copy, record("a", "RETRY", "LIMITED", plain_state="IDLE", **named), owner="a")
     assert story.names == {f"{PK}/{SK}", "a", "0", "p", "e", "r", DIGEST}
     assert [chain.id for chain in story.chains] == ["a", "0"]
     assert (story.text, story.occurred_ms) == ("enters a queue: IDLE", NOW_MS - 600_000)

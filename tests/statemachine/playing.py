@@ -43,7 +43,7 @@ def element(**more: Json) -> dict[str, Json]:
         "topic": "v2.users.u1.station",
         "occurredAtMs": SENT_MS,
         "key": {"pk": "org/user/u1", "sk": "v2/station/on"},
-        "idempotencyKey": "a" * 64,
+        "keyHash": "a" * 64,
         "policy": {"windowMs": 0, "order": "none"},
         "route": {"name": "all", "action": "act"},
         "trace": {"envelopeId": "e1", "source": "aws.partner/genesys.com/cloud/org/main"},
@@ -169,7 +169,7 @@ class Play:
         return self.record["outcome"], self.record["reason"]
 
 
-_LATEST = row(owner=OTHER, claim="v2/x", event_time=NOW_MS, turn_until=NOW_MS + 9_000, state="x")
+_LATEST = row(owner=OTHER, claim="v2/x", event_time=NOW_MS, turn_until=NOW_MS + 9_000, facts="x")
 PLAYS: dict[str, tuple[Json, dict[str, list[Json]]]] = {
     "acted": (element(), {"RunAction": [ACTED]}),
     "unsure": (

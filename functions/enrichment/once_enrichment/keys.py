@@ -108,6 +108,6 @@ def partition_key(organization_id: str | None, subject_type: str, subject: str) 
     return f"{part(organization_id or '-')}/{part(subject_type)}/{subject}"
 
 
-def idempotency_key(pk: str, sk: str) -> str:
-    """Returns what a destination sees as the identity of the event."""
+def key_hash(pk: str, sk: str) -> str:
+    """Returns the Idempotency-Key of an event whose state cannot return."""
     return sha256(f"{pk}\n{sk}".encode()).hexdigest()

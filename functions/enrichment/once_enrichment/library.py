@@ -60,7 +60,7 @@ def identify(event: Any, received_ms: int | None = None, facts: Sequence[str] = 
         raise UnfitError(element["detail"])
     policy, subject, key = element["policy"], element["subject"], element["key"]
     return Identified(
-        key=element["idempotencyKey"],
+        key=element["keyHash"],
         family=element["family"],
         subject_type=subject["type"],
         subject_id=subject["id"],
