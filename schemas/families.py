@@ -123,16 +123,16 @@ about it.
   missing, the whole body is the identity, and the event's `note` says so. A hash of the whole body
   includes `metadata` without the correlation id.
 - **time**: the field that says when the event occurred. It must change with every change. A family
-  with a time is exact: the key alone decides. A family without a time is *windowed*: the same key
-  within {window} ms is a copy ({whole} ms if the clock shows whole seconds, {sent} ms if only the
-  queue dates the event).
+  with a time is exact: the key alone decides. A family without a time is *windowed*, unless its
+  order is *changes*: the same key within {window} ms is a copy ({whole} ms if the clock shows whole
+  seconds, {sent} ms if only the queue dates the event).
 - **order**:
   - *latest*: an event is STALE, and not acted on, if a newer event came first. If the family has no
     time, the time of publishing (`timestamp`) decides which is newer.
   - *changes*: the same; and a state is acted on only if its facts differ from those of the newest
-    settled state, in the order of publishing (`timestamp`). Its facts are the whole body, or the
-    `facts` of its [route](routes.md). An event without `timestamp` is treated as windowed, with
-    order *none*.
+    state, in the order of publishing (`timestamp`). Its facts are the whole body, or the `facts` of
+    its [route](routes.md). Equal keys are copies if their `timestamp` is equal too. An event without
+    `timestamp` is treated as windowed, with order *none*.
   - *none*: every event is acted on, early or late.
 
 A part with *each* varies independently. With order *latest* or *changes*, events are compared only

@@ -63,7 +63,7 @@ _ALL = (
         "SAME_EVENT_ID", _COPY, "a copy of a settled event, by its publisher's id", is_copy=True
     ),
     Reason("WAITS_ALREADY", _COPY, "a copy of an event that waits", is_copy=True),
-    Reason("UNCHANGED", _COPY, "the newest settled state of its subject has the same facts"),
+    Reason("UNCHANGED", _COPY, "the newest state of its subject has the same facts, and was acted on"),
     Reason(
         "SETTLED_BEFORE", None, "an earlier delivery of the same message settled it", is_copy=True
     ),
@@ -193,6 +193,7 @@ _ALL = (
         "it waited for 10 days",
         remedy="decide if it still helps to act, then replay it or drop it",
         page="events-parked",
+        acted=Acted.MAYBE,
     ),
     Reason(
         "UNREADABLE",
