@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from once_enrichment.families import FAMILIES, Family
-from once_enrichment.paths import IGNORED
-from once_enrichment.times import SENT_WINDOW_MS, WHOLE_SECOND_WINDOW_MS, WINDOW_MS
-from once_enrichment.topics import family_name, slot_names
+from once_enrichment.envelope import SENT_WINDOW_MS, WHOLE_SECOND_WINDOW_MS, WINDOW_MS
+from once_enrichment.families import FAMILIES, Family, family_name, slot_names
+from once_enrichment.identity import IGNORED
 
 from once.routes.fields import Shape, shapes
 

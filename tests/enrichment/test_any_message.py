@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from once_enrichment.normalise import normalise
+from once_enrichment.handler import normalise
 
 from schemas.models import Event
 from tests.enrichment import sdk

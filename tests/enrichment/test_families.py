@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 from once_enrichment import families
-from once_enrichment.families import BY_TOPIC, FAMILIES, Family
+from once_enrichment.families import BY_TOPIC, FAMILIES, Family, family_name
 from once_enrichment.identity import read
-from once_enrichment.topics import family_name
 
 from tests.enrichment import sdk
 from tests.enrichment.examples import event

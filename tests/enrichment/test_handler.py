@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from once_enrichment import handler
 from once_enrichment.handler import TooLargeError
-from once_enrichment.routes_file import InvalidRoutesError
+from once_enrichment.routes import InvalidRoutesError
 
 from tests.enrichment.examples import NINE_MS, conversation, presence
 from tests.enrichment.sending import record

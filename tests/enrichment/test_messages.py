@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from once_enrichment.handler import normalise
 from once_enrichment.keys import opaque
-from once_enrichment.normalise import normalise
 
 from tests.enrichment.examples import presence, snapshot
 from tests.enrichment.sending import SENT_MS, body, element, record

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from once_data_action.inputs import COMMON
 from once_enrichment import handler
-from once_enrichment.routes_file import InvalidRoutesError, faults, read
+from once_enrichment.routes import InvalidRoutesError, faults, parse_routes
 
 from tests.enrichment.examples import USER, agent, presence, snapshot
 from tests.enrichment.sending import element
@@ -34,7 +34,7 @@ def event(family: str = "conversation.acd.end", **fields: Any) -> dict[str, Any]
 
 
 def routed(text: str, given: dict[str, Any]) -> dict[str, Any]:
-    file = read("routes.toml", text)
+    file = parse_routes("routes.toml", text)
     return file.describe(file.take(given), given)
 
 
@@ -58,7 +58,7 @@ def test_event_says_what_its_route_wants() -> None:
 
 def test_event_of_a_plain_route_says_no_more_than_name_and_action() -> None:
     assert routed(SENT, event()) == {"name": "*", "action": "send"}
-    assert "expiresAtMs" not in element(presence(), read("routes.toml", SENT))
+    assert "expiresAtMs" not in element(presence(), parse_routes("routes.toml", SENT))
 
 
 def test_first_route_that_matches_decides() -> None:
@@ -124,7 +124,7 @@ def test_detail_is_short_however_long_the_lists_are() -> None:
     ("age", "ms"), [("90s", 90_000), ("5m", 300_000), ("2h", 7_200_000), ("1d", 86_400_000)]
 )
 def test_age_limit_has_a_unit(age: str, ms: int) -> None:
-    file = read("r", f'[[routes]]\nfamily = "*"\naction = "a"\nmax_age = "{age}"')
+    file = parse_routes("r", f'[[routes]]\nfamily = "*"\naction = "a"\nmax_age = "{age}"')
     made = element(presence(), file)
     assert made["expiresAtMs"] == made["occurredAtMs"] + ms
 
@@ -141,7 +141,7 @@ def test_age_limit_has_a_unit(age: str, ms: int) -> None:
     ],
 )
 def test_route_matches_by_any_part_of_an_event(when: str) -> None:
-    file = read("r", named("mine", "user.*", f"when.{when}") + REST)
+    file = parse_routes("r", named("mine", "user.*", f"when.{when}") + REST)
     one = presence()
     one["detail"]["metadata"]["action"] = "x"
     assert element(one, file)["route"]["name"] == "mine"
@@ -156,8 +156,8 @@ def test_inputs_may_come_from_any_part_of_an_element() -> None:
 
 def test_state_of_an_event_that_has_none_is_absent() -> None:
     text = named("stateless", "user.*", "when.state = [{ exists = false }]") + REST
-    assert element(snapshot(), read("r", text))["route"]["name"] == "stateless"
-    assert element(presence(), read("r", text))["route"]["name"] == "*"
+    assert element(snapshot(), parse_routes("r", text))["route"]["name"] == "stateless"
+    assert element(presence(), parse_routes("r", text))["route"]["name"] == "*"
 
 
 def test_shipped_file_sends_everything() -> None:
@@ -174,7 +174,7 @@ def shipped_examples() -> str:
 
 def test_examples_in_the_shipped_file_are_valid() -> None:
     blocks = re.split(r"(?m)^(?=facts = \[\"participants)", shipped_examples())
-    file = read("routes.toml", blocks[0] + blocks[-1][blocks[-1].index("[[routes]]") :])
+    file = parse_routes("routes.toml", blocks[0] + blocks[-1][blocks[-1].index("[[routes]]") :])
     names = [route.name for route in file.routes]
     assert names == ["abandoned calls", "text message after a call", "calls of a user", "*"]
 
@@ -192,7 +192,7 @@ def test_examples_in_the_shipped_file_are_valid() -> None:
 def test_shipped_facts_see_their_change_and_no_other(fact: str, change: dict[str, Any]) -> None:
     assert f'"participants.*.{fact}"' in SHIPPED.read_text("utf-8")
     text = named("f", "user.*", f'facts = ["participants.*.{fact}"]') + SENT
-    file = read("routes.toml", text)
+    file = parse_routes("routes.toml", text)
     hashes = [
         element(snapshot(agent(confined=False, **call)), file)["facts"]
         for call in ({}, {"label": "vip"})
@@ -239,7 +239,7 @@ def test_fault_is_told_with_its_place_and_raises(text: str, path: str, says: str
     assert ".".join(map(str, place)) == path
     assert says in sentence
     with pytest.raises(InvalidRoutesError, match=r"^mine\.toml, .*once routes check"):
-        read("mine.toml", text)
+        parse_routes("mine.toml", text)
 
 
 def test_every_fault_is_found_in_one_go() -> None:

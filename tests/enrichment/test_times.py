@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from once_enrichment.times import Moment, choose, iso, maybe_ms
+from once_enrichment.envelope import Moment, choose, iso, maybe_ms
 
 MS = 1765551865126
 LAST_MS = 253_402_300_799_999

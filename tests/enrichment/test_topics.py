@@ -7,8 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from once_enrichment import topics
-from once_enrichment.families import BY_TOPIC, Family
+from once_enrichment.families import BY_TOPIC, SLOT, Family, slot_ids, slot_names, template_of
 
 from tests.enrichment import sdk
 from tests.enrichment.disguise import disguised
@@ -136,7 +135,7 @@ def test_each_declared_field_of_an_exact_family_and_no_other_is_in_its_key(topic
     family = BY_TOPIC[topic]
     declared = {tuple(path.split(".")) for path in declared_paths(family)}
     if not family.subject:
-        declared.add(((family.slots or topics.slot_names(topic))[0],))
+        declared.add(((family.slots or slot_names(topic))[0],))
     own = key(event)
     for path, value in leaves(body_of(event)):
         names = tuple(step for step in path if isinstance(step, str))
@@ -268,19 +267,19 @@ def test_without_its_envelope_it_is_the_same_event(topic: str) -> None:
 @pytest.mark.parametrize("word", ["conversations", "a7", ""])
 def test_topic_without_a_template_is_found_among_the_declared_ones(word: str) -> None:
     for template in BY_TOPIC:
-        filled = template.replace(topics.SLOT, word)
-        assert topics.template_of(filled, BY_TOPIC) == template
+        filled = template.replace(SLOT, word)
+        assert template_of(filled) == template
     for unknown in ("v2.a7.b", "v2.users.a7.presence.b"):
-        assert topics.template_of(unknown, BY_TOPIC) == unknown.replace("a7", topics.SLOT)
+        assert template_of(unknown) == unknown.replace("a7", SLOT)
 
 
 def test_the_ids_of_a_topic_are_what_a_regular_expression_would_find() -> None:
     def lazily(template: str, topic: str) -> tuple[str, ...]:
-        *before, last = map(re.escape, template.split(topics.SLOT))
+        *before, last = map(re.escape, template.split(SLOT))
         found = re.fullmatch("(.+?)".join([*before, last]), topic, re.DOTALL)
         return found.groups() if found else ()
 
     words = ("", "a", "aa", "b", ".", "a.b")
     for template in (f"{x}{{id}}{y}{{id}}{z}" for x in words for y in words for z in words):
         for topic in ("a", "aab", "a.b.a", "aaaa.b", "b.a.a.b", "a.bb.a.b", ""):
-            assert topics.slots(template, topic) == lazily(template, topic), (template, topic)
+            assert slot_ids(template, topic) == lazily(template, topic), (template, topic)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from once_enrichment import paths
+from once_enrichment import identity
 
 from tests.enrichment.examples import (
     CONVERSATION,
@@ -34,7 +34,7 @@ def test_snapshots_that_differ_in_attributes_alone_are_two_states_unless_ignored
 ) -> None:
     one, other = snapshot(agent()), snapshot(agent() | {"attributes": {"language": "fr"}})
     assert key(one) != key(other)
-    monkeypatch.setitem(paths.IGNORED, "user.conversations*", ["participants.*.attributes"])
+    monkeypatch.setitem(identity.IGNORED, "user.conversations*", ["participants.*.attributes"])
     assert key(one) == key(other) != key(snapshot(agent(held=True)))
     in_queue = "v2.routing.queues.{id}.conversations"
     assert key(snapshot(agent(), topic=in_queue)) != key(

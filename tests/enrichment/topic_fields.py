@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from once_enrichment.topics import family_name
+from once_enrichment.families import family_name
 
 from once.routes import fields
 from tests.enrichment import sdk

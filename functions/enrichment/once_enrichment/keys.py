@@ -7,6 +7,7 @@ from hashlib import sha256
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
+KEY_VERSION = "v2"
 SK_BYTES = 1024
 _LONGEST = 400  # bytes of one part; a longer part is hashed, since no person reads it
 # A UUID, as Genesys' ids are; a long number in hexadecimal; a ULID.
