@@ -11,9 +11,9 @@ from once_enrichment.handler import normalise
 from schemas.models import Event
 from tests.enrichment import sdk
 from tests.enrichment.examples import presence, snapshot
+from tests.enrichment.sdk import MODELS
 from tests.enrichment.sending import body, record, routes
 from tests.enrichment.test_custom_events import SHAPES
-from tests.enrichment.topic_models import MODELS
 
 ODD_TEXT = ["", " ", "/", "~", "%", "null", "NaN", "{id}", "v2.", "v2.users.{id}.presence", "ÄÖ"]
 ODD_TEXT += ["\u0000", "\u2028", "\ufffe\uffff", "\U0001f512", "x" * 2000, "1741770000", "-1"]

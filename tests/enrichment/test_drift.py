@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.enrichment import drift, sdk
-from tests.enrichment.sdk import Sdk
-from tests.enrichment.topic_models import MODELS
+from tests.enrichment.sdk import MODELS, Sdk
 
 TOPIC = "v2.detail.events.conversation.{id}.acw"
 

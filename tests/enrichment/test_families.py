@@ -9,8 +9,8 @@ from once_enrichment.identity import read
 
 from tests.enrichment import sdk
 from tests.enrichment.examples import event
+from tests.enrichment.sdk import MODELS
 from tests.enrichment.sending import element
-from tests.enrichment.topic_models import MODELS
 
 TOPICS = sorted(set(BY_TOPIC) & set(MODELS))
 

@@ -14,8 +14,15 @@ from once_enrichment import library
 from once_enrichment.envelope import UnfitError
 from once_enrichment.library import identify
 
-from tests.enrichment.disguise import disguised
-from tests.enrichment.examples import CONVERSATION, USER, agent, conversation, presence, snapshot
+from tests.enrichment.examples import (
+    CONVERSATION,
+    USER,
+    agent,
+    conversation,
+    disguised,
+    presence,
+    snapshot,
+)
 from tests.enrichment.sending import element
 
 DOCS = Path(__file__).parents[2] / "docs" / "families.md"
@@ -34,7 +41,7 @@ def test_identity_is_that_of_the_enrichment(event: dict[str, Any]) -> None:
 
 def test_copies_share_a_key_and_a_missing_field_is_said() -> None:
     event = presence()
-    assert identify(disguised(event, 1)).key == identify(event).key
+    assert identify(disguised(event)).key == identify(event).key
     assert identify(event).subject_id == USER
     broken = conversation("acw", sessionId=None)
     assert identify(broken).subject_id == CONVERSATION
@@ -111,7 +118,7 @@ def test_example_acts_once_on_copies_and_each_time_a_state_returns(example: dict
         return len(example["acted"])
 
     event = conversation("acw")
-    assert [send(event), send(disguised(event, 1)), send(conversation("wrapup"))] == [1, 1, 2]
+    assert [send(event), send(disguised(event)), send(conversation("wrapup"))] == [1, 1, 2]
     states = [snapshot(agent(muted=muted)) for muted in (False, True, False)]
     for minute, state in enumerate(states):
         state["detail"]["timestamp"] = f"2025-03-12T09:0{minute}:01.300Z"

@@ -9,8 +9,16 @@ import pytest
 
 from once.model.outcomes import Outcome
 from once.model.rule import Event, Rows
-from tests.enrichment.disguise import disguised
-from tests.enrichment.examples import NINE_MS, ORGANISATION, USER, agent, event, presence, snapshot
+from tests.enrichment.examples import (
+    NINE_MS,
+    ORGANISATION,
+    USER,
+    agent,
+    disguised,
+    event,
+    presence,
+    snapshot,
+)
 from tests.enrichment.sending import element, routes
 
 Json = dict[str, Any]
@@ -228,6 +236,6 @@ class TestCopies:
 
     def test_disguised_copy_of_each_kind_is_skipped(self) -> None:
         for one in (presence(), snapshot(agent()), event("v2.new.{id}.x", {"a": 1}, "a7")):
-            copied = disguised(one, 1)
+            copied = disguised(one)
             copied["detail"]["timestamp"] = one["detail"]["timestamp"]
             assert settle([one, copied])[1] in ("SAME_KEY", "UNCHANGED")

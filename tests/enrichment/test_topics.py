@@ -10,9 +10,9 @@ import pytest
 from once_enrichment.families import BY_TOPIC, SLOT, Family, slot_ids, slot_names, template_of
 
 from tests.enrichment import sdk
-from tests.enrichment.disguise import disguised
+from tests.enrichment.examples import disguised
+from tests.enrichment.sdk import MODELS
 from tests.enrichment.sending import body, changed, element, key, without
-from tests.enrichment.topic_models import MODELS
 
 TOPICS = sorted(MODELS)
 OTHERS = [topic for topic in TOPICS if topic not in BY_TOPIC]
@@ -61,7 +61,7 @@ def test_every_declared_topic_is_one_of_the_sdk_or_known_from_elsewhere() -> Non
 @for_each(TOPICS)
 def test_full_event_needs_no_fall_back_and_its_disguised_copy_has_the_same_key(topic: str) -> None:
     event = sdk.event(topic, 1)
-    one, copied = element(event), element(disguised(event, 1))
+    one, copied = element(event), element(disguised(event))
     assert "broken" not in one, one["detail"]
     assert "note" not in one
     assert one["subject"]["id"]
@@ -258,7 +258,7 @@ def test_hostile_ids_fit_dynamodb_and_stay_apart(topic: str) -> None:
 def test_without_its_envelope_it_is_the_same_event(topic: str) -> None:
     event = sdk.event(topic, 1)
     web_socket = {k: v for k, v in event["detail"].items() if k != "timestamp"}
-    named = body_of(event) | {"organizationId": "1f0e6a52-7d3c-4c1b-9a55-0c9d8e7f6a5b"}
+    named = body_of(event) | {"organizationId": "4c0ffee0-51de-4d15-8a5e-0b5e55edface"}
     assert key({**event, "detail": {**event["detail"], "eventBody": named}}) == key(
         {**web_socket, "eventBody": named}
     )

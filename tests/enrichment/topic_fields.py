@@ -13,7 +13,7 @@ from once_enrichment.families import family_name
 
 from once.routes import fields
 from tests.enrichment import sdk
-from tests.enrichment.topic_models import MODELS
+from tests.enrichment.sdk import MODELS
 
 FILE = Path(fields.__file__).with_name("fields.json")
 _KINDS = {"str": "text", "datetime": "text", "date": "text", "bool": "boolean"}
