@@ -55,11 +55,6 @@ def test_time_of_receipt_dates_an_event_that_tells_none() -> None:
     assert identify(event, 1_741_770_000_000).occurred_at_ms == 1_741_770_000_000
 
 
-def test_input_without_an_event_is_refused() -> None:
-    with pytest.raises(UnfitError):
-        identify({"hello": "world"})
-
-
 def test_facts_and_series_tell_an_unchanged_state_to_a_store_that_keeps_more_than_keys() -> None:
     paths = ["participants.*.calls.*.state"]
     one, recorded = snapshot(agent()), snapshot(agent(recordingState="active"))
