@@ -21,7 +21,7 @@ from once_enrichment.families import (
 from once_enrichment.identity import read
 
 from tests.enrichment import sdk
-from tests.enrichment.examples import ORGANISATION, disguised, event
+from tests.enrichment.examples import disguised, event
 from tests.enrichment.sdk import MODELS
 from tests.enrichment.sending import body, changed, element, key, without
 
@@ -280,15 +280,6 @@ def test_hostile_ids_fit_dynamodb_and_stay_apart(topic: str) -> None:
     if names or "{id}" in topic:
         why = "the id in the topic's name is in no key; leave the subject to the topic"
         assert len(keys) == len(HOSTILE), why
-
-
-@for_each(FEW)
-def test_without_its_envelope_it_is_the_same_event(topic: str) -> None:
-    event = sdk.event(topic, 1)
-    web_socket = {k: v for k, v in event["detail"].items() if k != "timestamp"}
-    named = body_of(event) | {"organizationId": ORGANISATION}
-    detail = {**event["detail"], "eventBody": named}
-    assert key({**event, "detail": detail}) == key({**web_socket, "eventBody": named})
 
 
 @pytest.mark.parametrize("word", ["conversations", "a7", ""])

@@ -99,7 +99,7 @@ def _routes() -> Routes:
 
 def normalise(record: Any, routes: Routes | None = None) -> Element:
     """Returns the element of one SQS record: an event, or `broken` with the reason."""
-    message = _read(record)
+    message = _read_message(record)
     try:
         opened = open_event(parse(message["raw"]))
         return _event(message, opened, None if "canary" in message else routes)
@@ -109,7 +109,7 @@ def normalise(record: Any, routes: Routes | None = None) -> Element:
         return _broken(message, "TOO_DEEP: The text is nested too deeply to be read.")
 
 
-def _read(record: Any) -> Element:
+def _read_message(record: Any) -> Element:
     """Returns the fields that every element has of its message.
 
     What a record lacks is empty, or 0.
