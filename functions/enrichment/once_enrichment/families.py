@@ -1,5 +1,5 @@
-"""Lists every family that is more than the generic rule: one row each, in this one place. Below the
-table: the names of topics, which say what family an event is of, and its ids.
+"""Lists every family that is more than the generic rule: one row each, in this one place. The
+functions below the table read a topic's name: its template, its ids, and the name of its family.
 
 `why` says what tells the events apart, and why no change is lost. Genesys' own models of the bodies
 were read for it; a field that is not named here does not enter the key, unless the whole body does.

@@ -1,7 +1,5 @@
-"""Lambda entry of the enrichment, and the path of a message through it: what the project wrote
-around the event, its identity and time, its route, and the element of all these.
-
-It reads no clock.
+"""Turns the one message that the pipe sends into one element: reads what the project wrote around
+the event, opens it, and puts together its identity, its time and its route. It reads no clock.
 """
 
 import json
@@ -39,6 +37,8 @@ from once_enrichment.routes import IGNORE, InvalidRoutesError, Route, Routes, pa
 Element = dict[str, Any]
 
 VERSION = "2"
+"""The version of the element, and of every other contract in schemas/."""
+
 UNREADABLE = "UNREADABLE"
 """The reason with which the state machine parks a message that holds no event."""
 

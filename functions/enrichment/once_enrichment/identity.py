@@ -22,7 +22,7 @@ from once_enrichment.families import (
     slot_ids,
     slot_names,
 )
-from once_enrichment.keys import KEY_VERSION, canonical, digest, is_plain, opaque, shown, sort_key
+from once_enrichment.keys import KEY_VERSION, canonical, digest, is_plain, opaque, part, sort_key
 
 Way = tuple[str, ...]
 
@@ -208,7 +208,9 @@ def _part(value: Any) -> str:
         return _NO_VALUE
     if isinstance(value, dict | list):
         return f"~{digest(value)}"
-    return shown(value) if isinstance(value, str) else canonical(value)
+    if not isinstance(value, str):
+        return canonical(value)
+    return part(value) if is_plain(value) else opaque(value)
 
 
 def latest_key(name: str, parts: Sequence[str]) -> str:
@@ -284,18 +286,18 @@ def only(value: Any, counted: Sequence[Way]) -> Any:
     if isinstance(value, list):
         below = _below(counted, None)
         items = [(item, only(item, below)) for item in value]
-        kept = [_told(item, part) for item, part in items if part is not ABSENT]
+        kept = [_told(item, inner) for item, inner in items if inner is not ABSENT]
         return kept or ABSENT
     if not isinstance(value, dict):
         return ABSENT
     parts = {name: only(inner, _below(counted, name)) for name, inner in value.items()}
-    return {name: part for name, part in parts.items() if part is not ABSENT} or ABSENT
+    return {name: inner for name, inner in parts.items() if inner is not ABSENT} or ABSENT
 
 
-def _told(item: Any, part: Any) -> Any:
+def _told(item: Any, inner: Any) -> Any:
     """Keeps the states of two items apart: "A held, B talking" is not "A talking, B held"."""
     has_id = isinstance(item, dict) and item.get("id") is not None
-    return {"id": item["id"], "counts": part} if has_id else part
+    return {"id": item["id"], "counts": inner} if has_id else inner
 
 
 def _below(those: Sequence[Way], name: str | None) -> list[Way]:
