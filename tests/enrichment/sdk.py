@@ -41,13 +41,17 @@ class Sdk:
                 f"The SDK has no model {model} any more. Look for its successor in Genesys' list "
                 "of notification topics, and change tests/enrichment/topics.txt."
             )
-            text = (self.folder / f"{self.modules[model]}.py").read_text()
-            kinds, names = (
-                ast.literal_eval(re.findall(rf"self\.{table} = (\{{.*?\}})", text, re.DOTALL)[0])
-                for table in ("swagger_types", "attribute_map")
-            )
+            kinds, names = self.table(model, "swagger_types"), self.table(model, "attribute_map")
             self._fields[model] = {names[field]: kind for field, kind in kinds.items()}
         return self._fields[model]
+
+    def text(self, model: str) -> str:
+        return (self.folder / f"{self.modules[model]}.py").read_text()
+
+    def table(self, model: str, name: str) -> dict[str, str]:
+        """A table of a model by its fields, as the SDK names them."""
+        [table] = re.findall(rf"self\.{name} = (\{{.*?\}})", self.text(model), re.S)
+        return dict(ast.literal_eval(table))
 
 
 @cache
@@ -56,10 +60,6 @@ def installed() -> Sdk:
     assert spec is not None, "PureCloudPlatformClientV2 is not installed: run make setup"
     assert spec.origin is not None
     return Sdk(Path(spec.origin).parent)
-
-
-def fields(model: str) -> dict[str, str]:
-    return installed().fields(model)
 
 
 def is_time(name: str, kind: str) -> bool:

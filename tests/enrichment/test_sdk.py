@@ -16,8 +16,7 @@ def test_renamed_time_is_gone_and_new_and_makes_the_key_fall_back(tmp_path: Path
     pinned, model = sdk.installed(), MODELS[TOPIC]
     (tmp_path / "models").mkdir()
     shutil.copy(pinned.folder / "__init__.py", tmp_path / "models")
-    text = (pinned.folder / f"{pinned.modules[model]}.py").read_text()
-    renamed = text.replace("'eventTime'", "'happenedAt'")
+    renamed = pinned.text(model).replace("'eventTime'", "'happenedAt'")
     (tmp_path / "models" / f"{pinned.modules[model]}.py").write_text(renamed)
     newer = Sdk(tmp_path)
     differences = drift.differences(drift.shape(pinned, model), drift.shape(newer, model))

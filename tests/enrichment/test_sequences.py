@@ -14,7 +14,6 @@ from tests.enrichment.examples import (
     ORGANISATION,
     USER,
     agent,
-    disguised,
     event,
     presence,
     snapshot,
@@ -203,13 +202,6 @@ def test_spelling_of_a_snapshot_is_no_change(more: Any) -> None:
     other = snapshot({"id": "p2", "calls": [], "new": more}, agent())
     third = snapshot(agent(), agent(), {"id": "p2", "calls": []})
     assert settle(by_minute([one, other, third])) == ["acted", "UNCHANGED", "acted"]
-
-
-def test_disguised_copy_of_each_kind_is_skipped() -> None:
-    for one in (presence(), snapshot(agent()), event("v2.new.{id}.x", {"a": 1}, "a7")):
-        copied = disguised(one)
-        copied["detail"]["timestamp"] = one["detail"]["timestamp"]
-        assert settle([one, copied])[1] in ("SAME_KEY", "UNCHANGED")
 
 
 RETURNING = {
