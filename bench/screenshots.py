@@ -7,7 +7,7 @@ request was rejected, and three events wait for the destination. It needs Chromi
 import sys
 from typing import Any
 
-from once_enrichment.normalise import normalise
+from once_enrichment.handler import normalise
 
 from once.lines import Captured, find_sources, read_records
 from once.model.rule import Event, Rows

@@ -19,8 +19,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from once_enrichment.normalise import normalise
-from once_enrichment.times import maybe_ms
+from once_enrichment.envelope import maybe_ms
+from once_enrichment.handler import normalise
 
 from once.errors import OnceError
 from once.project import HOW_TO_GET_EVENTS

@@ -12,9 +12,7 @@ from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
-from once_enrichment import routes_file
-from once_enrichment.routes import Routes
-from once_enrichment.routes_file import InvalidRoutesError
+from once_enrichment.routes import InvalidRoutesError, Routes, parse_routes
 
 from once.errors import OnceError
 
@@ -49,7 +47,7 @@ def read_samconfig() -> dict[str, Any]:
 def read_routes(path: Path = ROUTES) -> Routes:
     """Reads a file of routes; OnceError says why it cannot be used."""
     try:
-        return routes_file.read(str(path), decode(path))
+        return parse_routes(str(path), decode(path))
     except InvalidRoutesError as error:
         raise OnceError(f"{error}.") from None
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from once_enrichment.families import FAMILIES
-from once_enrichment.topics import family_name
+from once_enrichment.families import FAMILIES, family_name
 
 from schemas import contracts, examples, families, reasons
 from schemas.contracts import Schema

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from once_data_action.request import WebhookRequest
-from once_enrichment.contract import VERSION
+from once_enrichment.handler import VERSION
 from pydantic import TypeAdapter
 
 from once.model.claims import Claim, Latest

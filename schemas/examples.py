@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from once_enrichment.normalise import normalise
+from once_enrichment.handler import normalise
 
 FILE = Path(__file__).with_name("examples.jsonl")
 SENT_MS = 1777888802000  # two seconds after the events, which happen at 10:00 on 4 May 2026
@@ -54,7 +54,7 @@ def changed_key(example: Json, element: Json) -> Iterator[str]:
         yield (
             f"schemas/examples.jsonl: {example['name']}: the key changed from {before} to {after}. "
             "Copies in flight would act twice. Take the change back, or raise KEY_VERSION in "
-            "functions/enrichment/once_enrichment/contract.py and run `make schemas`. If the "
+            "functions/enrichment/once_enrichment/keys.py and run `make schemas`. If the "
             "example is new, delete its `key` and run `make schemas`"
         )
 

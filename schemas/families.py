@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from once_enrichment.families import FAMILIES, Family
-from once_enrichment.paths import IGNORED
-from once_enrichment.times import SENT_WINDOW_MS, WHOLE_SECOND_WINDOW_MS, WINDOW_MS
-from once_enrichment.topics import family_name, slot_names
+from once_enrichment.envelope import SENT_WINDOW_MS, WHOLE_SECOND_WINDOW_MS, WINDOW_MS
+from once_enrichment.families import FAMILIES, Family, family_name, slot_names
+from once_enrichment.identity import IGNORED
 
 from once.routes.fields import Shape, shapes
 
@@ -131,8 +130,8 @@ about it.
     time, the time of publishing (`timestamp`) decides which is newer.
   - *changes*: the same; and a state is acted on only if its facts differ from those of the newest
     state, in the order of publishing (`timestamp`). Its facts are the whole body, or the `facts` of
-    its [route](routes.md). Equal keys are copies if their `timestamp` is equal too. An event without
-    `timestamp` is treated as windowed, with order *none*.
+    its [route](routes.md). Equal keys are copies if `timestamp` is equal too. An event without it
+    is treated as windowed, with order *none*.
   - *none*: every event is acted on, early or late.
 
 A part with *each* varies independently. With order *latest* or *changes*, events are compared only

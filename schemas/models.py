@@ -4,7 +4,7 @@ other."""
 from typing import Annotated, Any, Literal
 
 from once_data_action.request import WebhookRequest
-from once_enrichment.contract import IgnoredReason
+from once_enrichment.routes import IgnoredReason
 from pydantic import BaseModel, ConfigDict, Field, with_config
 from pydantic.alias_generators import to_camel
 

@@ -6,12 +6,11 @@ from collections.abc import Collection, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, cast
 
-from once_enrichment.envelope import Opened, open_event, parse
+from once_enrichment.envelope import Opened, maybe_ms, open_event, parse
+from once_enrichment.handler import normalise
+from once_enrichment.identity import without_ignored
 from once_enrichment.keys import canonical
-from once_enrichment.normalise import normalise
-from once_enrichment.paths import without_ignored
 from once_enrichment.routes import Routes
-from once_enrichment.times import maybe_ms
 
 from once.audit.shown import harmless
 from once.lines import Captured, Place

@@ -11,7 +11,7 @@ from itertools import groupby
 
 import click
 from botocore.exceptions import ClientError
-from once_enrichment.contract import CANARY
+from once_enrichment.handler import CANARY
 from rich.markup import escape
 
 from once.cli_options import ATTENTION, YES, Operation, on_stack

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import click
-from once_enrichment.normalise import normalise
+from once_enrichment.handler import normalise
 from pydantic import BeforeValidator, Field
 from rich.markup import escape
 

@@ -2,8 +2,7 @@
 
 from functools import cache
 
-from once_enrichment.families import FAMILIES, Family
-from once_enrichment.topics import family_name
+from once_enrichment.families import FAMILIES, Family, family_name
 
 
 @cache

@@ -63,7 +63,9 @@ _ALL = (
         "SAME_EVENT_ID", _COPY, "a copy of a settled event, by its publisher's id", is_copy=True
     ),
     Reason("WAITS_ALREADY", _COPY, "a copy of an event that waits", is_copy=True),
-    Reason("UNCHANGED", _COPY, "the newest state of its subject has the same facts, and was acted on"),
+    Reason(
+        "UNCHANGED", _COPY, "the newest state of its subject has the same facts, and was acted on"
+    ),
     Reason(
         "SETTLED_BEFORE", None, "an earlier delivery of the same message settled it", is_copy=True
     ),

@@ -1,7 +1,7 @@
 """Finds what is wrong or doubtful in a file of routes, with its line.
 
 An error keeps a file from being deployed: the enrichment would raise, or a route could never work.
-A doubt is about a route that is valid, and that no event known here fits. What routes_file.py
+A doubt is about a route that is valid, and that no event known here fits. What the enrichment
 refuses is told by it; lines, routes that hide others, and doubts are told here alone.
 """
 
@@ -13,12 +13,10 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
-from once_enrichment import routes_file
+from once_enrichment.families import slot_names
 from once_enrichment.identity import is_id_name
 from once_enrichment.patterns import Field
-from once_enrichment.routes import IGNORE, Route
-from once_enrichment.routes_file import Path
-from once_enrichment.topics import slot_names
+from once_enrichment.routes import IGNORE, Path, Route, faults, route_of
 
 from once.model.families import declared, windowed
 from once.routes import fields
@@ -46,11 +44,11 @@ def check(text: str) -> list[Finding]:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         return [_find_wrong_header(text) or _explain_syntax(text, error)]
-    errors = [*routes_file.faults(document)]
+    errors = [*faults(document)]
     if errors and errors[0][0] == ("routes",) and (header := _find_wrong_header(text)):
         return [header]
     if not errors:
-        routes = [routes_file.route_of(table) for table in document["routes"]]
+        routes = [route_of(table) for table in document["routes"]]
         errors = [*_find_errors(routes)]
         if not errors:
             return sorted(Finding(find_line(text, path), s, False) for path, s in _doubt(routes))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from once_enrichment.normalise import normalise
+from once_enrichment.handler import normalise
 from once_enrichment.routes import Routes
 from pydantic import Field
 

@@ -9,8 +9,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from once_enrichment.contract import CANARY
-from once_enrichment.normalise import normalise
+from once_enrichment.handler import CANARY, normalise
 
 from once.model.reasons import REASONS
 from once.model.records import Record

@@ -12,10 +12,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
-from once_enrichment.contract import CANARY
-from once_enrichment.handler import LARGEST_BYTES, size_of
+from once_enrichment.handler import CANARY, LARGEST_BYTES, normalise, size_of
 from once_enrichment.keys import opaque
-from once_enrichment.normalise import normalise
 from pydantic import Field
 
 from once.model import words

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from botocore.exceptions import ClientError
-from once_enrichment.normalise import normalise
+from once_enrichment.handler import normalise
 
 from once.errors import OnceError
 from once.lines import Line

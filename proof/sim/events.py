@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
-from once_enrichment.normalise import normalise
-from once_enrichment.routes import Routes
-from once_enrichment.routes_file import read
+from once_enrichment.handler import normalise
+from once_enrichment.routes import Routes, parse_routes
 
 from proof.asl.jsonata import iso
 
@@ -119,7 +118,7 @@ def _routes(every: bool, wanted: bool) -> Routes:
     lines.append('action = "send"' if wanted else 'action = "none"')
     if every:
         lines.append('order = "every"')
-    return read("routes.toml", "\n".join(lines))
+    return parse_routes("routes.toml", "\n".join(lines))
 
 
 def unwrapped(body: str) -> tuple[dict[str, Any], str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from once_enrichment.normalise import normalise
+from once_enrichment.handler import normalise
 
 from proof.asl.jsonata import iso
 from proof.events import enveloped

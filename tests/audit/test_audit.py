@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from once_enrichment import routes_file
+from once_enrichment.routes import parse_routes
 
 from bench.events import START_MS, Centre, Event
 from once.audit.advice import add_advice
@@ -35,7 +35,7 @@ def lines(events: list[Any]) -> str:
 
 
 def audited(*paths: Path, routes: str = SEND_ALL) -> AuditReport:
-    capture, shown = Capture(paths, routes_file.read("routes", routes)), Shown(with_ids=True)
+    capture, shown = Capture(paths, parse_routes("routes", routes)), Shown(with_ids=True)
     tally = capture.audit(shown, lambda _: None)
     report = tally.make_report(capture.sources)
     add_advice(report, tally)

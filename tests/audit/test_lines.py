@@ -12,8 +12,8 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from once_enrichment.normalise import normalise
-from once_enrichment.times import iso
+from once_enrichment.envelope import iso
+from once_enrichment.handler import normalise
 
 from bench.events import START_MS, Centre, Event
 from once.errors import OnceError

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from once_enrichment.normalise import normalise
+from once_enrichment.handler import normalise
 
 from once.model.rule import Event, Rows
 from tests.commands.conftest import Answer, once

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from once_enrichment.normalise import normalise
+from once_enrichment.handler import normalise
 
 from once.stack import dead_letters
 from tests.commands.conftest import once

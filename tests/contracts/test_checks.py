@@ -83,7 +83,7 @@ def test_change_of_a_file_is_named(
 def test_pinned_key_changes_with_its_version_only(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(identity, "_ABSENT", "absent")
+    monkeypatch.setattr(identity, "_NO_VALUE", "absent")
     checks.write(root)
     assert any("raise KEY_VERSION" in finding for finding in checks.find(root))
     monkeypatch.setattr(identity, "KEY_VERSION", "v3")

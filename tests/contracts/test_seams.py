@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 from once_data_action.body import body_text
 from once_data_action.request import ActionRequest, webhook_text
 from once_enrichment import handler
-from once_enrichment.normalise import normalise
+from once_enrichment.handler import normalise
 
 from once.model.rule import Event, Rows
 from schemas import contracts, examples

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tests.enrichment import sdk
-from tests.enrichment.sdk import Sdk
+from tests.enrichment.sdk import MODELS, Sdk
 from tests.enrichment.sending import element
-from tests.enrichment.topic_models import MODELS
 
 REPORT = Path(".once/drift.md")
 _INNER = re.compile(r"\w+")

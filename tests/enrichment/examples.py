@@ -1,5 +1,6 @@
 """Events of one morning, all invented, each with only what its test is about."""
 
+from random import Random
 from typing import Any
 
 from schemas import examples
@@ -22,7 +23,7 @@ def event(template: str, body: Event, *ids: str, **detail: Any) -> Event:
         "version": "0",
         "id": "0b5e55ed-0000-4000-8000-00000000beef",
         "detail-type": template,
-        "source": f"aws.partner/genesys.com/cloud/{ORGANISATION}/main",
+        "source": f"aws.partner/genesys.com/cloud/{ORGANISATION}/first",
         "account": "123456789012",
         "time": "2025-03-12T09:00:01Z",
         "region": "eu-central-1",
@@ -94,3 +95,32 @@ def agent(**call: Any) -> Event:
 def named(name: str) -> Event:
     """Returns an event of schemas/examples.jsonl."""
     return next(example["event"] for example in examples.read() if example["name"] == name)
+
+
+def disguised(event: Event) -> Event:
+    """Returns what a copy may look like: other ids, source, times of publication, order of fields,
+    nulls and decimals."""
+    other: Event = _shuffled(event, Random(1))  # noqa: S311
+    other["id"] = "6efd5506-3fd6-09a1-5599-09ae48bd6dd8"
+    other["time"] = "2025-03-12T10:00:01Z"
+    other["source"] = event["source"].replace("/first", "/second")
+    other["detail"]["metadata"]["CorrelationId"] = "another-archival"
+    other["detail"]["timestamp"] = "2025-03-12T10:00:00.999Z"
+    other["detail"]["eventBody"] = _rewritten(other["detail"]["eventBody"])
+    return other
+
+
+def _shuffled(value: Any, random: Random) -> Any:
+    if isinstance(value, dict):
+        names = random.sample([*value], len(value))
+        return {name: _shuffled(value[name], random) for name in names}
+    return [_shuffled(part, random) for part in value] if isinstance(value, list) else value
+
+
+def _rewritten(value: Any) -> Any:
+    """Writes a body as another serializer would: with fields that are null, and 5 as 5.0."""
+    if isinstance(value, dict):
+        return {name: _rewritten(inner) for name, inner in value.items()} | {"unset": None}
+    if isinstance(value, list):
+        return [_rewritten(part) for part in value]
+    return float(value) if type(value) is int else value

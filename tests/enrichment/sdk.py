@@ -10,7 +10,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.enrichment.topic_models import MODELS
+from tests.enrichment import examples
+
+_LINES = Path(__file__).with_name("topics.txt").read_text("utf-8").splitlines()
+MODELS: dict[str, str] = {topic: model for topic, _, model in (t.partition(" ") for t in _LINES)}
+"""Every topic of Genesys Cloud, with the model of its body: the SDK has no such table."""
 
 START = datetime(2025, 3, 12, 9, tzinfo=UTC)
 _DEPTH = 5  # a conversation's messages lie this deep
@@ -37,13 +41,17 @@ class Sdk:
                 f"The SDK has no model {model} any more. Look for its successor in Genesys' list "
                 "of notification topics, and change tests/enrichment/topics.txt."
             )
-            text = (self.folder / f"{self.modules[model]}.py").read_text()
-            kinds, names = (
-                ast.literal_eval(re.findall(rf"self\.{table} = (\{{.*?\}})", text, re.DOTALL)[0])
-                for table in ("swagger_types", "attribute_map")
-            )
+            kinds, names = self.table(model, "swagger_types"), self.table(model, "attribute_map")
             self._fields[model] = {names[field]: kind for field, kind in kinds.items()}
         return self._fields[model]
+
+    def text(self, model: str) -> str:
+        return (self.folder / f"{self.modules[model]}.py").read_text()
+
+    def table(self, model: str, name: str) -> dict[str, str]:
+        """A table of a model by its fields, as the SDK names them."""
+        [table] = re.findall(rf"self\.{name} = (\{{.*?\}})", self.text(model), re.S)
+        return dict(ast.literal_eval(table))
 
 
 @cache
@@ -52,10 +60,6 @@ def installed() -> Sdk:
     assert spec is not None, "PureCloudPlatformClientV2 is not installed: run make setup"
     assert spec.origin is not None
     return Sdk(Path(spec.origin).parent)
-
-
-def fields(model: str) -> dict[str, str]:
-    return installed().fields(model)
 
 
 def is_time(name: str, kind: str) -> bool:
@@ -138,20 +142,6 @@ def event(template: str, seed: int, sdk: Sdk | None = None) -> dict[str, Any]:
     maker = Maker(seed, sdk)
     body = maker.body(template)
     published = START + timedelta(hours=1, milliseconds=maker._random.randrange(1, 999))
-    return {
-        "version": "0",
-        "id": maker.id(),
-        "detail-type": template,
-        "source": "aws.partner/genesys.com/cloud/1f0e6a52-7d3c-4c1b-9a55-0c9d8e7f6a5b/first",
-        "account": "123456789012",
-        "time": published.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "region": "eu-central-1",
-        "resources": [],
-        "detail": {
-            "topicName": topic_name(template, maker, body),
-            "version": "2",
-            "eventBody": body,
-            "metadata": {"CorrelationId": maker.id()},
-            "timestamp": published.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        },
-    }
+    timestamp = published.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    topic = topic_name(template, maker, body)
+    return examples.event(template, body, topicName=topic, timestamp=timestamp)

@@ -4,9 +4,8 @@ import copy
 import json
 from typing import Any
 
-from once_enrichment.normalise import normalise
-from once_enrichment.routes import Routes
-from once_enrichment.routes_file import read
+from once_enrichment.handler import normalise
+from once_enrichment.routes import Routes, parse_routes
 
 from schemas.examples import SENT_MS, record_of
 from schemas.models import Event
@@ -43,7 +42,7 @@ def body(element: Json) -> Any:
 
 def routes(text: str) -> Routes:
     """Routes of a file; the last route sends everything."""
-    return read("routes.toml", f'{text}\n[[routes]]\nfamily = "*"\naction = "send"\n')
+    return parse_routes("routes.toml", f'{text}\n[[routes]]\nfamily = "*"\naction = "send"\n')
 
 
 def key(event: Any, **how: Any) -> tuple[str, str]:

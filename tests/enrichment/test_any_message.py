@@ -6,14 +6,14 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from once_enrichment.normalise import normalise
+from once_enrichment.handler import normalise
 
 from schemas.models import Event
 from tests.enrichment import sdk
 from tests.enrichment.examples import presence, snapshot
+from tests.enrichment.sdk import MODELS
 from tests.enrichment.sending import body, record, routes
 from tests.enrichment.test_custom_events import SHAPES
-from tests.enrichment.topic_models import MODELS
 
 ODD_TEXT = ["", " ", "/", "~", "%", "null", "NaN", "{id}", "v2.", "v2.users.{id}.presence", "ÄÖ"]
 ODD_TEXT += ["\u0000", "\u2028", "\ufffe\uffff", "\U0001f512", "x" * 2000, "1741770000", "-1"]
@@ -60,8 +60,11 @@ def messages(draw: st.DrawFn) -> str:
     return text[: draw(st.integers(0, len(text)))] if draw(st.integers(0, 9)) == 0 else text
 
 
+ANY_JSON = st.recursive(st.sampled_from(ODD), lambda x: st.lists(x) | st.dictionaries(st.text(), x))
+
+
 @settings(max_examples=300, suppress_health_check=list(HealthCheck), deadline=None)
-@given(messages())
+@given(messages() | ANY_JSON.map(json.dumps) | st.text())
 def test_any_message_becomes_one_valid_element(text: str) -> None:
     one = normalise(record(text), ROUTES)
     Event.model_validate(one)
@@ -76,14 +79,3 @@ def test_any_message_becomes_one_valid_element(text: str) -> None:
         for logged in (one["family"], one["topic"], one.get("note", ""), *one["trace"].values()):
             assert logged.isascii()
             assert len(logged) <= 700
-
-
-@settings(max_examples=30)
-@given(st.recursive(st.sampled_from(ODD), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
-def test_any_json_becomes_one_valid_element(value: Any) -> None:
-    Event.model_validate(normalise(record(json.dumps(value))))
-
-
-@given(st.text())
-def test_any_text_becomes_one_valid_element(text: str) -> None:
-    Event.model_validate(normalise(record(text)))

@@ -1,9 +1,9 @@
 """Keys: parts cannot run into each other, stay readable, and fit DynamoDB."""
 
-import json
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from once_enrichment.keys import digest, key_hash, opaque, part, sort_key
 
@@ -52,23 +52,21 @@ def test_ordinary_parts_are_readable() -> None:
     )
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
-    max_leaves=8,
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"d": 3, "c": 2}, "a": 1}, True),
+        ({"a": 1, "b": None, "c": {"d": None}, "e": []}, {"a": 1}, True),
+        ({"a": [{}]}, {"a": []}, False),
+        ({"a": "null"}, {}, False),
+        ({"a": "1"}, {"a": 1}, False),
+        ({"a": 1.0}, {"a": 1}, True),
+        ({"a": [1, 2]}, {"a": [2, 1]}, True),
+        ({"a": [1, 2]}, {"a": [[1], 2]}, False),
+    ],
 )
-
-
-@settings(max_examples=40)
-@given(st.dictionaries(st.text(max_size=3), JSON, min_size=1))
-def test_the_order_of_fields_does_not_count(value: dict[str, object]) -> None:
-    assert digest(dict(reversed(value.items()))) == digest(value)
-
-
-def test_null_and_empty_fields_are_as_good_as_nothing() -> None:
-    assert digest({"a": 1, "b": None, "c": {"d": None}, "e": []}) == digest({"a": 1})
-    assert digest({"a": [{}]}) != digest({"a": []})
-    assert digest({"a": "null"}) != digest({})
+def test_canonical_json_keeps_what_json_tells_apart(one: Any, other: Any, is_same: bool) -> None:
+    assert (digest(one) == digest(other)) is is_same
 
 
 def test_the_idempotency_key_is_that_of_the_contract() -> None:
@@ -135,10 +133,3 @@ def test_only_what_a_machine_made_stays_readable(text: str, readable: bool) -> N
 )
 def test_a_part_longer_than_anybody_reads_is_hashed(text: str, readable: bool) -> None:
     assert part(text).startswith("~") != readable
-
-
-def test_canonical_json_keeps_what_json_tells_apart() -> None:
-    assert digest({"a": "1"}) != digest({"a": 1})
-    assert digest({"a": [1, 2]}) == digest({"a": [2, 1]})
-    assert digest({"a": [1, 2]}) != digest({"a": [[1], 2]})
-    assert digest(json.loads('{"a": 1.0}')) == digest({"a": 1})

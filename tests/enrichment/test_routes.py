@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from once_data_action.inputs import COMMON
 from once_enrichment import handler
-from once_enrichment.routes_file import InvalidRoutesError, faults, read
+from once_enrichment.routes import InvalidRoutesError, faults, parse_routes
 
 from tests.enrichment.examples import USER, agent, presence, snapshot
 from tests.enrichment.sending import element
@@ -34,63 +34,61 @@ def event(family: str = "conversation.acd.end", **fields: Any) -> dict[str, Any]
 
 
 def routed(text: str, given: dict[str, Any]) -> dict[str, Any]:
-    file = read("routes.toml", text)
+    file = parse_routes("routes.toml", text)
     return file.describe(file.take(given), given)
 
 
-def taken(text: str, given: dict[str, Any]) -> str:
-    name: str = routed(text, given)["name"]
-    return name
+def named(name: str, family: str, more: str = "", action: str = "a") -> str:
+    return f'[[routes]]\nname = "{name}"\nfamily = "{family}"\naction = "{action}"\n{more}\n'
 
 
-def named(name: str, family: str, more: str = "") -> str:
-    return f'[[routes]]\nname = "{name}"\nfamily = "{family}"\naction = "a"\n{more}\n'
+NONE = {"name": "*", "action": "none", "ignored": "NO_ROUTE_MATCHED"}
 
 
-def test_event_says_what_its_route_wants() -> None:
-    given = event(body={"acdOutcome": "ABANDON", "mediaType": "VOICE"})
-    assert routed(ABANDONED + REST, given) == {
-        "name": "abandoned calls",
-        "action": "custom_-_1",
-        "inputs": {"conversation": "ids.conversationId"},
-    }
-
-
-def test_event_of_a_plain_route_says_no_more_than_name_and_action() -> None:
-    assert routed(SENT, event()) == {"name": "*", "action": "send"}
-    assert "expiresAtMs" not in element(presence(), read("routes.toml", SENT))
+@pytest.mark.parametrize(
+    ("text", "given", "says"),
+    [
+        (
+            ABANDONED + REST,
+            event(body={"acdOutcome": "ABANDON", "mediaType": "VOICE"}),
+            {
+                "name": "abandoned calls",
+                "action": "custom_-_1",
+                "inputs": {"conversation": "ids.conversationId"},
+            },
+        ),
+        (
+            ABANDONED + REST,
+            event(body={"acdOutcome": "ANSWERED", "mediaType": "VOICE"}),
+            NONE
+            | {"detail": 'route "abandoned calls" wants body.acdOutcome ABANDON, this is ANSWERED'},
+        ),
+        (
+            ABANDONED + REST,
+            event("user.presence"),
+            NONE | {"detail": "no route is for the family user.presence"},
+        ),
+        (
+            named("no chats", "conversation.*", action="none") + SENT,
+            event("conversation.chat"),
+            {"name": "no chats", "action": "none", "ignored": "ROUTE_IS_NONE"},
+        ),
+        (SENT, event(), {"name": "*", "action": "send"}),
+        (SHIPPED.read_text("utf-8"), event(), {"name": "*", "action": "send"}),
+    ],
+)
+def test_event_says_what_its_route_wants(
+    text: str, given: dict[str, Any], says: dict[str, Any]
+) -> None:
+    assert routed(text, given) == says
 
 
 def test_first_route_that_matches_decides() -> None:
     text = named("exact", "a.b.c") + named("beginning", "a.b.*") + named("other", "a.*") + REST
     families = {"a.b.c": "exact", "a.b.d": "beginning", "a.b": "other", "a": "*", "ab.c": "*"}
-    assert {family: taken(text, event(family)) for family in families} == families
-    wide_first = named("other", "a.*") + REST
-    assert taken(wide_first, event("a.b.c")) == "other"
-
-
-def test_event_that_no_route_wants_says_what_they_wanted() -> None:
-    given = event(body={"acdOutcome": "ANSWERED", "mediaType": "VOICE"})
-    assert routed(ABANDONED + REST, given) == {
-        "name": "*",
-        "action": "none",
-        "ignored": "NO_ROUTE_MATCHED",
-        "detail": 'route "abandoned calls" wants body.acdOutcome ABANDON, this is ANSWERED',
-    }
-
-
-def test_event_of_another_family_says_that_no_route_is_for_it() -> None:
-    detail = routed(ABANDONED + REST, event("user.presence"))["detail"]
-    assert detail == "no route is for the family user.presence"
-
-
-def test_event_of_a_route_to_none_says_so() -> None:
-    text = named("no chats", "conversation.*").replace('"a"', '"none"') + SENT
-    assert routed(text, event("conversation.chat")) == {
-        "name": "no chats",
-        "action": "none",
-        "ignored": "ROUTE_IS_NONE",
-    }
+    assert {family: routed(text, event(family))["name"] for family in families} == families
+    wide_first = named("other", "a.*") + text
+    assert routed(wide_first, event("a.b.c"))["name"] == "other"
 
 
 @pytest.mark.parametrize(
@@ -124,9 +122,9 @@ def test_detail_is_short_however_long_the_lists_are() -> None:
     ("age", "ms"), [("90s", 90_000), ("5m", 300_000), ("2h", 7_200_000), ("1d", 86_400_000)]
 )
 def test_age_limit_has_a_unit(age: str, ms: int) -> None:
-    file = read("r", f'[[routes]]\nfamily = "*"\naction = "a"\nmax_age = "{age}"')
-    made = element(presence(), file)
+    made = element(presence(), parse_routes("r", f'{SENT}max_age = "{age}"'))
     assert made["expiresAtMs"] == made["occurredAtMs"] + ms
+    assert "expiresAtMs" not in element(presence(), parse_routes("r", SENT))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +139,7 @@ def test_age_limit_has_a_unit(age: str, ms: int) -> None:
     ],
 )
 def test_route_matches_by_any_part_of_an_event(when: str) -> None:
-    file = read("r", named("mine", "user.*", f"when.{when}") + REST)
+    file = parse_routes("r", named("mine", "user.*", f"when.{when}") + REST)
     one = presence()
     one["detail"]["metadata"]["action"] = "x"
     assert element(one, file)["route"]["name"] == "mine"
@@ -156,25 +154,17 @@ def test_inputs_may_come_from_any_part_of_an_element() -> None:
 
 def test_state_of_an_event_that_has_none_is_absent() -> None:
     text = named("stateless", "user.*", "when.state = [{ exists = false }]") + REST
-    assert element(snapshot(), read("r", text))["route"]["name"] == "stateless"
-    assert element(presence(), read("r", text))["route"]["name"] == "*"
-
-
-def test_shipped_file_sends_everything() -> None:
-    assert routed(SHIPPED.read_text("utf-8"), event()) == {"name": "*", "action": "send"}
-
-
-def shipped_examples() -> str:
-    """The shipped file with its commented routes read as well."""
-    text = SHIPPED.read_text("utf-8").replace("…", "1")
-    lines = [re.sub(r"^#   ( *)(?=[\[\]\"a-z])", r"\1", line) for line in text.splitlines()]
-    begin = next(n for n, line in enumerate(lines) if line == "[[routes]]")
-    return "\n".join(line for line in lines[begin:] if not line.startswith("#"))
+    assert element(snapshot(), parse_routes("r", text))["route"]["name"] == "stateless"
+    assert element(presence(), parse_routes("r", text))["route"]["name"] == "*"
 
 
 def test_examples_in_the_shipped_file_are_valid() -> None:
-    blocks = re.split(r"(?m)^(?=facts = \[\"participants)", shipped_examples())
-    file = read("routes.toml", blocks[0] + blocks[-1][blocks[-1].index("[[routes]]") :])
+    """They are comments, so their routes are read without the marks of one."""
+    text = SHIPPED.read_text("utf-8").replace("…", "1")
+    lines = [re.sub(r"^#   ( *)(?=[\[\]\"a-z])", r"\1", line) for line in text.splitlines()]
+    code = "\n".join(line for line in lines[lines.index("[[routes]]") :] if line[:1] != "#")
+    blocks = re.split(r"(?m)^(?=facts = \[\"participants)", code)
+    file = parse_routes("r", blocks[0] + blocks[-1][blocks[-1].index("[[routes]]") :])
     names = [route.name for route in file.routes]
     assert names == ["abandoned calls", "text message after a call", "calls of a user", "*"]
 
@@ -192,13 +182,10 @@ def test_examples_in_the_shipped_file_are_valid() -> None:
 def test_shipped_facts_see_their_change_and_no_other(fact: str, change: dict[str, Any]) -> None:
     assert f'"participants.*.{fact}"' in SHIPPED.read_text("utf-8")
     text = named("f", "user.*", f'facts = ["participants.*.{fact}"]') + SENT
-    file = read("routes.toml", text)
-    hashes = [
-        element(snapshot(agent(confined=False, **call)), file)["facts"]
-        for call in ({}, {"label": "vip"})
-    ]
-    other = agent(**{"confined": False, **change})
-    assert hashes[0] == hashes[1] != element(snapshot(other), file)["facts"]
+    calls = [{"confined": False} | call for call in ({}, {"label": "vip"}, change)]
+    file = parse_routes("routes.toml", text)
+    one, same, other = (element(snapshot(agent(**call)), file)["facts"] for call in calls)
+    assert one == same != other
 
 
 FAMILY = '[[routes]]\nfamily = "a"\n'
@@ -239,7 +226,7 @@ def test_fault_is_told_with_its_place_and_raises(text: str, path: str, says: str
     assert ".".join(map(str, place)) == path
     assert says in sentence
     with pytest.raises(InvalidRoutesError, match=r"^mine\.toml, .*once routes check"):
-        read("mine.toml", text)
+        parse_routes("mine.toml", text)
 
 
 def test_every_fault_is_found_in_one_go() -> None:

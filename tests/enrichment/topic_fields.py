@@ -9,11 +9,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from once_enrichment.topics import family_name
+from once_enrichment.families import family_name
 
 from once.routes import fields
 from tests.enrichment import sdk
-from tests.enrichment.topic_models import MODELS
+from tests.enrichment.sdk import MODELS
 
 FILE = Path(fields.__file__).with_name("fields.json")
 _KINDS = {"str": "text", "datetime": "text", "date": "text", "bool": "boolean"}
@@ -37,7 +37,7 @@ class Shapes:
         values = _values_of(model)
         shape = {
             name: values.get(name) or self._node(kind, (*above, model))
-            for name, kind in sdk.fields(model).items()
+            for name, kind in sdk.installed().fields(model).items()
         }
         return self._numbers.setdefault(json.dumps(shape), len(self._numbers))
 
@@ -53,9 +53,8 @@ class Shapes:
 def _values_of(model: str) -> dict[str, list[str]]:
     """The values that each field of a model may have, where the SDK lists them."""
     models = sdk.installed()
-    text = (models.folder / f"{models.modules[model]}.py").read_text()
-    names = ast.literal_eval(re.findall(r"self\.attribute_map = (\{.*?\})", text, re.S)[0])
-    return {names[one]: ast.literal_eval(found) for one, found in _VALUES.findall(text)}
+    names, listed = models.table(model, "attribute_map"), _VALUES.findall(models.text(model))
+    return {names[field]: ast.literal_eval(values) for field, values in listed}
 
 
 def document() -> str:

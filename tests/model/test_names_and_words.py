@@ -1,8 +1,7 @@
 """Keys and times as people type and read them."""
 
 import pytest
-from once_enrichment.families import BY_TOPIC
-from once_enrichment.topics import family_name
+from once_enrichment.families import BY_TOPIC, family_name
 
 from once.errors import OnceError
 from once.model import words

@@ -17,7 +17,7 @@ import pytest
 from proof.definition.asl import ROOT
 from proof.template import TEMPLATE
 from proof.template.translated import ACCOUNT, STACK, Translated
-from tests.enrichment.topic_models import MODELS
+from tests.enrichment.sdk import MODELS
 from tests.template.deployments import (
     DEPLOYMENTS,
     KEY,

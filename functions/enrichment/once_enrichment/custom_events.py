@@ -8,12 +8,9 @@ have these anew. Only `eventId` is an event's own id: many publishers name an ob
 
 from typing import Any
 
-from once_enrichment.contract import KEY_VERSION
-from once_enrichment.envelope import Opened, UnfitError
-from once_enrichment.identity import Identity, latest_key
-from once_enrichment.keys import digest, family_of, is_plain, opaque, part, sort_key
-from once_enrichment.paths import without_ignored
-from once_enrichment.times import maybe_ms
+from once_enrichment.envelope import Opened, UnfitError, maybe_ms
+from once_enrichment.identity import Identity, latest_key, without_ignored
+from once_enrichment.keys import KEY_VERSION, digest, family_of, is_plain, opaque, part, sort_key
 
 # All names here are as `_plain` writes them: conversation_id and conversationId are the same.
 _SUBJECTS = {

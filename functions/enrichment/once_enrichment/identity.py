@@ -1,17 +1,30 @@
-"""The identity of an event of a Genesys topic: as its family declares it, or by a generic rule."""
+"""Gives an event of a Genesys topic its identity: as its family declares it, or by a generic rule.
 
-from collections.abc import Mapping, Sequence
+If the whole body counts, it counts without the fields in ignored.toml. Its paths, and those of the
+`facts` of a route, are followed here: `*` stands for each item of a list or each field of an
+object, `**` for any number of fields, or none.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from once_enrichment import paths, topics
-from once_enrichment.contract import KEY_VERSION
-from once_enrichment.envelope import Opened
-from once_enrichment.families import BY_TOPIC, Family, Order
-from once_enrichment.keys import canonical, digest, is_plain, opaque, shown, sort_key
-from once_enrichment.times import maybe_ms
+from once_enrichment.envelope import Json, Opened, maybe_ms
+from once_enrichment.families import (
+    BY_TOPIC,
+    SLOT,
+    Family,
+    Order,
+    covers,
+    family_name,
+    slot_ids,
+    slot_names,
+)
+from once_enrichment.keys import KEY_VERSION, canonical, digest, is_plain, opaque, part, sort_key
 
-Json = Mapping[str, Any]
+Way = tuple[str, ...]
 
 # Names that tell when the event happened. A creation date is none: it survives every change.
 _TIMES = (
@@ -29,9 +42,19 @@ _TIMES = (
 )
 _STATES = ("state", "status", "action", "operation", "eventType", "currentOperation")
 _SUBJECTS = ("conversationId", "userId", "queueId")
-_ABSENT = "~"  # no literal part of a key begins with it, and a hashed part is longer
+_NO_VALUE = "~"  # no literal part of a key begins with it, and a hashed part is longer
 _TRACES = ("correlationId", "eventId")
 _NESTED = ("user", "queue", "conversation", "entity", "agent", "member", "sender", "flow", "team")
+
+# Beside the package, where it is deployed from; a wheel carries it inside.
+_FILES = [folder / "ignored.toml" for folder in Path(__file__).resolve().parents[:2]]
+IGNORED: dict[str, list[str]] = tomllib.loads(
+    next(path.read_text("utf-8") for path in _FILES if path.exists())
+)
+"""The fields that may change without a change that matters, by family."""
+
+ABSENT = object()
+"""Returned by `only` if no path leads to anything."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,9 +95,9 @@ def _declared(opened: Opened, template: str, family: Family) -> Identity:
 
     If anything is missing or not as declared, the whole body is the identity: no change is lost.
     """
-    name, body = topics.family_name(template), opened.body
-    slots = family.slots or topics.slot_names(template)
-    in_topic = dict(zip(slots, topics.slots(template, opened.topic), strict=False))
+    name, body = family_name(template), opened.body
+    slots = family.slots or slot_names(template)
+    in_topic = dict(zip(slots, slot_ids(template, opened.topic), strict=False))
     given = {**in_topic, **{key: value for key, value in body.items() if value is not None}}
     # One of the topic's ids may be the subject. The others tell to whom it is published.
     subject_type, _, path = family.subject.partition(" ")
@@ -129,8 +152,8 @@ def _declared(opened: Opened, template: str, family: Family) -> Identity:
 def _generic(opened: Opened, template: str) -> Identity:
     """Identifies any topic by the ids in its name, a known time or a version, and its body."""
     body = opened.body
-    name, names = topics.family_name(template), topics.slot_names(template)
-    ids = topics.slots(template, opened.topic)
+    name, names = family_name(template), slot_names(template)
+    ids = slot_ids(template, opened.topic)
     in_topic = dict(zip(names, ids, strict=False))
     subject_type, subject_id = _subject_of(in_topic, body)
     times = [maybe_ms(body[field]) for field in _TIMES if field in body]
@@ -144,9 +167,9 @@ def _generic(opened: Opened, template: str) -> Identity:
         parts.append(str(time))
     # Only Genesys' own words are sure to be no private text.
     words = template.split(".")
-    topic = ".".join(w if w == topics.SLOT or is_plain(w) else opaque(w) for w in words)
+    topic = ".".join(w if w == SLOT or is_plain(w) else opaque(w) for w in words)
     for text in ids:
-        topic = topic.replace(topics.SLOT, opaque(text), 1)
+        topic = topic.replace(SLOT, opaque(text), 1)
     return Identity(
         family=name,
         topic=topic,
@@ -163,7 +186,7 @@ def _generic(opened: Opened, template: str) -> Identity:
 
 def hash_whole(opened: Opened, family: str) -> str:
     """Hashes the whole body and the metadata, without the fields that the family ignores."""
-    body = paths.without_ignored(family, opened.body)
+    body = without_ignored(family, opened.body)
     return digest({"body": body, "metadata": opened.metadata})
 
 
@@ -182,10 +205,12 @@ def _is_text(value: Any) -> bool:
 
 def _part(value: Any) -> str:
     if value is None:
-        return _ABSENT
+        return _NO_VALUE
     if isinstance(value, dict | list):
         return f"~{digest(value)}"
-    return shown(value) if isinstance(value, str) else canonical(value)
+    if not isinstance(value, str):
+        return canonical(value)
+    return part(value) if is_plain(value) else opaque(value)
 
 
 def latest_key(name: str, parts: Sequence[str]) -> str:
@@ -224,3 +249,64 @@ def ids_of(identity: Identity, subject_id: str, body: Json) -> dict[str, str]:
 def is_id_name(name: str) -> bool:
     """Returns true if a field of this name is an id."""
     return (name.endswith("Id") or name == "id") and name not in _TRACES
+
+
+def ways(paths: Iterable[str]) -> list[Way]:
+    """Splits paths into their steps."""
+    return [tuple(path.split(".")) for path in paths]
+
+
+def without_ignored(family: str, body: Any) -> Any:
+    """Returns a body without what its family ignores."""
+    left_out = [path for name in IGNORED if covers(name, family) for path in IGNORED[name]]
+    return without(body, ways(left_out))
+
+
+def without(value: Any, left_out: Sequence[Way]) -> Any:
+    """Returns the value without the fields and items at these paths."""
+    if isinstance(value, list):
+        below = _below(left_out, None)
+        return [] if () in below else [without(item, below) for item in value]
+    if not isinstance(value, dict) or not left_out:
+        return value
+    kept = {}
+    for name, inner in value.items():
+        below = _below(left_out, name)
+        if () not in below:
+            kept[name] = without(inner, below) if isinstance(inner, dict | list) else inner
+    return kept
+
+
+def only(value: Any, counted: Sequence[Way]) -> Any:
+    """Returns what is at these paths. An item of a list is told by its `id`, if it has one."""
+    if () in counted:
+        return value
+    if not counted:
+        return ABSENT
+    if isinstance(value, list):
+        below = _below(counted, None)
+        items = [(item, only(item, below)) for item in value]
+        kept = [_told(item, inner) for item, inner in items if inner is not ABSENT]
+        return kept or ABSENT
+    if not isinstance(value, dict):
+        return ABSENT
+    parts = {name: only(inner, _below(counted, name)) for name, inner in value.items()}
+    return {name: inner for name, inner in parts.items() if inner is not ABSENT} or ABSENT
+
+
+def _told(item: Any, inner: Any) -> Any:
+    """Keeps the states of two items apart: "A held, B talking" is not "A talking, B held"."""
+    has_id = isinstance(item, dict) and item.get("id") is not None
+    return {"id": item["id"], "counts": inner} if has_id else inner
+
+
+def _below(those: Sequence[Way], name: str | None) -> list[Way]:
+    """Returns the rest of each way below a field, or below the items of a list."""
+    rest = []
+    for way in those:
+        if way and way[0] == "**":
+            rest.append(way)
+            way = way[1:]
+        if way and way[0] in ("*", name):
+            rest.append(way[1:])
+    return rest

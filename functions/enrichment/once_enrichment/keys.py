@@ -7,6 +7,7 @@ from hashlib import sha256
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
+KEY_VERSION = "v2"  # another version repeats the events in flight
 SK_BYTES = 1024
 _LONGEST = 400  # bytes of one part; a longer part is hashed, since no person reads it
 # A UUID, as Genesys' ids are; a long number in hexadecimal; a ULID.
@@ -57,11 +58,6 @@ def is_plain(text: str) -> bool:
 def opaque(text: str) -> str:
     """Returns an id as it is, and hashes any other text: it may be about a person."""
     return text if is_id(text) else _HASHED + _hash(text)
-
-
-def shown(text: str) -> str:
-    """Returns a plain text escaped and an id as it is, and hashes any other text."""
-    return part(text) if is_plain(text) else opaque(text)
 
 
 def family_of(text: str) -> str:

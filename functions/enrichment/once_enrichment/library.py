@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from once_enrichment.envelope import UnfitError
-from once_enrichment.normalise import normalise
+from once_enrichment.handler import normalise
 from once_enrichment.routes import Route, Routes
 
 
