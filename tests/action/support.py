@@ -13,15 +13,11 @@ from unittest.mock import patch
 import pytest
 from botocore.exceptions import ClientError
 from once_data_action import genesys, webhook
-from once_data_action.breaker import Row
-from once_data_action.breaker_row import read
+from once_data_action.breaker import Limiter, Row, read
 from once_data_action.errors import ActionError
-from once_data_action.handler import Driver
-from once_data_action.limiter import Limiter
-from once_data_action.outbound import Outbound
+from once_data_action.handler import Driver, Settings
+from once_data_action.outbound import Outbound, Secret
 from once_data_action.request import ActionRequest, Budget
-from once_data_action.secret import Secret
-from once_data_action.settings import Settings
 
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
 from proof.sim.table import Key, RefusedError, key_of, written

@@ -4,10 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from once_data_action import breaker_row, errors
-from once_data_action.breaker import Row
+from once_data_action import breaker, errors
+from once_data_action.breaker import Limiter, Row
 from once_data_action.errors import ActionError
-from once_data_action.limiter import Limiter
 
 from tests.action.support import NOW, TABLE, Site, event, payload
 
@@ -24,7 +23,7 @@ def put(site: Site, request: dict[str, Any]) -> None:
 def fail_others(site: Site, events: int = 20, since_ms: int = NOW - 12_000) -> None:
     for number in range(events):
         key = f"{number:016x}"
-        put(site, breaker_row.note_failure(TABLE, since_ms, key, since_ms))
+        put(site, breaker.note_failure(TABLE, since_ms, key, since_ms))
 
 
 def test_success_is_reported_with_its_request(site: Site) -> None:
@@ -128,7 +127,7 @@ def test_second_request_that_may_not_be_sent_leaves_a_try(site: Site) -> None:
     site.target.told = [errors.Failed("no")]
     site.fails()
     failed_ms = site.clock()
-    put(site, breaker_row.pause(TABLE, "repair", "ada", NOW + 60_000, NOW))
+    put(site, breaker.pause(TABLE, "repair", "ada", NOW + 60_000, NOW))
     answer = site.act(retry=1)
     assert (answer["reason"], answer["requests"]) == ("PAUSED", 1)
     assert (answer["tries"], answer["failedAtMs"]) == (1, failed_ms)
@@ -143,7 +142,7 @@ def test_second_request_that_may_not_be_sent_leaves_a_try(site: Site) -> None:
 def test_event_is_given_up_by_its_twentieth_try(
     site: Site, tries: int, succeeded: bool, name: str, count: int
 ) -> None:
-    put(site, breaker_row.note_failure(TABLE, NOW - 90_000, None, NOW))
+    put(site, breaker.note_failure(TABLE, NOW - 90_000, None, NOW))
     site.target.told = [errors.Failed("no", status=500)]
     failed_ms = NOW - 120_000 if succeeded else NOW - 60_000
     raised, facts = site.fails(tries=tries, failedAtMs=failed_ms, retry=1)
@@ -175,7 +174,7 @@ def test_first_end_without_an_answer_is_noted_and_followed_immediately(site: Sit
 
 def test_pause_is_returned_with_who_and_why_within_five_seconds(site: Site) -> None:
     site.act()
-    put(site, breaker_row.pause(TABLE, "the CRM is beïng repaired", "ada", NOW + 60_000, NOW))
+    put(site, breaker.pause(TABLE, "the CRM is beïng repaired", "ada", NOW + 60_000, NOW))
     site.clock.pass_seconds(1)
     answer = site.act(2)
     assert answer.items() >= (WAIT | {"reason": "PAUSED"}).items()
@@ -196,8 +195,8 @@ def test_breaker_opens_returns_and_lets_one_probe_end_it(site: Site) -> None:
 
 
 def test_probe_that_fails_leaves_the_breaker_open(site: Site) -> None:
-    put(site, breaker_row.note_failure(TABLE, NOW - 600_000, "0" * 16, NOW))
-    put(site, breaker_row.open_(TABLE, Row(NOW - 600_000), NOW - 1, NOW))
+    put(site, breaker.note_failure(TABLE, NOW - 600_000, "0" * 16, NOW))
+    put(site, breaker.open_(TABLE, Row(NOW - 600_000), NOW - 1, NOW))
     site.target.told = [errors.Failed("no")]
     name, facts = site.fails()
     assert (name, facts["breakerSeconds"]) == ("Failed", 600)
@@ -207,7 +206,7 @@ def test_probe_that_fails_leaves_the_breaker_open(site: Site) -> None:
 @pytest.mark.parametrize("sends", [True, False])
 def test_probe_that_sends_nothing_leaves_it_to_the_next_event(site: Site, sends: bool) -> None:
     fail_others(site, 3, NOW - 600_000)
-    put(site, breaker_row.open_(TABLE, Row(NOW - 600_000), NOW - 1, NOW))
+    put(site, breaker.open_(TABLE, Row(NOW - 600_000), NOW - 1, NOW))
     site.target.waits_seconds = 0 if sends else 60
     answer = site.act()
     assert answer["reason"] == ("ACTED" if sends else "TOO_LATE")
@@ -295,13 +294,13 @@ def test_refusal_of_all_events_is_remembered_and_noted_for_each(site: Site) -> N
 def test_probe_asks_a_destination_that_refused_all_events(site: Site) -> None:
     site.target.told = [errors.NotAuthorised("no login", status=401, for_all=True)]
     site.fails()
-    put(site, breaker_row.open_(TABLE, Row(NOW), NOW, NOW))
+    put(site, breaker.open_(TABLE, Row(NOW), NOW, NOW))
     assert site.act(2)["reason"] == "ACTED"
 
 
 def test_probe_whose_event_cannot_be_sent_leaves_it_to_the_next(site: Site) -> None:
     fail_others(site, 3, NOW - 600_000)
-    put(site, breaker_row.open_(TABLE, Row(NOW - 600_000), NOW - 1, NOW))
+    put(site, breaker.open_(TABLE, Row(NOW - 600_000), NOW - 1, NOW))
 
     def refuse(*_: object) -> int:
         raise errors.NotConfigured("bodyPath names no body")
@@ -319,7 +318,7 @@ def test_second_request_that_may_not_be_sent_counts_by_what_others_met(site: Sit
     site.act()
     answer = site.act(2, retry=1, tries=3, failedAtMs=NOW - 60_000)
     assert (answer["reason"], answer["tries"]) == ("LIMITED", 4), "no row: a request succeeded"
-    put(site, breaker_row.note_failure(TABLE, NOW - 90_000, None, NOW))
+    put(site, breaker.note_failure(TABLE, NOW - 90_000, None, NOW))
     site.clock.pass_seconds(1)
     answer = site.act(2, retry=1, tries=3, failedAtMs=NOW - 60_000)
     assert (answer["reason"], answer["tries"]) == ("LIMITED", 3)
@@ -329,7 +328,7 @@ def test_success_of_a_second_request_clears_a_row_that_its_environment_has_not_r
     site: Site,
 ) -> None:
     site.act(1)
-    put(site, breaker_row.note_failure(TABLE, NOW, KEY, NOW))
+    put(site, breaker.note_failure(TABLE, NOW, KEY, NOW))
     site.act(2, retry=1)
     assert site.table.row() is None
 
@@ -346,7 +345,7 @@ def test_row_that_changes_all_the_time_is_read_three_times(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fail_others(site)
-    monkeypatch.setattr(breaker_row, "open_", lambda *_: breaker_row.end_pause(TABLE))
+    monkeypatch.setattr(breaker, "open_", lambda *_: breaker.end_pause(TABLE))
     monkeypatch.setattr(site.table, "update_item", site.table.delete_item)
     assert site.act()["reason"] == "BREAKER_OPEN"
     assert site.table.requests.count("get_item") == 3

@@ -1,8 +1,7 @@
 """The breaker decides if requests flow, if none is sent, and if one probes."""
 
 import pytest
-from once_data_action.breaker import Open, Probe, Row, Wait, judge
-from once_data_action.times import Times
+from once_data_action.breaker import Open, Probe, Row, Times, Wait, judge
 
 TIMES = Times.of()
 SINCE = 1_777_888_800_000

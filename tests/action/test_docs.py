@@ -9,9 +9,9 @@ import boto3
 import pytest
 from moto import mock_aws
 from once_data_action import errors, eventbridge, user_function
-from once_data_action.replies import error_of
+from once_data_action.action import ActionTarget
+from once_data_action.outbound import error_of
 from once_data_action.request import WebhookRequest
-from once_data_action.settings import Target
 from pydantic import TypeAdapter
 
 from tests.action.support import aws_error
@@ -38,7 +38,7 @@ def codes(heading: str) -> dict[str, str]:
 
 def test_every_target_is_documented() -> None:
     documented = {row[0].strip("`") for row in rows("| `ActionTarget`")}
-    assert documented == set(Target.__args__)  # type: ignore[attr-defined]
+    assert documented == set(ActionTarget.__args__)  # type: ignore[attr-defined]
 
 
 def test_every_error_is_documented_with_its_reason() -> None:

@@ -11,7 +11,7 @@ from moto import mock_aws
 from once_data_action import handler
 from once_data_action.action import REFUSED_MS
 from once_data_action.eventbridge import EventBridge
-from once_data_action.settings import Settings
+from once_data_action.handler import Settings
 
 from tests.action.support import TABLE, Site, aws_error, event, payload
 

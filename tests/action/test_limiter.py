@@ -5,7 +5,7 @@ from bisect import bisect_left
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from once_data_action.limiter import Limiter
+from once_data_action.breaker import Limiter
 
 LIMITS = st.integers(10, 20_000)
 MINUTE_MS = 60_000

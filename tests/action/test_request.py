@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from once_data_action.body import body_text
 from once_data_action.errors import NotConfigured, NotNow
-from once_data_action.inputs import COMMON, read_inputs
-from once_data_action.request import ActionRequest, Budget, encode, webhook_text
-from once_data_action.tries import Tries
+from once_data_action.genesys import COMMON, read_inputs
+from once_data_action.request import ActionRequest, Budget, Tries, body_text, encode, webhook_text
 
 from tests.action.support import NOW, Clock, event, payload
 

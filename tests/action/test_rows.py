@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from once_data_action import breaker_row, slot_row
+from once_data_action import breaker
 from once_data_action.breaker import Row
 
 from tests.action.support import NOW, TABLE, Site
@@ -29,14 +29,14 @@ Write = Callable[[dict[str, Any]], bool]
 
 def test_failures_of_an_event_count_once_and_only_its_first(site: Site, write: Write) -> None:
     for since_ms in (NOW, NOW + 5):
-        assert write(breaker_row.note_failure(TABLE, since_ms, KEY, NOW))
-    assert write(breaker_row.note_failure(TABLE, NOW + 9, None, NOW))
+        assert write(breaker.note_failure(TABLE, since_ms, KEY, NOW))
+    assert write(breaker.note_failure(TABLE, NOW + 9, None, NOW))
     assert site.table.row() == Row(NOW, failed=1)
 
 
 def test_set_of_failed_events_ends_at_twenty(site: Site, write: Write) -> None:
     keys = [f"{number:064x}"[::-1] for number in range(21)]
-    assert [write(breaker_row.note_failure(TABLE, NOW, key, NOW)) for key in keys] == [
+    assert [write(breaker.note_failure(TABLE, NOW, key, NOW)) for key in keys] == [
         *[True] * 20,
         False,
     ]
@@ -49,29 +49,29 @@ def test_set_of_failed_events_ends_at_twenty(site: Site, write: Write) -> None:
 def test_success_clears_only_failures_from_before_its_request(
     site: Site, write: Write, started_ms: int, cleared: bool
 ) -> None:
-    write(breaker_row.note_failure(TABLE, NOW, KEY, NOW))
-    assert write(breaker_row.clear(TABLE, started_ms)) == cleared
+    write(breaker.note_failure(TABLE, NOW, KEY, NOW))
+    assert write(breaker.clear(TABLE, started_ms)) == cleared
     assert (site.table.row() is None) == cleared
 
 
 def test_success_ends_no_429_and_no_pause_that_is_not_over(write: Write) -> None:
-    assert write(breaker_row.note_rate_limited(TABLE, NOW, NOW + 30_000, NOW))
-    assert not write(breaker_row.clear(TABLE, NOW + 29_999))
-    assert not write(breaker_row.note_rate_limited(TABLE, NOW, NOW + 20_000, NOW))
-    assert write(breaker_row.pause(TABLE, "repair", "ada", NOW + 60_000, NOW))
-    assert not write(breaker_row.clear(TABLE, NOW + 59_999))
-    assert write(breaker_row.clear(TABLE, NOW + 60_000))
+    assert write(breaker.note_rate_limited(TABLE, NOW, NOW + 30_000, NOW))
+    assert not write(breaker.clear(TABLE, NOW + 29_999))
+    assert not write(breaker.note_rate_limited(TABLE, NOW, NOW + 20_000, NOW))
+    assert write(breaker.pause(TABLE, "repair", "ada", NOW + 60_000, NOW))
+    assert not write(breaker.clear(TABLE, NOW + 59_999))
+    assert write(breaker.clear(TABLE, NOW + 60_000))
 
 
 def test_one_of_two_opens_and_one_of_two_probes(site: Site, write: Write) -> None:
-    write(breaker_row.note_failure(TABLE, NOW, KEY, NOW))
+    write(breaker.note_failure(TABLE, NOW, KEY, NOW))
     seen = site.table.row()
     assert seen
-    assert [write(breaker_row.open_(TABLE, seen, NOW + 9, NOW)) for _ in "12"] == [True, False]
+    assert [write(breaker.open_(TABLE, seen, NOW + 9, NOW)) for _ in "12"] == [True, False]
     seen = site.table.row()
     assert seen
-    assert [write(breaker_row.probe(TABLE, seen, NOW + 20, NOW)) for _ in "12"] == [True, False]
-    assert write(breaker_row.end_probe(TABLE, NOW + 20, NOW + 10))
+    assert [write(breaker.probe(TABLE, seen, NOW + 20, NOW)) for _ in "12"] == [True, False]
+    assert write(breaker.end_probe(TABLE, NOW + 20, NOW + 10))
     row = site.table.row()
     assert row
     assert row.open_until_ms == NOW + 10, "the next event may probe"
@@ -79,42 +79,42 @@ def test_one_of_two_opens_and_one_of_two_probes(site: Site, write: Write) -> Non
 
 def test_open_and_probe_leave_a_cleared_row_alone(site: Site, write: Write) -> None:
     seen = Row(NOW, 3, open_until_ms=NOW + 9)
-    assert not write(breaker_row.open_(TABLE, Row(NOW, 3), NOW + 9, NOW))
-    assert not write(breaker_row.probe(TABLE, seen, NOW + 20, NOW))
+    assert not write(breaker.open_(TABLE, Row(NOW, 3), NOW + 9, NOW))
+    assert not write(breaker.probe(TABLE, seen, NOW + 20, NOW))
     assert site.table.row() is None
 
 
 def test_pause_of_a_healthy_stack_ends_without_a_trace(site: Site, write: Write) -> None:
-    assert write(breaker_row.pause(TABLE, "repair", "ada", NOW + 60_000, NOW))
+    assert write(breaker.pause(TABLE, "repair", "ada", NOW + 60_000, NOW))
     assert site.table.row() == Row(NOW, 0, None, NOW + 60_000, "repair", "ada")
-    assert write(breaker_row.end_pause(TABLE))
+    assert write(breaker.end_pause(TABLE))
     assert site.table.row() is None
 
 
 def test_pause_in_an_outage_ends_but_its_beginning_stays(site: Site, write: Write) -> None:
-    write(breaker_row.note_failure(TABLE, NOW, KEY, NOW))
-    write(breaker_row.pause(TABLE, "repair", "ada", NOW + 60_000, NOW + 1))
-    assert not write(breaker_row.end_pause(TABLE))
-    assert write(breaker_row.resume(TABLE))
+    write(breaker.note_failure(TABLE, NOW, KEY, NOW))
+    write(breaker.pause(TABLE, "repair", "ada", NOW + 60_000, NOW + 1))
+    assert not write(breaker.end_pause(TABLE))
+    assert write(breaker.resume(TABLE))
     assert site.table.row() == Row(NOW)
 
 
 def test_slot_gives_its_tokens_and_no_more_and_is_kept_for_an_hour(
     site: Site, write: Write
 ) -> None:
-    assert [write(slot_row.take(TABLE, 7, 2, NOW)) for _ in "123"] == [True, True, False]
-    assert write(slot_row.take(TABLE, 8, 2, NOW))
+    assert [write(breaker.take_token(TABLE, 7, 2, NOW)) for _ in "123"] == [True, True, False]
+    assert write(breaker.take_token(TABLE, 8, 2, NOW))
     ends = [row["expires_at"]["N"] for row in site.table.rows.values() if row]
     assert ends == [str(NOW // 1000 + 3_600)] * 2
 
 
 def test_every_write_renews_the_end_of_the_row(site: Site, write: Write) -> None:
     for request in (
-        breaker_row.note_failure(TABLE, NOW, KEY, NOW),
-        breaker_row.open_(TABLE, Row(NOW), NOW + 1, NOW),
-        breaker_row.probe(TABLE, Row(NOW, open_until_ms=NOW + 1), NOW + 2, NOW),
-        breaker_row.end_probe(TABLE, NOW + 2, NOW),
-        breaker_row.note_rate_limited(TABLE, NOW, NOW + 9, NOW),
+        breaker.note_failure(TABLE, NOW, KEY, NOW),
+        breaker.open_(TABLE, Row(NOW), NOW + 1, NOW),
+        breaker.probe(TABLE, Row(NOW, open_until_ms=NOW + 1), NOW + 2, NOW),
+        breaker.end_probe(TABLE, NOW + 2, NOW),
+        breaker.note_rate_limited(TABLE, NOW, NOW + 9, NOW),
     ):
         for row in site.table.rows.values():
             assert row is None or row.pop("expires_at")

@@ -10,10 +10,9 @@ import boto3
 import pytest
 from moto import mock_aws
 from once_data_action import handler
+from once_data_action.breaker import Limiter, Times
 from once_data_action.errors import NotConfigured
-from once_data_action.limiter import Limiter
-from once_data_action.settings import Settings
-from once_data_action.times import Times
+from once_data_action.handler import Settings
 
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
 from tests.action.support import TABLE, payload, read_facts

@@ -1,7 +1,7 @@
 """A failure is a try if it is an event's first, or if a request succeeded since its last one."""
 
 import pytest
-from once_data_action.tries import Tries
+from once_data_action.request import Tries
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from once_data_action.body import body_text
-from once_data_action.request import ActionRequest, webhook_text
+from once_data_action.request import ActionRequest, body_text, webhook_text
 from once_enrichment import handler
 from once_enrichment.normalise import normalise
 

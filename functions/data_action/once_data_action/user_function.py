@@ -21,7 +21,7 @@ from .errors import (
     Rejected,
     Uncertain,
 )
-from .replies import json_object
+from .outbound import json_object
 from .request import ActionRequest, Budget, encode, webhook_text
 
 _THROTTLED_SECONDS = 2
