@@ -17,6 +17,7 @@ from once_data_action.errors import (
     RateLimited,
     Rejected,
     Uncertain,
+    Verdict,
 )
 from once_data_action.request import ActionRequest
 
@@ -92,7 +93,7 @@ class Function:
         try:
             request = ActionRequest.read(invocation.payload)
         except ActionError as error:
-            return Raised(type(error).__name__, str(error)), memory
+            return _raised(error.verdict()), memory
         draw = random.Random(f"{invocation.name} {clock_ms}").random  # noqa: S311 - no secret
         until_ms = clock_ms + FUNCTION_MS - _ANSWER_MARGIN_MS - REQUEST_MS
         steps = act(request, self.rules, memory, until_ms, lambda: clock_ms, draw)
@@ -106,8 +107,8 @@ class Function:
                     step = steps.send(answer)
         except StopIteration as end:
             return Returned(end.value), memory
-        except ActionError as error:
-            return Raised(type(error).__name__, str(error)), memory
+        except Verdict as verdict:
+            return _raised(verdict), memory
         match step:
             case Read(arguments):
                 return Step("read", arguments), memory
@@ -129,3 +130,7 @@ class Function:
     def pause(self, until_ms: int, now_ms: int) -> Mapping[str, Any]:
         """Returns the update with which an operator pauses requests."""
         return breaker.pause("claims", "maintenance", "operator", until_ms, now_ms)
+
+
+def _raised(verdict: Verdict) -> Raised:
+    return Raised(type(verdict).__name__, str(verdict))

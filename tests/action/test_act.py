@@ -44,56 +44,37 @@ def test_healthy_destination_costs_one_read_a_second(site: Site) -> None:
     assert site.table.requests == ["get_item"] * 3
 
 
-# What an answered request makes of the row in which other events failed.
-ROWS = {
-    "Failed": "counts",
-    "RateLimited": "keeps",
-    "Rejected": "clears",
-    "Uncertain": "clears",
-    "NotAuthorised": "keeps",
-    "NotConfigured": "keeps",
+# What a target raises: its reason, and what becomes of the row in which three other events failed.
+ERRORS = {
+    "Failed": ("CALL_FAILED", "counts"),
+    "RateLimited": ("RATE_LIMITED", "keeps"),
+    "NotAuthorised": ("SETUP_FAULT", "keeps"),
+    "NotConfigured": ("SETUP_FAULT", "keeps"),
+    "Rejected": ("REJECTED", "clears"),
+    "Uncertain": ("UNCERTAIN", "clears"),
 }
 
 
-def test_every_error_of_a_target_decides_about_the_breaker() -> None:
-    ours = {"Transient", "GaveUp", "NotNow"}  # no target raises them
-    kinds = {name: kind for name, kind in vars(errors).items() if hasattr(kind, "reason")}
-    assert kinds.keys() - ours == ROWS.keys(), "decide it in action.py, _end_failed"
-    for name, expected in ROWS.items():
-        site = Site()
-        fail_others(site, 3, NOW - 10)
-        site.target.told = [kinds[name]("no")]
-        site.fails()
-        row = site.table.row()
-        assert expected == ("clears" if row is None else "counts" if row.failed > 3 else "keeps"), (
-            name
-        )
-
-
-# What the target raises, the class and reason that the state machine sees, and if it is a try.
-FAILURES = [
-    (errors.Failed("no", status=503), "Transient", "CALL_FAILED", 1),
-    (errors.Failed("no", repeatable=False), "Failed", "CALL_FAILED", 1),
-    (errors.Failed("no connection", is_sent=False), "Failed", "CALL_FAILED", 1),
-    (errors.RateLimited("no", status=429), "RateLimited", "RATE_LIMITED", 0),
-    (errors.Rejected("no", status=422), "Rejected", "REJECTED", 0),
-    (errors.Uncertain("no"), "Uncertain", "UNCERTAIN", 0),
-    (errors.NotAuthorised("no", status=403), "NotAuthorised", "SETUP_FAULT", 0),
-    (errors.NotConfigured("no", status=404), "NotConfigured", "SETUP_FAULT", 0),
-]
-
-
-@pytest.mark.parametrize(("error", "name", "reason", "tries"), FAILURES, ids=lambda v: str(v))
-def test_failure_is_raised_with_its_facts(
-    site: Site, error: ActionError, name: str, reason: str, tries: int
+@pytest.mark.parametrize("kind", ActionError.__subclasses__())
+def test_error_of_a_target_has_its_reason_and_decides_about_the_breaker(
+    site: Site, kind: type[ActionError]
 ) -> None:
-    site.target.told = [error]
-    raised, facts = site.fails()
-    assert (raised, facts["reason"], facts["tries"]) == (name, reason, tries)
-    assert facts["failedAtMs"] == (site.clock() if tries else 0)
-    assert (facts["requests"], facts["durationMs"]) == (int(error.is_sent), 200)
-    assert facts.get("status") == error.status
+    fail_others(site, 3, NOW - 10)
+    site.target.told = [kind("no", status=499, repeatable=False)]
+    name, facts = site.fails()
+    row = site.table.row()
+    effect = "clears" if row is None else "counts" if row.failed > 3 else "keeps"
+    assert (facts["reason"], effect) == ERRORS[name]
+    assert (facts["requests"], facts["durationMs"], facts["status"]) == (1, 200, 499)
+    assert facts["tries"] == (effect == "counts")
+    assert facts["failedAtMs"] == (site.clock() if facts["tries"] else 0)
     assert 1 <= facts["retryInSeconds"] <= 900
+
+
+def test_request_that_was_not_sent_is_not_repeated_immediately(site: Site) -> None:
+    site.target.told = [errors.Failed("no connection", is_sent=False)]
+    name, facts = site.fails()
+    assert (name, facts["requests"], "status" in facts) == ("Failed", 0, False)
 
 
 def test_cause_is_cut_and_holds_printable_ascii_alone() -> None:
@@ -136,17 +117,17 @@ def test_second_request_that_may_not_be_sent_leaves_a_try(site: Site) -> None:
 # The tries of an event before a failure, if a request has succeeded since its last one, and both
 # afterwards.
 @pytest.mark.parametrize(
-    ("tries", "succeeded", "name", "count"),
-    [(18, True, "Failed", 19), (19, True, "GaveUp", 20), (19, False, "Failed", 19)],
+    ("tries", "succeeded", "reason", "count"),
+    [(18, True, "CALL_FAILED", 19), (19, True, "GAVE_UP", 20), (19, False, "CALL_FAILED", 19)],
 )
 def test_event_is_given_up_by_its_twentieth_try(
-    site: Site, tries: int, succeeded: bool, name: str, count: int
+    site: Site, tries: int, succeeded: bool, reason: str, count: int
 ) -> None:
     put(site, breaker.note_failure(TABLE, NOW - 90_000, None, NOW))
     site.target.told = [errors.Failed("no", status=500)]
     failed_ms = NOW - 120_000 if succeeded else NOW - 60_000
-    raised, facts = site.fails(tries=tries, failedAtMs=failed_ms, retry=1)
-    assert (raised, facts["tries"], facts["status"]) == (name, count, 500)
+    _, facts = site.fails(tries=tries, failedAtMs=failed_ms, retry=1)
+    assert (facts["reason"], facts["tries"], facts["status"]) == (reason, count, 500)
 
 
 # The tries of an event, how often the function ended in it without an answer since, and what
@@ -252,13 +233,6 @@ def test_token_that_is_too_old_sends_nothing(site: Site) -> None:
     site.target.waits_seconds = 3.8
     assert site.act()["reason"] == "TOO_LATE"
     assert site.target.sent == []
-
-
-def test_rejected_event_proves_that_the_destination_responds(site: Site) -> None:
-    fail_others(site, 3, NOW - 10)
-    site.target.told = [errors.Rejected("no", status=422)]
-    assert site.fails()[0] == "Rejected"
-    assert site.table.row() is None
 
 
 @pytest.mark.parametrize(("seconds", "notes"), [(1.0, 0), (1.001, 1)])

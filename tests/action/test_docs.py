@@ -8,7 +8,7 @@ from typing import Any
 import boto3
 import pytest
 from moto import mock_aws
-from once_data_action import errors, eventbridge, user_function
+from once_data_action import eventbridge, user_function
 from once_data_action.action import ActionTarget
 from once_data_action.outbound import error_of
 from once_data_action.request import WebhookRequest
@@ -39,20 +39,6 @@ def codes(heading: str) -> dict[str, str]:
 def test_every_target_is_documented() -> None:
     documented = {row[0].strip("`") for row in rows("| `ActionTarget`")}
     assert documented == set(ActionTarget.__args__)  # type: ignore[attr-defined]
-
-
-def test_every_error_is_documented_with_its_reason() -> None:
-    table = {
-        name: re.findall(r"`(\w+)`", row[1])[1]
-        for row in rows("| error | outcome")
-        for name in re.findall(r"`(\w+)`", row[0])
-    }
-    raised = {
-        name: kind.reason
-        for name, kind in vars(errors).items()
-        if hasattr(kind, "reason") and kind is not errors.NotNow
-    }
-    assert table == raised, "docs/data-action.md: What follows a failure"
 
 
 def test_every_status_has_the_error_that_is_documented() -> None:

@@ -11,7 +11,7 @@ import pytest
 from moto import mock_aws
 from once_data_action import handler
 from once_data_action.breaker import Limiter, Times
-from once_data_action.errors import NotConfigured
+from once_data_action.errors import NotConfigured, PutBack
 from once_data_action.handler import Settings
 
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
@@ -69,7 +69,7 @@ def test_fault_of_the_environment_is_reported_at_every_event(
 ) -> None:
     environment.setenv("ACTION_TARGET", "genesys")
     for _ in range(2):
-        with pytest.raises(NotConfigured, match="DestinationSecretArn") as raised:
+        with pytest.raises(PutBack, match="DestinationSecretArn") as raised:
             call()
         facts = read_facts(raised.value)
         assert (facts["reason"], facts["requests"]) == ("SETUP_FAULT", 0)

@@ -71,7 +71,7 @@ def test_largest_event_that_the_enrichment_hands_over_is_put_back_or_parked(text
     element = {**playing.element(), "raw": text}
     while (size := handler.size_of(element)) < handler.LARGEST_BYTES - 100:
         element["raw"] += text * max(1, (handler.LARGEST_BYTES - size) // (9 * len(text)))
-    for name in ("Failed", "Rejected"):
+    for name in ("PutBack", "Parked"):
         answers = {"RunAction": [playing.raised(name, reason="R", cause="c" * 300)]}
         assert playing.Play([element], answers).ended.failure is None
 

@@ -4,13 +4,13 @@
 facts that the state machine writes down: the tries, and when the event comes back. It is a
 generator of its steps and has no I/O of its own: the handler drives it with boto3 and a target, the
 simulator with a virtual table, destination and clock. A driver throws `Unanswered` into it if the
-table did not respond, and an `ActionError` if the request did not succeed.
+table did not respond, an `ActionError` if the request did not succeed, and `NotNow` if none began.
 """
 
 import json
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from . import breaker
 from .breaker import Limiter, Open, Probe, Row, Times, Wait, judge, retry_in_seconds
@@ -23,7 +23,7 @@ from .errors import (
     RateLimited,
     Rejected,
     Transient,
-    Uncertain,
+    Verdict,
     plain,
 )
 from .request import ActionRequest, Clock, body_text
@@ -69,7 +69,8 @@ class Write:
 class Send:
     """The request to the destination, which begins before this time or never.
 
-    Sent back: a Reply. Thrown: an ActionError, whose `started_ms` is None if no request began.
+    Sent back: a Reply. Thrown: an ActionError, whose `started_ms` is None if no request began, or
+    NotNow.
     """
 
     until_ms: int
@@ -196,14 +197,13 @@ class _Action:
         any failure, and is given up after MaxTries. Ends in which the function never ran to note
         them, however many, count once: a broken deployment gives up no event.
         """
-        before = self.tries
         if not self.request.deaths:
             return
+        is_first = not self.tries.count
         yield from self._note_failure(self.now_ms())
-        self.tries = before.after_failure(self._since_ms(), self.now_ms())
-        if self.tries.are_over(self.rules.max_tries, before):
+        if self._count_failure():
             raise GaveUp(ENDED)
-        if before.count or self.request.deaths > 1:
+        if not is_first or self.request.deaths > 1:
             raise Failed(f"{ENDED}; nothing was sent this time")
 
     def _take_turn(self) -> Generator[Step, Any, None]:
@@ -289,14 +289,14 @@ class _Action:
             # No row: a request succeeded since this event's own failure was noted.
             since_ms = row.since_ms if row else self.now_ms() if self.row_is_known else None
             self.tries = self.tries.after_failure(since_ms, self.now_ms())
-        facts = self._facts(wait.why, None)
-        known = {name: value for name, value in facts.items() if value is not None}
-        return {"result": "WAIT", "reason": wait.why, "cause": plain(wait.sentence)} | known
+        told = {"result": "WAIT", "reason": wait.why, "cause": plain(wait.sentence)}
+        return told | self._facts(wait.why, None)
 
-    def _end_failed(self, error: ActionError) -> Generator[Step, Any, ActionError]:
-        """Notes the failure; returns the error of the class that says what follows."""
+    def _end_failed(self, error: ActionError) -> Generator[Step, Any, Verdict]:
+        """Notes the failure; returns what the state machine catches."""
         started_ms = error.started_ms
         requests = self.request.retry + (started_ms is not None and error.is_sent)
+        is_repeated = False
         if error.for_all:
             if not self.is_recalled:
                 self.memory.refusal, self.memory.refused_ms = error, self.now_ms()
@@ -304,33 +304,32 @@ class _Action:
             yield from self._note_failure(started_ms or self.memory.refused_ms)
         elif started_ms is None:
             yield from self._end_probe()
-        elif isinstance(error, Failed):
+        elif error.is_try:
             yield from self._note_failure(started_ms)
-            error = self._after_failure(error)
+            if self._count_failure():
+                error = GaveUp(error.sentence, status=error.status)
+            else:
+                is_repeated = self._may_repeat(error)
         elif isinstance(error, RateLimited):
             yield from self._note_rate_limited(error, started_ms)
-        elif isinstance(error, Rejected | Uncertain):
+        elif error.closes_breaker:
             yield from self._note_success(started_ms)
-        facts = {"requests": requests, "status": error.status}
-        error.facts = self._facts(error.reason, started_ms) | facts
-        return error
+        facts = self._facts(error.reason, started_ms, requests=requests, status=error.status)
+        verdict = error.verdict(**facts)
+        return Transient(verdict.facts) if is_repeated else verdict
 
-    def _after_failure(self, error: Failed) -> Failed | GaveUp:
+    def _count_failure(self) -> bool:
+        """Counts a failure that was noted. Returns true if it was the last try."""
         before = self.tries
         self.tries = before.after_failure(self._since_ms(), self.now_ms())
-        if self.tries.are_over(self.rules.max_tries, before):
-            return _as(GaveUp, error)
-        counts_full = self.row is not None and (
-            self.row.opened or self.row.failed >= breaker.MOST_FAILED
-        )
-        may_repeat = (
-            error.repeatable
-            and not self.request.retry
-            and not self.rules.limiter
-            and self.row_is_known
-            and not counts_full
-        )
-        return _as(Transient, error) if may_repeat else error
+        return self.tries.are_over(self.rules.max_tries, before)
+
+    def _may_repeat(self, error: ActionError) -> bool:
+        if self.request.retry or self.rules.limiter or not self.row_is_known:
+            return False
+        row = self.row
+        is_outage = row is not None and (row.opened or row.failed >= breaker.MOST_FAILED)
+        return error.repeatable and not is_outage
 
     def _note_failure(self, since_ms: int) -> Generator[Step, Any, None]:
         key = None if self.tries.count else self.request.idempotency_key
@@ -371,13 +370,13 @@ class _Action:
     def _since_ms(self) -> int | None:
         return self.row.since_ms if self.row is not None and self.row_is_known else None
 
-    def _facts(self, reason: str, started_ms: int | None) -> Json:
+    def _facts(self, reason: str, started_ms: int | None, **more: int | None) -> Json:
         """Says what the state machine writes down, and when the event comes back."""
         row, now_ms = self.row, self.now_ms()
         opened_ms = row.since_ms if row and row.opened else None
         waits_since_ms = int(self.request.event["waitsSinceMs"])
         times = self.rules.times
-        return {
+        facts = {
             "requests": self.request.retry,
             "durationMs": now_ms - started_ms if started_ms is not None else None,
             "tries": self.tries.count,
@@ -388,16 +387,9 @@ class _Action:
             "retryInSeconds": retry_in_seconds(
                 reason, waits_since_ms, row, now_ms, self.draw(), times
             ),
+            **more,
         }
-
-
-_Error = TypeVar("_Error", bound=ActionError)
-
-
-def _as(kind: type[_Error], error: ActionError) -> _Error:
-    other = kind(error.sentence, status=error.status)
-    other.started_ms = error.started_ms
-    return other
+        return {name: value for name, value in facts.items() if value is not None}
 
 
 def _sentence(reason: str, row: Row | None) -> str:

@@ -34,7 +34,7 @@ from .action import (
     act,
 )
 from .breaker import Limiter, Times
-from .errors import ActionError, NotConfigured
+from .errors import ActionError, NotConfigured, NotNow
 from .outbound import Outbound, Secret
 from .request import ActionRequest, Budget, Clock
 
@@ -175,7 +175,7 @@ class Driver:
             while True:
                 try:
                     result = self._take(step, request)
-                except (Unanswered, ActionError) as error:
+                except (Unanswered, ActionError, NotNow) as error:
                     step = steps.throw(error)
                 else:
                     step = steps.send(result)
@@ -269,4 +269,7 @@ with contextlib.suppress(NotConfigured):
 
 
 def handler(payload: Any, context: Context) -> Json:
-    return _driver()(payload, context.get_remaining_time_in_millis())
+    try:
+        return _driver()(payload, context.get_remaining_time_in_millis())
+    except NotConfigured as error:  # the environment, or a request of another release
+        raise error.verdict() from None
