@@ -223,13 +223,6 @@ class FakeSecrets:
         return {} if self.text is None else {"SecretString": self.text}
 
 
-class NoTable:
-    """A table that takes whatever it is sent, and has no row."""
-
-    def __getattr__(self, verb: str) -> Any:
-        return lambda **_: {"Attributes": {}}
-
-
 class Sender(Acting):
     """The real target of Genesys or of a webhook, with the mock destination behind it."""
 
@@ -248,4 +241,4 @@ class Sender(Acting):
             tokens = genesys.Tokens(server.url, secret, http, self.clock)
             self.target = genesys.Genesys(server.url, tokens, http)
         settings = Settings("webhook", claim_table=TABLE, request_ms=request_ms)
-        self.driver = Driver(settings, self.target, NoTable(), self.clock)
+        self.driver = Driver(settings, self.target, Table(), self.clock)

@@ -13,8 +13,11 @@ KEY = "0a" * 32
 FORTNIGHT = str(NOW // 1000 + 14 * 86_400)
 
 
+Write = Callable[[dict[str, Any]], bool]
+
+
 @pytest.fixture
-def write(site: Site) -> Callable[[dict[str, Any]], bool]:
+def write(site: Site) -> Write:
     """Returns a function that makes a write and says if its condition held."""
 
     def make(request: dict[str, Any]) -> bool:
@@ -22,9 +25,6 @@ def write(site: Site) -> Callable[[dict[str, Any]], bool]:
         return site.driver._ask(getattr(site.table, verb), request) is not None
 
     return make
-
-
-Write = Callable[[dict[str, Any]], bool]
 
 
 def test_failures_of_an_event_count_once_and_only_its_first(site: Site, write: Write) -> None:
@@ -36,10 +36,8 @@ def test_failures_of_an_event_count_once_and_only_its_first(site: Site, write: W
 
 def test_set_of_failed_events_ends_at_twenty(site: Site, write: Write) -> None:
     keys = [f"{number:064x}"[::-1] for number in range(21)]
-    assert [write(breaker.note_failure(TABLE, NOW, key, NOW)) for key in keys] == [
-        *[True] * 20,
-        False,
-    ]
+    taken = [write(breaker.note_failure(TABLE, NOW, key, NOW)) for key in keys]
+    assert taken == [*[True] * 20, False]
     assert site.table.row() == Row(NOW, failed=20)
 
 
@@ -65,16 +63,12 @@ def test_success_ends_no_429_and_no_pause_that_is_not_over(write: Write) -> None
 
 def test_one_of_two_opens_and_one_of_two_probes(site: Site, write: Write) -> None:
     write(breaker.note_failure(TABLE, NOW, KEY, NOW))
-    seen = site.table.row()
-    assert seen
+    seen = Row(NOW, 1)
     assert [write(breaker.open_(TABLE, seen, NOW + 9, NOW)) for _ in "12"] == [True, False]
-    seen = site.table.row()
-    assert seen
+    seen = Row(NOW, 1, open_until_ms=NOW + 9)
     assert [write(breaker.probe(TABLE, seen, NOW + 20, NOW)) for _ in "12"] == [True, False]
     assert write(breaker.end_probe(TABLE, NOW + 20, NOW + 10))
-    row = site.table.row()
-    assert row
-    assert row.open_until_ms == NOW + 10, "the next event may probe"
+    assert site.table.row() == Row(NOW, 1, open_until_ms=NOW + 10), "the next event may probe"
 
 
 def test_open_and_probe_leave_a_cleared_row_alone(site: Site, write: Write) -> None:
