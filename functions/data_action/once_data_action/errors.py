@@ -16,7 +16,7 @@ ENDED = "the function ended without an answer during a request of this event"
 
 
 class NotNow(Exception):
-    """PAUSED, RATE_LIMITED, LIMITED, BREAKER_OPEN or TOO_LATE: no request began."""
+    """No request began: PAUSED, RATE_LIMITED, LIMITED, BREAKER_OPEN or TOO_LATE."""
 
     def __init__(self, sentence: str, why: str = "TOO_LATE") -> None:
         super().__init__(sentence)
@@ -68,35 +68,36 @@ class ActionError(Exception):
 
 
 class Failed(ActionError):
-    """No success, for a reason that passes. The event comes back after its age, 30 s to 10 min."""
+    """The request failed, but may succeed later. The event comes back after its age, 30 s to
+    10 min."""
 
     reason = "CALL_FAILED"
     is_try = True
 
 
 class RateLimited(ActionError):
-    """Too many requests. The event comes back when the time is over; meanwhile no request is sent,
-    except one every 3 min."""
+    """The destination asked to wait. The event comes back when the time is over; meanwhile no
+    request is sent, except one every 3 min."""
 
     reason = "RATE_LIMITED"
 
 
 class NotAuthorised(ActionError):
-    """Wrong credentials or permissions. The event comes back after a fifth of its age, 20 s to
+    """Credentials or permissions are wrong. The event comes back after a fifth of its age, 20 s to
     10 min."""
 
     reason = "SETUP_FAULT"
 
 
 class NotConfigured(ActionError):
-    """A wrong setting, mapping, secret or address. The event comes back after a fifth of its age,
-    20 s to 10 min."""
+    """A setting, mapping, secret or address is wrong. The event comes back after a fifth of its
+    age, 20 s to 10 min."""
 
     reason = "SETUP_FAULT"
 
 
 class Rejected(ActionError):
-    """Permanently rejected. The event never comes back by itself."""
+    """The destination permanently rejected the event, which never comes back by itself."""
 
     reason = "REJECTED"
     is_parked = True
@@ -113,7 +114,7 @@ class Uncertain(ActionError):
 
 
 class GaveUp(Failed):
-    """`Failed`, for the last of `MaxTries`. The event never comes back by itself."""
+    """The last of `MaxTries` failed. The event never comes back by itself."""
 
     reason = "GAVE_UP"
     is_parked = True
