@@ -17,10 +17,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from once_data_action.action import FRESH_MS, SLOW_MS
-from once_data_action.breaker import Open, Probe, Row, judge
-from once_data_action.breaker_row import MOST_FAILED
-from once_data_action.returns import retry_in_seconds
-from once_data_action.times import Times
+from once_data_action.breaker import MOST_FAILED, Open, Probe, Row, Times, judge, retry_in_seconds
 
 from bench import sources
 

@@ -18,10 +18,9 @@ from typing import Any, cast
 
 from once_data_action import genesys
 from once_data_action import handler as action
-from once_data_action.outbound import Outbound, Response
+from once_data_action.handler import Settings
+from once_data_action.outbound import Outbound, Response, Secret
 from once_data_action.request import Budget
-from once_data_action.secret import Secret
-from once_data_action.settings import Settings
 from once_enrichment import handler as enrichment
 
 from bench import sources

@@ -43,7 +43,8 @@ def made_files(root: Path) -> dict[str, str]:
         **{f"schemas/{name}.schema.json": contracts.text_of(schema) for name, schema in schemas},
         EXAMPLES: examples.text_of(lines),
         "docs/families.md": families.page(),
-        "docs/runbook.md": reasons.page((root / "docs" / "runbook.md").read_text("utf-8")),
+        "docs/runbook.md": reasons.runbook(_page(root, "runbook")),
+        "docs/data-action.md": reasons.data_action(_page(root, "data-action")),
         **{f"events/{name}.json": _text(value) for name, value in _invocations(lines)},
     }
 
@@ -103,6 +104,10 @@ def _invocations(lines: list[examples.Json]) -> Iterator[tuple[str, Any]]:
             "retry": 0,
         },
     )
+
+
+def _page(root: Path, name: str) -> str:
+    return (root / "docs" / f"{name}.md").read_text("utf-8")
 
 
 def _text(value: Any) -> str:

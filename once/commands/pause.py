@@ -3,7 +3,7 @@
 import getpass
 
 import click
-from once_data_action import breaker_row
+from once_data_action import breaker
 from pydantic import Field
 from rich.markup import escape
 
@@ -55,7 +55,7 @@ def command(operation: Operation, lasting: str, reason: str, yes: bool) -> None:
     operator = getpass.getuser()  # a local stack knows no identity
     if not stack.is_local:
         operator = str(stack.client("sts").get_caller_identity()["Arn"]).rpartition(":")[2]
-    request = breaker_row.pause(stack.outputs["ClaimTableName"], reason, operator, until_ms, now_ms)
+    request = breaker.pause(stack.outputs["ClaimTableName"], reason, operator, until_ms, now_ms)
     stack.client("dynamodb").update_item(**request)
     since_ms = current.pause.since_ms if current.pause else now_ms
     replaced = [escape(f"Replaced: {current.text(now_ms)}")] if current.pause else []

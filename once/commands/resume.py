@@ -3,7 +3,7 @@
 import time
 from contextlib import suppress
 
-from once_data_action import breaker_row
+from once_data_action import breaker
 from pydantic import Field
 from rich.markup import escape
 
@@ -47,9 +47,9 @@ def command(operation: Operation, yes: bool) -> None:
 
     table, dynamodb = stack.outputs["ClaimTableName"], stack.client("dynamodb")
     with suppress(dynamodb.exceptions.ConditionalCheckFailedException):
-        dynamodb.delete_item(**breaker_row.end_pause(table))
+        dynamodb.delete_item(**breaker.end_pause(table))
     with suppress(dynamodb.exceptions.ConditionalCheckFailedException):
-        dynamodb.update_item(**breaker_row.resume(table))
+        dynamodb.update_item(**breaker.resume(table))
     pipe = _start_pipe(stack)
 
     events = stack.read_depth("EventQueueUrl").delayed

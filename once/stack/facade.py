@@ -8,7 +8,7 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
-from once_data_action import breaker_row
+from once_data_action import breaker
 
 from once.errors import OnceError
 from once.model.claims import Claim, Latest, read_rows
@@ -116,7 +116,7 @@ class Stack:
         return read_rows(item for page in answers for item in page["Items"])
 
     def read_breaker(self, now_ms: int) -> Breaker:
-        request = breaker_row.read(self.outputs["ClaimTableName"])
+        request = breaker.read(self.outputs["ClaimTableName"])
         return Breaker.parse(self.client("dynamodb").get_item(**request).get("Item"), now_ms)
 
     def read_depth(self, output: str) -> Depth:

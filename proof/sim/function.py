@@ -6,8 +6,9 @@ import random
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from once_data_action import breaker_row
-from once_data_action.action import Memory, act
+from once_data_action import breaker
+from once_data_action.action import Memory, Read, Reply, Rules, Send, Sleep, Write, act
+from once_data_action.breaker import Limiter
 from once_data_action.errors import (
     ActionError,
     Failed,
@@ -16,11 +17,9 @@ from once_data_action.errors import (
     RateLimited,
     Rejected,
     Uncertain,
+    Verdict,
 )
-from once_data_action.limiter import Limiter
 from once_data_action.request import ActionRequest
-from once_data_action.settings import Settings
-from once_data_action.steps import Read, Reply, Send, Sleep, Write
 
 Json = Any
 FUNCTION_MS = 13_000
@@ -84,13 +83,8 @@ class Function:
     """The deployed code of the function, with somebody else's table, destination and clock."""
 
     def __init__(self, per_minute: int = 0, most_tries: int = 3) -> None:
-        self.settings = Settings(
-            "webhook",
-            REQUEST_MS,
-            "claims",
-            Limiter(per_minute) if per_minute else None,
-            most_tries,
-        )
+        limiter = Limiter(per_minute) if per_minute else None
+        self.rules = Rules("webhook", "claims", limiter, most_tries)
 
     def reached(self, invocation: Invocation) -> tuple[Step | Sending | Returned | Raised, Memory]:
         """Returns what it does next after what it has heard, and what its environment remembers."""
@@ -99,10 +93,10 @@ class Function:
         try:
             request = ActionRequest.read(invocation.payload)
         except ActionError as error:
-            return Raised(type(error).__name__, str(error)), memory
+            return _raised(error.verdict()), memory
         draw = random.Random(f"{invocation.name} {clock_ms}").random  # noqa: S311 - no secret
         until_ms = clock_ms + FUNCTION_MS - _ANSWER_MARGIN_MS - REQUEST_MS
-        steps = act(request, self.settings, memory, until_ms, lambda: clock_ms, draw)
+        steps = act(request, self.rules, memory, until_ms, lambda: clock_ms, draw)
         try:
             step = next(steps)
             for answer, at_ms in invocation.heard:
@@ -113,8 +107,8 @@ class Function:
                     step = steps.send(answer)
         except StopIteration as end:
             return Returned(end.value), memory
-        except ActionError as error:
-            return Raised(type(error).__name__, str(error)), memory
+        except Verdict as verdict:
+            return _raised(verdict), memory
         match step:
             case Read(arguments):
                 return Step("read", arguments), memory
@@ -135,4 +129,8 @@ class Function:
 
     def pause(self, until_ms: int, now_ms: int) -> Mapping[str, Any]:
         """Returns the update with which an operator pauses requests."""
-        return breaker_row.pause("claims", "maintenance", "operator", until_ms, now_ms)
+        return breaker.pause("claims", "maintenance", "operator", until_ms, now_ms)
+
+
+def _raised(verdict: Verdict) -> Raised:
+    return Raised(type(verdict).__name__, str(verdict))

@@ -13,8 +13,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from once_data_action.action import Memory
-from once_data_action.steps import Unanswered
+from once_data_action.action import Memory, Unanswered
 
 from proof.asl.errors import Failure
 from proof.asl.machine import Call, Machine

@@ -1,9 +1,9 @@
 """Fixtures: a stack with a virtual clock, and the real targets with the mock destination."""
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 import pytest
+from moto import mock_aws
 
 from once.genesys.server import GenesysServer
 from tests.action.support import Sender, Site
@@ -15,26 +15,21 @@ def site() -> Site:
 
 
 @pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """Puts moto in the place of AWS, and yields the environment of a function there."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    with mock_aws():
+        yield monkeypatch
+
+
+@pytest.fixture
 def server() -> Iterator[GenesysServer]:
     with GenesysServer() as running:
         yield running
 
 
-@pytest.fixture
-def make(server: GenesysServer) -> Callable[..., Sender]:
-    return partial(Sender, server)
-
-
-@pytest.fixture
-def genesys_action(make: Callable[..., Sender]) -> Sender:
-    return make("genesys")
-
-
-@pytest.fixture
-def webhook_action(make: Callable[..., Sender]) -> Sender:
-    return make("webhook")
-
-
 @pytest.fixture(params=["genesys", "webhook"])
-def either(request: pytest.FixtureRequest, make: Callable[..., Sender]) -> Sender:
-    return make(request.param)
+def either(request: pytest.FixtureRequest, server: GenesysServer) -> Sender:
+    return Sender(server, request.param)

@@ -13,17 +13,15 @@ from unittest.mock import patch
 import pytest
 from botocore.exceptions import ClientError
 from once_data_action import genesys, webhook
-from once_data_action.breaker import Row
-from once_data_action.breaker_row import read
-from once_data_action.errors import ActionError
-from once_data_action.handler import Driver
-from once_data_action.limiter import Limiter
-from once_data_action.outbound import Outbound
+from once_data_action.breaker import Limiter, Row, read
+from once_data_action.errors import ActionError, Parked, Transient, Verdict
+from once_data_action.handler import Driver, Settings
+from once_data_action.outbound import Outbound, Secret
 from once_data_action.request import ActionRequest, Budget
-from once_data_action.secret import Secret
-from once_data_action.settings import Settings
 
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
+from once.model.outcomes import Outcome
+from once.model.reasons import REASONS
 from proof.sim.table import Key, RefusedError, key_of, written
 
 NOW = 1_777_888_900_000
@@ -173,10 +171,15 @@ class Acting:
         return self.driver(payload(number, **changes), REMAINING_MS)
 
     def fails(self, number: int = 1, **changes: Any) -> tuple[str, dict[str, Any]]:
-        """Returns the class and the facts that the state machine sees."""
-        with pytest.raises(ActionError) as raised:
+        """Returns the facts that the state machine sees, and the class: `Transient`, or that of the
+        error from which it follows."""
+        with pytest.raises(Verdict) as raised:
             self.act(number, **changes)
-        return type(raised.value).__name__, read_facts(raised.value)
+        facts = read_facts(raised.value)
+        is_parked = REASONS[facts["reason"]].outcome is Outcome.PARKED
+        assert isinstance(raised.value, Parked) == is_parked, "errors.py, once/model/reasons.py"
+        is_transient = isinstance(raised.value, Transient)
+        return type(raised.value if is_transient else raised.value.__context__).__name__, facts
 
 
 class Site(Acting):
@@ -220,13 +223,6 @@ class FakeSecrets:
         return {} if self.text is None else {"SecretString": self.text}
 
 
-class NoTable:
-    """A table that takes whatever it is sent, and has no row."""
-
-    def __getattr__(self, verb: str) -> Any:
-        return lambda **_: {"Attributes": {}}
-
-
 class Sender(Acting):
     """The real target of Genesys or of a webhook, with the mock destination behind it."""
 
@@ -245,4 +241,4 @@ class Sender(Acting):
             tokens = genesys.Tokens(server.url, secret, http, self.clock)
             self.target = genesys.Genesys(server.url, tokens, http)
         settings = Settings("webhook", claim_table=TABLE, request_ms=request_ms)
-        self.driver = Driver(settings, self.target, NoTable(), self.clock)
+        self.driver = Driver(settings, self.target, Table(), self.clock)

@@ -1,13 +1,14 @@
 """One event, one request: what the state machine hears, and what is noted for other events."""
 
+import contextlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from once_data_action import breaker_row, errors
-from once_data_action.breaker import Row
+from once_data_action import breaker, errors
+from once_data_action.breaker import Limiter, Row
 from once_data_action.errors import ActionError
-from once_data_action.limiter import Limiter
 
 from tests.action.support import NOW, TABLE, Site, event, payload
 
@@ -24,7 +25,7 @@ def put(site: Site, request: dict[str, Any]) -> None:
 def fail_others(site: Site, events: int = 20, since_ms: int = NOW - 12_000) -> None:
     for number in range(events):
         key = f"{number:016x}"
-        put(site, breaker_row.note_failure(TABLE, since_ms, key, since_ms))
+        put(site, breaker.note_failure(TABLE, since_ms, key, since_ms))
 
 
 def test_success_is_reported_with_its_request(site: Site) -> None:
@@ -45,56 +46,37 @@ def test_healthy_destination_costs_one_read_a_second(site: Site) -> None:
     assert site.table.requests == ["get_item"] * 3
 
 
-# What an answered request makes of the row in which other events failed.
-ROWS = {
-    "Failed": "counts",
-    "RateLimited": "keeps",
-    "Rejected": "clears",
-    "Uncertain": "clears",
-    "NotAuthorised": "keeps",
-    "NotConfigured": "keeps",
+# What a target raises: its reason, and what becomes of the row in which three other events failed.
+ERRORS = {
+    "Failed": ("CALL_FAILED", "counts"),
+    "RateLimited": ("RATE_LIMITED", "keeps"),
+    "NotAuthorised": ("SETUP_FAULT", "keeps"),
+    "NotConfigured": ("SETUP_FAULT", "keeps"),
+    "Rejected": ("REJECTED", "clears"),
+    "Uncertain": ("UNCERTAIN", "clears"),
 }
 
 
-def test_every_error_of_a_target_decides_about_the_breaker() -> None:
-    ours = {"Transient", "GaveUp", "NotNow"}  # no target raises them
-    kinds = {name: kind for name, kind in vars(errors).items() if hasattr(kind, "reason")}
-    assert kinds.keys() - ours == ROWS.keys(), "decide it in action.py, _end_failed"
-    for name, expected in ROWS.items():
-        site = Site()
-        fail_others(site, 3, NOW - 10)
-        site.target.told = [kinds[name]("no")]
-        site.fails()
-        row = site.table.row()
-        assert expected == ("clears" if row is None else "counts" if row.failed > 3 else "keeps"), (
-            name
-        )
-
-
-# What the target raises, the class and reason that the state machine sees, and if it is a try.
-FAILURES = [
-    (errors.Failed("no", status=503), "Transient", "CALL_FAILED", 1),
-    (errors.Failed("no", repeatable=False), "Failed", "CALL_FAILED", 1),
-    (errors.Failed("no connection", is_sent=False), "Failed", "CALL_FAILED", 1),
-    (errors.RateLimited("no", status=429), "RateLimited", "RATE_LIMITED", 0),
-    (errors.Rejected("no", status=422), "Rejected", "REJECTED", 0),
-    (errors.Uncertain("no"), "Uncertain", "UNCERTAIN", 0),
-    (errors.NotAuthorised("no", status=403), "NotAuthorised", "SETUP_FAULT", 0),
-    (errors.NotConfigured("no", status=404), "NotConfigured", "SETUP_FAULT", 0),
-]
-
-
-@pytest.mark.parametrize(("error", "name", "reason", "tries"), FAILURES, ids=lambda v: str(v))
-def test_failure_is_raised_with_its_facts(
-    site: Site, error: ActionError, name: str, reason: str, tries: int
+@pytest.mark.parametrize("kind", ActionError.__subclasses__())
+def test_error_of_a_target_has_its_reason_and_decides_about_the_breaker(
+    site: Site, kind: type[ActionError]
 ) -> None:
-    site.target.told = [error]
-    raised, facts = site.fails()
-    assert (raised, facts["reason"], facts["tries"]) == (name, reason, tries)
-    assert facts["failedAtMs"] == (site.clock() if tries else 0)
-    assert (facts["requests"], facts["durationMs"]) == (int(error.is_sent), 200)
-    assert facts.get("status") == error.status
+    fail_others(site, 3, NOW - 10)
+    site.target.told = [kind("no", status=499, repeatable=False)]
+    name, facts = site.fails()
+    row = site.table.row()
+    effect = "clears" if row is None else "counts" if row.failed > 3 else "keeps"
+    assert (facts["reason"], effect) == ERRORS[name]
+    assert (facts["requests"], facts["durationMs"], facts["status"]) == (1, 200, 499)
+    assert facts["tries"] == (effect == "counts")
+    assert facts["failedAtMs"] == (site.clock() if facts["tries"] else 0)
     assert 1 <= facts["retryInSeconds"] <= 900
+
+
+def test_request_that_was_not_sent_is_not_repeated_immediately(site: Site) -> None:
+    site.target.told = [errors.Failed("no connection", is_sent=False)]
+    name, facts = site.fails()
+    assert (name, facts["requests"], "status" in facts) == ("Failed", 0, False)
 
 
 def test_cause_is_cut_and_holds_printable_ascii_alone() -> None:
@@ -128,7 +110,7 @@ def test_second_request_that_may_not_be_sent_leaves_a_try(site: Site) -> None:
     site.target.told = [errors.Failed("no")]
     site.fails()
     failed_ms = site.clock()
-    put(site, breaker_row.pause(TABLE, "repair", "ada", NOW + 60_000, NOW))
+    put(site, breaker.pause(TABLE, "repair", "ada", NOW + 60_000, NOW))
     answer = site.act(retry=1)
     assert (answer["reason"], answer["requests"]) == ("PAUSED", 1)
     assert (answer["tries"], answer["failedAtMs"]) == (1, failed_ms)
@@ -137,17 +119,17 @@ def test_second_request_that_may_not_be_sent_leaves_a_try(site: Site) -> None:
 # The tries of an event before a failure, if a request has succeeded since its last one, and both
 # afterwards.
 @pytest.mark.parametrize(
-    ("tries", "succeeded", "name", "count"),
-    [(18, True, "Failed", 19), (19, True, "GaveUp", 20), (19, False, "Failed", 19)],
+    ("tries", "succeeded", "reason", "count"),
+    [(18, True, "CALL_FAILED", 19), (19, True, "GAVE_UP", 20), (19, False, "CALL_FAILED", 19)],
 )
 def test_event_is_given_up_by_its_twentieth_try(
-    site: Site, tries: int, succeeded: bool, name: str, count: int
+    site: Site, tries: int, succeeded: bool, reason: str, count: int
 ) -> None:
-    put(site, breaker_row.note_failure(TABLE, NOW - 90_000, None, NOW))
+    put(site, breaker.note_failure(TABLE, NOW - 90_000, None, NOW))
     site.target.told = [errors.Failed("no", status=500)]
     failed_ms = NOW - 120_000 if succeeded else NOW - 60_000
-    raised, facts = site.fails(tries=tries, failedAtMs=failed_ms, retry=1)
-    assert (raised, facts["tries"], facts["status"]) == (name, count, 500)
+    _, facts = site.fails(tries=tries, failedAtMs=failed_ms, retry=1)
+    assert (facts["reason"], facts["tries"], facts["status"]) == (reason, count, 500)
 
 
 # The tries of an event, how often the function ended in it without an answer since, and what
@@ -175,7 +157,7 @@ def test_first_end_without_an_answer_is_noted_and_followed_immediately(site: Sit
 
 def test_pause_is_returned_with_who_and_why_within_five_seconds(site: Site) -> None:
     site.act()
-    put(site, breaker_row.pause(TABLE, "the CRM is beïng repaired", "ada", NOW + 60_000, NOW))
+    put(site, breaker.pause(TABLE, "the CRM is beïng repaired", "ada", NOW + 60_000, NOW))
     site.clock.pass_seconds(1)
     answer = site.act(2)
     assert answer.items() >= (WAIT | {"reason": "PAUSED"}).items()
@@ -196,24 +178,32 @@ def test_breaker_opens_returns_and_lets_one_probe_end_it(site: Site) -> None:
 
 
 def test_probe_that_fails_leaves_the_breaker_open(site: Site) -> None:
-    put(site, breaker_row.note_failure(TABLE, NOW - 600_000, "0" * 16, NOW))
-    put(site, breaker_row.open_(TABLE, Row(NOW - 600_000), NOW - 1, NOW))
+    put(site, breaker.note_failure(TABLE, NOW - 600_000, "0" * 16, NOW))
+    put(site, breaker.open_(TABLE, Row(NOW - 600_000), NOW - 1, NOW))
     site.target.told = [errors.Failed("no")]
     name, facts = site.fails()
     assert (name, facts["breakerSeconds"]) == ("Failed", 600)
     assert site.act(2)["reason"] == "BREAKER_OPEN"
 
 
-@pytest.mark.parametrize("sends", [True, False])
-def test_probe_that_sends_nothing_leaves_it_to_the_next_event(site: Site, sends: bool) -> None:
+def refuse(*_: object) -> int:
+    raise errors.NotConfigured("bodyPath names no body")
+
+
+def wait_too_long(*_: object) -> int:
+    raise errors.NotNow("no time was left")
+
+
+@pytest.mark.parametrize("ends", [refuse, wait_too_long])
+def test_probe_that_sends_nothing_leaves_it_to_the_next_event(
+    site: Site, monkeypatch: pytest.MonkeyPatch, ends: Callable[..., int]
+) -> None:
     fail_others(site, 3, NOW - 600_000)
-    put(site, breaker_row.open_(TABLE, Row(NOW - 600_000), NOW - 1, NOW))
-    site.target.waits_seconds = 0 if sends else 60
-    answer = site.act()
-    assert answer["reason"] == ("ACTED" if sends else "TOO_LATE")
-    if not sends:
-        site.target.waits_seconds = 0
-        assert site.act(2)["reason"] == "ACTED"
+    put(site, breaker.open_(TABLE, Row(NOW - 600_000), NOW - 1, NOW))
+    with monkeypatch.context() as patch, contextlib.suppress(errors.Verdict):
+        patch.setattr(site.target, "act", ends)
+        assert site.act()["reason"] == "TOO_LATE"
+    assert site.act(2)["reason"] == "ACTED"
 
 
 def test_429_stops_all_requests_for_its_time_and_is_no_try(site: Site) -> None:
@@ -255,13 +245,6 @@ def test_token_that_is_too_old_sends_nothing(site: Site) -> None:
     assert site.target.sent == []
 
 
-def test_rejected_event_proves_that_the_destination_responds(site: Site) -> None:
-    fail_others(site, 3, NOW - 10)
-    site.target.told = [errors.Rejected("no", status=422)]
-    assert site.fails()[0] == "Rejected"
-    assert site.table.row() is None
-
-
 @pytest.mark.parametrize(("seconds", "notes"), [(1.0, 0), (1.001, 1)])
 def test_slow_success_is_noted_without_a_row(site: Site, seconds: float, notes: int) -> None:
     site.target.takes_seconds = seconds
@@ -295,20 +278,7 @@ def test_refusal_of_all_events_is_remembered_and_noted_for_each(site: Site) -> N
 def test_probe_asks_a_destination_that_refused_all_events(site: Site) -> None:
     site.target.told = [errors.NotAuthorised("no login", status=401, for_all=True)]
     site.fails()
-    put(site, breaker_row.open_(TABLE, Row(NOW), NOW, NOW))
-    assert site.act(2)["reason"] == "ACTED"
-
-
-def test_probe_whose_event_cannot_be_sent_leaves_it_to_the_next(site: Site) -> None:
-    fail_others(site, 3, NOW - 600_000)
-    put(site, breaker_row.open_(TABLE, Row(NOW - 600_000), NOW - 1, NOW))
-
-    def refuse(*_: object) -> int:
-        raise errors.NotConfigured("bodyPath names no body")
-
-    act, site.target.act = site.target.act, refuse  # type: ignore[method-assign]
-    assert site.fails()[0] == "NotConfigured"
-    site.target.act = act  # type: ignore[method-assign]
+    put(site, breaker.open_(TABLE, Row(NOW), NOW, NOW))
     assert site.act(2)["reason"] == "ACTED"
 
 
@@ -319,7 +289,7 @@ def test_second_request_that_may_not_be_sent_counts_by_what_others_met(site: Sit
     site.act()
     answer = site.act(2, retry=1, tries=3, failedAtMs=NOW - 60_000)
     assert (answer["reason"], answer["tries"]) == ("LIMITED", 4), "no row: a request succeeded"
-    put(site, breaker_row.note_failure(TABLE, NOW - 90_000, None, NOW))
+    put(site, breaker.note_failure(TABLE, NOW - 90_000, None, NOW))
     site.clock.pass_seconds(1)
     answer = site.act(2, retry=1, tries=3, failedAtMs=NOW - 60_000)
     assert (answer["reason"], answer["tries"]) == ("LIMITED", 3)
@@ -329,7 +299,7 @@ def test_success_of_a_second_request_clears_a_row_that_its_environment_has_not_r
     site: Site,
 ) -> None:
     site.act(1)
-    put(site, breaker_row.note_failure(TABLE, NOW, KEY, NOW))
+    put(site, breaker.note_failure(TABLE, NOW, KEY, NOW))
     site.act(2, retry=1)
     assert site.table.row() is None
 
@@ -346,7 +316,7 @@ def test_row_that_changes_all_the_time_is_read_three_times(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fail_others(site)
-    monkeypatch.setattr(breaker_row, "open_", lambda *_: breaker_row.end_pause(TABLE))
+    monkeypatch.setattr(breaker, "open_", lambda *_: breaker.end_pause(TABLE))
     monkeypatch.setattr(site.table, "update_item", site.table.delete_item)
     assert site.act()["reason"] == "BREAKER_OPEN"
     assert site.table.requests.count("get_item") == 3

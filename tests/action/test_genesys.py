@@ -15,105 +15,103 @@ LOGIN = {"endpoint": "token"}
 FIELDS = (*genesys.FIELDS, *webhook.FIELDS)
 
 
+@pytest.fixture
+def bench(server: GenesysServer) -> Sender:
+    return Sender(server, "genesys")
+
+
 def statuses(server: GenesysServer, endpoint: str) -> list[int | None]:
     return [entry.status for entry in server.received(endpoint)]
 
 
 def replies(bench: Sender, reply: object) -> tuple[str, dict[str, Any]]:
-    match = {"endpoint": "execute"}
-    bench.server.script.add({"match": match, "replies": [reply, reply]})
+    bench.server.script.add({"match": {"endpoint": "execute"}, "replies": [reply, reply]})
     return bench.fails()
 
 
-def test_login_is_a_form_that_asks_for_client_credentials(genesys_action: Sender) -> None:
-    genesys_action.act()
-    (login,) = genesys_action.server.received("token")
-    assert login.headers["content-type"] == "application/x-www-form-urlencoded"
-    assert login.raw == b"grant_type=client_credentials"
-
-
-def test_data_action_gets_its_inputs_the_key_and_the_execution(genesys_action: Sender) -> None:
+def test_login_is_a_form_and_the_data_action_gets_its_inputs_and_headers(bench: Sender) -> None:
     one = event(body='{"disconnectType":"PEER"}')
     one["route"] = {
         "name": "ends",
         "action": "custom_-_2",
         "inputs": {"why": "body.disconnectType", "key": "idempotencyKey"},
     }
-    genesys_action.act(event=one)
-    (sent,) = genesys_action.server.received("execute")
+    bench.act(event=one)
+    (login,) = bench.server.received("token")
+    assert login.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert login.raw == b"grant_type=client_credentials"
+    (sent,) = bench.server.received("execute")
     assert sent.body == {"why": "PEER", "key": one["keyHash"]}
     assert b": " not in sent.raw
-    assert (
-        dict(sent.headers).items()
-        >= {
-            "accept": "application/json",
-            "content-type": "application/json",
-            "user-agent": "genesys-once",
-            "idempotency-key": one["keyHash"],
-            "x-once-execution": "0f0f:1#m1",
-        }.items()
-    )
+    headers = {
+        "accept": "application/json",
+        "content-type": "application/json",
+        "user-agent": "genesys-once",
+        "idempotency-key": one["keyHash"],
+        "x-once-execution": "0f0f:1#m1",
+    }
+    assert dict(sent.headers).items() >= headers.items()
 
 
-def test_execution_in_a_header_is_short_and_of_one_line(genesys_action: Sender) -> None:
-    genesys_action.act(owner="o\r\nü" * 99)
-    (sent,) = genesys_action.server.received("execute")
+def test_execution_in_a_header_is_short_and_of_one_line(bench: Sender) -> None:
+    bench.act(owner="o\r\nü" * 99)
+    (sent,) = bench.server.received("execute")
     assert sent.headers["x-once-execution"] == ("o???" * 99)[:256]
 
 
 @pytest.mark.parametrize(("lives", "used_for"), [(3_600, 3_540), (60, 30)])
-def test_token_is_renewed_shortly_before_its_end(
-    genesys_action: Sender, lives: int, used_for: int
-) -> None:
-    genesys_action.server.token_seconds = lives
-    genesys_action.act()
-    genesys_action.clock.pass_seconds(used_for - 0.001)
-    genesys_action.act()
-    assert len(genesys_action.server.tokens) == 1
-    genesys_action.clock.pass_seconds(0.001)
-    genesys_action.act()
-    assert len(genesys_action.server.tokens) == 2
+def test_token_is_renewed_shortly_before_its_end(bench: Sender, lives: int, used_for: int) -> None:
+    bench.server.token_seconds = lives
+    bench.act()
+    bench.clock.pass_seconds(used_for - 0.001)
+    bench.act()
+    assert len(bench.server.tokens) == 1
+    bench.clock.pass_seconds(0.001)
+    bench.act()
+    assert len(bench.server.tokens) == 2
 
 
-def test_refused_token_is_renewed_once_within_the_request(genesys_action: Sender) -> None:
-    genesys_action.act(1)
-    genesys_action.server.tokens.clear()
-    genesys_action.act(2)
-    assert statuses(genesys_action.server, "execute") == [200, 401, 200]
+def test_refused_token_is_renewed_once_within_the_request(bench: Sender) -> None:
+    bench.act(1)
+    bench.server.tokens.clear()
+    bench.act(2)
+    assert statuses(bench.server, "execute") == [200, 401, 200]
+    acted = [request.acted for request in bench.server.received("execute")]
+    assert acted == [True, False, True]
 
 
-def test_new_token_that_is_refused_is_a_configuration_error(genesys_action: Sender) -> None:
+def test_new_token_that_is_refused_is_a_configuration_error(bench: Sender) -> None:
     refused = {"match": {"endpoint": "execute"}, "replies": [{"status": 401}] * 9}
-    genesys_action.server.script.add(refused)
+    bench.server.script.add(refused)
     for number in range(5):
-        name, facts = genesys_action.fails(number)
+        name, facts = bench.fails(number)
         assert (name, facts["status"]) == ("NotAuthorised", 401)
-    assert statuses(genesys_action.server, "execute") == [401, 401], "remembered"
+    assert statuses(bench.server, "execute") == [401, 401], "remembered"
 
 
-def test_refused_login_is_remembered_for_30_seconds(genesys_action: Sender) -> None:
-    genesys_action.server.client_secret = "another"
+def test_refused_login_is_remembered_for_30_seconds(bench: Sender) -> None:
+    bench.server.client_secret = "another"
     for _ in range(2):
-        ends = [genesys_action.fails(number) for number in range(9)]
+        ends = [bench.fails(number) for number in range(9)]
         assert {name for name, _ in ends} == {"NotAuthorised"}
         assert [facts["requests"] for _, facts in ends[:3]] == [1, 0, 0]
         assert "invalid_client" in ends[0][1]["cause"]
-        genesys_action.clock.ms += REFUSED_MS
-    assert statuses(genesys_action.server, "token") == [401, 401]
+        bench.clock.ms += REFUSED_MS
+    assert statuses(bench.server, "token") == [401, 401]
 
 
 @pytest.mark.parametrize("status", [400, 401])
 def test_rotated_credentials_are_read_when_the_login_refuses_the_old(
-    genesys_action: Sender, status: int
+    bench: Sender, status: int
 ) -> None:
-    genesys_action.act(1)
-    genesys_action.server.tokens.clear()
-    genesys_action.server.client_secret = "rotated"
-    genesys_action.secrets.text = json.dumps({"clientId": CLIENT_ID, "clientSecret": "rotated"})
-    genesys_action.server.script.add({"match": LOGIN, "replies": [status]})
-    genesys_action.act(2)
-    assert statuses(genesys_action.server, "token") == [200, status, 200]
-    assert genesys_action.secrets.reads == 2
+    bench.act(1)
+    bench.server.tokens.clear()
+    bench.server.client_secret = "rotated"
+    bench.secrets.text = json.dumps({"clientId": CLIENT_ID, "clientSecret": "rotated"})
+    bench.server.script.add({"match": LOGIN, "replies": [status]})
+    bench.act(2)
+    assert statuses(bench.server, "token") == [200, status, 200]
+    assert bench.secrets.reads == 2
 
 
 def tokens(**changes: object) -> dict[str, object]:
@@ -136,21 +134,19 @@ def tokens(**changes: object) -> dict[str, object]:
         *((tokens(access_token=bad), "Transient") for bad in (None, "", 5, "a\r\nX-Evil: 1", "ü")),
     ],
 )
-def test_failure_of_the_login_is_one_error(
-    genesys_action: Sender, reply: object, wanted: str
-) -> None:
-    genesys_action.server.script.add({"match": LOGIN, "replies": [reply]})
-    name, facts = genesys_action.fails()
+def test_failure_of_the_login_is_one_error(bench: Sender, reply: object, wanted: str) -> None:
+    bench.server.script.add({"match": LOGIN, "replies": [reply]})
+    name, facts = bench.fails()
     assert name == wanted
-    (status,) = statuses(genesys_action.server, "token")
+    (status,) = statuses(bench.server, "token")
     assert facts.get("status") == (None if status == 200 else status)
-    assert genesys_action.server.received("execute") == []
+    assert bench.server.received("execute") == []
 
 
 @pytest.mark.parametrize("lives", [1e300, float("inf"), 10**400], ids=["long", "inf", "whole"])
-def test_token_that_lives_without_end_is_used(genesys_action: Sender, lives: float) -> None:
-    genesys_action.server.script.add({"match": LOGIN, "replies": [tokens(expires_in=lives)]})
-    assert genesys_action.act()["reason"] == "ACTED"
+def test_token_that_lives_without_end_is_used(bench: Sender, lives: float) -> None:
+    bench.server.script.add({"match": LOGIN, "replies": [tokens(expires_in=lives)]})
+    assert bench.act()["reason"] == "ACTED"
 
 
 @pytest.mark.parametrize(
@@ -203,20 +199,18 @@ def test_secret_that_cannot_be_read_sends_nothing(
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_response_of_genesys_is_one_error(
-    genesys_action: Sender, reply: object, wanted: str
-) -> None:
-    name, facts = replies(genesys_action, reply)
-    assert (name, facts.get("status")) == (wanted, statuses(genesys_action.server, "execute")[-1])
+def test_response_of_genesys_is_one_error(bench: Sender, reply: object, wanted: str) -> None:
+    name, facts = replies(bench, reply)
+    assert (name, facts.get("status")) == (wanted, statuses(bench.server, "execute")[-1])
 
 
-def test_inner_and_most_cautious_error_detail_wins(genesys_action: Sender) -> None:
+def test_inner_and_most_cautious_error_detail_wins(bench: Sender) -> None:
     body = action_error_body("ACTION.REMOTE_ENDPOINT", 400)
     body["errors"][0]["details"] = [{"errorCode": "ACTION.PROCESSING"}]
-    assert replies(genesys_action, {"status": 400, "body": body})[0] == "Uncertain"
+    assert replies(bench, {"status": 400, "body": body})[0] == "Uncertain"
 
 
-def test_missing_data_action_is_named_with_its_route(genesys_action: Sender) -> None:
-    _, facts = replies(genesys_action, 404)
+def test_missing_data_action_is_named_with_its_route(bench: Sender) -> None:
+    _, facts = replies(bench, 404)
     assert "custom_-_1" in facts["cause"]
     assert "route '*'" in facts["cause"]

@@ -6,6 +6,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +79,11 @@ class RawServer:
             self._done.wait(self._linger)
 
 
+Raw = Callable[..., RawServer]
+
+
 @pytest.fixture
-def raw() -> Iterator[Callable[..., RawServer]]:
+def raw() -> Iterator[Raw]:
     servers: list[RawServer] = []
 
     def start(
@@ -120,9 +124,18 @@ def trusted(
     return tls_of(authority, "localhost")
 
 
-def test_connection_that_stands_after_the_deadline_gets_no_request(
-    raw: Callable[..., RawServer],
-) -> None:
+@contextmanager
+def soon() -> Iterator[None]:
+    """Checks that what is done in it ends soon, and leaves no thread behind."""
+    before, started = set(threading.enumerate()), time.monotonic()
+    yield
+    assert time.monotonic() - started < SOON_SECONDS
+    for thread in set(threading.enumerate()) - before:
+        thread.join(SOON_SECONDS)
+        assert not thread.is_alive(), "what nobody waits for any more ends"
+
+
+def test_connection_that_stands_after_the_deadline_gets_no_request(raw: Raw) -> None:
     server, clock = raw(HEAD % (200, 0)), iter((0, 0, 100))
     budget = Budget(100, 8_000, lambda: next(clock))
     with pytest.raises(NotNow):
@@ -130,7 +143,7 @@ def test_connection_that_stands_after_the_deadline_gets_no_request(
     assert (server.requests, budget.started_ms) == (0, None)
 
 
-def test_success_counts_even_if_its_body_breaks_off(raw: Callable[..., RawServer]) -> None:
+def test_success_counts_even_if_its_body_breaks_off(raw: Raw) -> None:
     success, rejection = (raw(HEAD % (status, 10), b"...") for status in (200, 400))
     assert post(f"http://127.0.0.1:{success.port}").ok
     with pytest.raises(Failed):
@@ -163,41 +176,27 @@ DRIPPING_SUCCESS = {
     ("over", "what"), [*(("http", what) for what in DRIPPING), ("https", "a body")]
 )
 def test_response_that_drips_is_left_in_time(
-    raw: Callable[..., RawServer], trusted: ssl.SSLContext, over: str, what: str
+    raw: Raw, trusted: ssl.SSLContext, over: str, what: str
 ) -> None:
     tls, (first, then) = trusted if over == "https" else None, DRIPPING[what]
     server = raw(first, *[then] * 1000, pause=0.01, tls=tls)
-    before = set(threading.enumerate())
-    started = time.monotonic()
-    with pytest.raises(Failed):
+    with soon(), pytest.raises(Failed):
         post(f"{over}://localhost:{server.port}", QUICK_SECONDS)
-    assert time.monotonic() - started < SOON_SECONDS
-    for thread in set(threading.enumerate()) - before:
-        thread.join(SOON_SECONDS)
-        assert not thread.is_alive(), "what nobody waits for any more ends"
 
 
 @pytest.mark.parametrize(("first", "then"), DRIPPING_SUCCESS.values(), ids=list(DRIPPING_SUCCESS))
-def test_success_whose_end_drips_counts(
-    raw: Callable[..., RawServer], first: bytes, then: bytes
-) -> None:
+def test_success_whose_end_drips_counts(raw: Raw, first: bytes, then: bytes) -> None:
     server = raw(first, *[then] * 1000, pause=0.02)
-    started = time.monotonic()
-    assert post(f"http://127.0.0.1:{server.port}", 0.3).ok
-    assert time.monotonic() - started < SOON_SECONDS
+    with soon():
+        assert post(f"http://127.0.0.1:{server.port}", 0.3).ok
 
 
 def test_endless_tls_handshake_is_left_in_time() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        started = time.monotonic()
-        with pytest.raises(Failed):
-            post(f"https://127.0.0.1:{silent.getsockname()[1]}", QUICK_SECONDS)
-        assert time.monotonic() - started < SOON_SECONDS
+    with soon(), socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(Failed):
+        post(f"https://127.0.0.1:{silent.getsockname()[1]}", QUICK_SECONDS)
 
 
-def test_request_that_is_late_is_not_sent(
-    raw: Callable[..., RawServer], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_request_that_is_late_is_not_sent(raw: Raw, monkeypatch: pytest.MonkeyPatch) -> None:
     server = raw(HEAD % (200, 0))
     asked, answer, found = socket.getaddrinfo, threading.Event(), threading.Event()
 
@@ -207,32 +206,30 @@ def test_request_that_is_late_is_not_sent(
         return asked(*args, **kwargs)
 
     monkeypatch.setattr(socket, "getaddrinfo", slow_name_server)
-    before = set(threading.enumerate())
-    with pytest.raises(Failed, match=r"within 0\.1 s"):
-        post(f"http://127.0.0.1:{server.port}", 0.1)
-    answer.set()
-    assert found.wait(SOON_SECONDS)
-    for thread in set(threading.enumerate()) - before:
-        thread.join(SOON_SECONDS)
+    with soon():
+        with pytest.raises(Failed, match=r"within 0\.1 s"):
+            post(f"http://127.0.0.1:{server.port}", 0.1)
+        answer.set()
+        assert found.wait(SOON_SECONDS)
     assert server.requests == 0
 
 
 @pytest.mark.parametrize("status", [100, 102, 103, 199])
-def test_interim_response_is_not_the_response(raw: Callable[..., RawServer], status: int) -> None:
+def test_interim_response_is_not_the_response(raw: Raw, status: int) -> None:
     interim = b"HTTP/1.1 %d X\r\nLink: </x>; rel=preload\r\n\r\n" % status
     server = raw(interim, interim, HEAD % (422, 2), b"{}")
     reply = post(f"http://127.0.0.1:{server.port}")
     assert (reply.status, reply.body) == (422, b"{}")
 
 
-def test_change_of_the_protocol_is_a_response(raw: Callable[..., RawServer]) -> None:
+def test_change_of_the_protocol_is_a_response(raw: Raw) -> None:
     server = raw(b"HTTP/1.1 101 X\r\nUpgrade: x\r\n\r\n")
     assert post(f"http://127.0.0.1:{server.port}").status == 101
 
 
 @pytest.mark.parametrize("over", ["http", "https"])
 def test_unrequested_response_does_not_answer_the_next_request(
-    raw: Callable[..., RawServer], trusted: ssl.SSLContext, over: str
+    raw: Raw, trusted: ssl.SSLContext, over: str
 ) -> None:
     tls = trusted if over == "https" else None
     server = raw(HEAD % (500, 0), HEAD % (200, 0), pause=0.02, linger=1, tls=tls)
@@ -250,7 +247,7 @@ def test_unrequested_response_does_not_answer_the_next_request(
     "said", [b"marker\r\n", b" : marker\r\n", b"marker: \xff\x00\r\n", b"A: \rmarker\r\n"]
 )
 def test_no_word_of_a_destination_or_its_address_is_logged(
-    raw: Callable[..., RawServer],
+    raw: Raw,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
     said: bytes,
@@ -261,15 +258,19 @@ def test_no_word_of_a_destination_or_its_address_is_logged(
     assert "marker" not in caplog.text + "".join(capfd.readouterr())
 
 
-def test_large_body_is_read_in_part(raw: Callable[..., RawServer]) -> None:
+def test_large_body_is_read_in_part(raw: Raw) -> None:
     server = raw(HEAD % (400, 50_000_000), b"." * 1_000_000, pause=0.5)
     assert len(post(f"http://127.0.0.1:{server.port}").body) <= 2 * 65_536
 
 
-def test_other_protocol_is_a_failure(raw: Callable[..., RawServer]) -> None:
-    server = raw(b"220 mail.example ready\r\n\r\n")
+@pytest.mark.parametrize(
+    ("over", "response"),
+    [("http", b"220 mail.example ready\r\n\r\n"), ("https", b"HTTP/1.1 400 X\r\n\r\n")],
+)
+def test_other_protocol_is_a_failure(raw: Raw, over: str, response: bytes) -> None:
+    server = raw(response)
     with pytest.raises(Failed):
-        post(f"http://127.0.0.1:{server.port}")
+        post(f"{over}://localhost:{server.port}")
 
 
 def test_destination_that_is_not_reached_has_got_no_request() -> None:
@@ -282,23 +283,10 @@ def test_destination_that_is_not_reached_has_got_no_request() -> None:
             assert not raised.value.repeatable
 
 
-@pytest.mark.parametrize("name", ["localhost", "another.example"])
-def test_other_certificate_is_a_configuration_error(
-    raw: Callable[..., RawServer],
-    authority: trustme.CA,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-) -> None:
-    if name != "localhost":  # trusted, but for another name
-        authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
-    server = raw(HEAD % (200, 0), tls=tls_of(authority, name))
-    with pytest.raises(NotConfigured, match="certificate"):
-        post(f"https://localhost:{server.port}")
-
-
-def test_destination_without_tls_is_a_failure(raw: Callable[..., RawServer]) -> None:
-    server = raw(b"HTTP/1.1 400 X\r\n\r\n")
-    with pytest.raises(Failed, match="TLS"):
-        post(f"https://localhost:{server.port}")
+@pytest.mark.usefixtures("trusted")
+def test_other_certificate_is_a_configuration_error(raw: Raw, authority: trustme.CA) -> None:
+    unknown, misnamed = tls_of(trustme.CA(), "localhost"), tls_of(authority, "another.example")
+    for tls in (unknown, misnamed):
+        server = raw(HEAD % (200, 0), tls=tls)
+        with pytest.raises(NotConfigured, match="certificate"):
+            post(f"https://localhost:{server.port}")

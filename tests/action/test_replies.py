@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from once_data_action.errors import Failed, RateLimited
-from once_data_action.replies import error_of, retry_after_seconds
+from once_data_action.outbound import error_of, retry_after_seconds
 
 NOW = datetime(2026, 5, 4, 10, 0, 0, tzinfo=UTC)
 

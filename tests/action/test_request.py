@@ -1,4 +1,4 @@
-"""The payload of the state machine, the time for a request, and the JSON that is sent."""
+"""The payload of the state machine, the time for it, the tries, and the JSON that is sent."""
 
 import json
 from typing import Any
@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from once_data_action.body import body_text
 from once_data_action.errors import NotConfigured, NotNow
-from once_data_action.inputs import COMMON, read_inputs
-from once_data_action.request import ActionRequest, Budget, encode, webhook_text
-from once_data_action.tries import Tries
+from once_data_action.genesys import COMMON, read_inputs
+from once_data_action.request import ActionRequest, Budget, Tries, body_text, encode, webhook_text
 
 from tests.action.support import NOW, Clock, event, payload
 
@@ -114,10 +112,7 @@ def test_body_is_found_through_objects_and_texts_of_json(
 
 
 def test_event_without_a_body_has_an_empty_one() -> None:
-    assert (
-        body_text({"raw": '{"detail":{"eventBody":null}}', "bodyPath": ["detail", "eventBody"]})
-        == "{}"
-    )
+    assert body_text({"raw": '{"body":null}', "bodyPath": ["body"]}) == "{}"
 
 
 @pytest.mark.parametrize("raw", ["{}", "[1]", "", '{"a"', '{"b":{"c":1}}', '{"a":"x"}'])
@@ -156,3 +151,27 @@ def test_common_inputs_carry_the_key_and_the_time_and_need_no_body() -> None:
     inputs = read_inputs(COMMON, event(body="no JSON"), "key")
     assert inputs["idempotencyKey"] == "key"
     assert inputs["occurredAtMs"] == 1_777_888_800_123
+
+
+@pytest.mark.parametrize(
+    ("tries", "since_ms", "count"),
+    [
+        (Tries(), 100, 1),  # the first
+        (Tries(), None, 1),  # the first, if the note of it was lost as well
+        (Tries(0, 150), 100, 1),  # the first that it lives to note: it died at 150
+        (Tries(1, 150), 100, 1),  # no success since 100
+        (Tries(1, 150), 150, 1),
+        (Tries(1, 150), 151, 2),  # the row began anew: a request succeeded
+        (Tries(1, 150), None, 1),  # nobody knows
+    ],
+)
+def test_failure_is_a_try_if_it_is_the_first_or_other_requests_succeeded(
+    tries: Tries, since_ms: int | None, count: int
+) -> None:
+    assert tries.after_failure(since_ms, 200) == Tries(count, 200)
+
+
+def test_tries_are_over_only_by_a_failure_that_was_one() -> None:
+    assert Tries(5).are_over(5, before=Tries(4))
+    assert not Tries(4).are_over(5, before=Tries(3))
+    assert not Tries(7).are_over(5, before=Tries(7)), "MaxTries was lowered in an outage"

@@ -3,9 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from once_data_action.breaker import Row
-from once_data_action.returns import retry_in_seconds
-from once_data_action.times import Times
+from once_data_action.breaker import Row, Times, retry_in_seconds
 
 TIMES = Times.of()
 NOW = 1_777_888_800_000

@@ -18,21 +18,8 @@ SIGNING_SECRET = "whsec_bWFya2VyLXNpZ25pbmctc2VjcmV0LTAwMDAwMDAx"
 REMOTE = "marker-said-by-the-remote-system"
 URL_TOKEN = "marker-in-the-address"
 
-SCRIPTS: list[object] = [
-    "ok",
-    400,
-    401,
-    403,
-    404,
-    429,
-    500,
-    301,
-    "reset",
-    "lose",
-    "processing",
-    "authentication",
-    "remote-endpoint",
-]
+STATUSES = (400, 401, 403, 404, 429, 500, 301)
+WORDS = ("ok", "reset", "lose", "processing", "authentication", "remote-endpoint")
 
 
 def leaked(text: str, *more: str) -> list[str]:
@@ -55,7 +42,7 @@ def remote_failure(detail: str) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     "reply",
-    [*SCRIPTS, remote_failure("ACTION.REMOTE_ENDPOINT"), remote_failure("ACTION.PROCESSING")],
+    [*STATUSES, *WORDS, *map(remote_failure, ("ACTION.REMOTE_ENDPOINT", "ACTION.PROCESSING"))],
     ids=str,
 )
 def test_no_secret_is_left_in_answers_or_logs(

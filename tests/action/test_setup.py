@@ -8,12 +8,10 @@ from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 from once_data_action import handler
-from once_data_action.errors import NotConfigured
-from once_data_action.limiter import Limiter
-from once_data_action.settings import Settings
-from once_data_action.times import Times
+from once_data_action.breaker import Limiter, Times
+from once_data_action.errors import NotConfigured, PutBack
+from once_data_action.handler import Settings
 
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
 from tests.action.support import TABLE, payload, read_facts
@@ -25,25 +23,26 @@ class Context:
 
 
 @pytest.fixture
-def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    for name, value in {
-        "AWS_DEFAULT_REGION": "eu-central-1",
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "CLAIM_TABLE": TABLE,
-    }.items():
-        monkeypatch.setenv(name, value)
+def environment(aws: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    aws.setenv("CLAIM_TABLE", TABLE)
     handler._driver.cache_clear()
-    with mock_aws():
-        yield monkeypatch
+    yield aws
     handler._driver.cache_clear()
 
 
 def store_secret(environment: pytest.MonkeyPatch, **values: str) -> None:
-    secret = boto3.client("secretsmanager").create_secret(
-        Name="destination", SecretString=json.dumps(values)
-    )
+    client = boto3.client("secretsmanager")
+    secret = client.create_secret(Name="destination", SecretString=json.dumps(values))
     environment.setenv("DESTINATION_SECRET_ARN", secret["ARN"])
+
+
+@pytest.fixture
+def genesys(environment: pytest.MonkeyPatch, server: GenesysServer) -> pytest.MonkeyPatch:
+    """Returns the environment of the target genesys."""
+    store_secret(environment, clientId=CLIENT_ID, clientSecret=CLIENT_SECRET)
+    environment.setenv("ACTION_TARGET", "genesys")
+    environment.setenv("GENESYS_HOST", server.url)
+    return environment
 
 
 def call() -> dict[str, object]:
@@ -70,31 +69,22 @@ def test_fault_of_the_environment_is_reported_at_every_event(
 ) -> None:
     environment.setenv("ACTION_TARGET", "genesys")
     for _ in range(2):
-        with pytest.raises(NotConfigured, match="DestinationSecretArn") as raised:
+        with pytest.raises(PutBack, match="DestinationSecretArn") as raised:
             call()
         facts = read_facts(raised.value)
         assert (facts["reason"], facts["requests"]) == ("SETUP_FAULT", 0)
         assert 1 <= facts["retryInSeconds"] <= 900
 
 
-def test_clients_are_made_while_the_function_starts(
-    environment: pytest.MonkeyPatch, server: GenesysServer
-) -> None:
-    store_secret(environment, clientId=CLIENT_ID, clientSecret=CLIENT_SECRET)
-    environment.setenv("ACTION_TARGET", "genesys")
-    environment.setenv("GENESYS_HOST", server.url)
+def test_clients_are_made_while_the_function_starts(genesys: pytest.MonkeyPatch) -> None:
     importlib.reload(handler)
     assert handler._driver.cache_info().currsize == 1
-    environment.setattr(boto3, "client", lambda *_, **__: pytest.fail("made by a call"))
+    genesys.setattr(boto3, "client", lambda *_, **__: pytest.fail("made by a call"))
     assert call()["reason"] == "ACTED"
 
 
-def test_no_library_logs_the_secret_even_at_debug(
-    environment: pytest.MonkeyPatch, server: GenesysServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    store_secret(environment, clientId=CLIENT_ID, clientSecret=CLIENT_SECRET)
-    environment.setenv("ACTION_TARGET", "genesys")
-    environment.setenv("GENESYS_HOST", server.url)
+@pytest.mark.usefixtures("genesys")
+def test_no_library_logs_the_secret_even_at_debug(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         call()
     assert CLIENT_SECRET not in caplog.text
@@ -139,11 +129,8 @@ WEBHOOK = {
         (WEBHOOK | {"WEBHOOK_URL": "http://127.0.0.1:80@example.com/in"}, "https"),
     ],
 )
-def test_wrong_setting_is_named(
-    environment: pytest.MonkeyPatch,  # noqa: ARG001 — AWS must not be reached
-    settings: dict[str, str],
-    says: str,
-) -> None:
+@pytest.mark.usefixtures("environment")  # AWS must not be reached
+def test_wrong_setting_is_named(settings: dict[str, str], says: str) -> None:
     with pytest.raises(NotConfigured) as raised:
         handler.build(Settings.read(settings))
     assert says in str(raised.value)
@@ -193,10 +180,8 @@ def test_service_that_hangs_leaves_time_to_answer(
         return clients.setdefault(name, make(name, **how))
 
     environment.setattr(boto3, "client", keep)
-    arns = {
-        "lambda": "arn:aws:lambda:eu-central-1:111122223333:function:crm:live",
-        "eventbridge": BUS,
-    }
+    function = "arn:aws:lambda:eu-central-1:111122223333:function:crm:live"
+    arns = {"lambda": function, "eventbridge": BUS}
     given = WEBHOOK | {"ACTION_TARGET": target, "TARGET_ARN": arns.get(target, "")}
     given |= {"CALL_SECONDS": seconds}
     handler.build(Settings.read(given))

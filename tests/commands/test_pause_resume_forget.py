@@ -1,8 +1,7 @@
 """Commands that change a row: pause, resume and forget."""
 
 import pytest
-from once_data_action.breaker import Row, Wait, judge
-from once_data_action.times import Times
+from once_data_action.breaker import Row, Times, Wait, judge
 
 from tests.commands.conftest import once
 from tests.commands.fakes import FIRST, KEY, NOW_MS, PK, SK, USER, FakeStack

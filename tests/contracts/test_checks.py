@@ -24,7 +24,7 @@ def root(tmp_path: Path) -> Path:
     for folder in ("schemas", "events"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     (tmp_path / "docs").mkdir()
-    for page in ("families.md", "runbook.md"):
+    for page in ("families.md", "runbook.md", "data-action.md"):
         shutil.copy(ROOT / "docs" / page, tmp_path / "docs")
     return tmp_path
 

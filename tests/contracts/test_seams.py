@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from once_data_action.body import body_text
-from once_data_action.request import ActionRequest, webhook_text
+from once_data_action.request import ActionRequest, body_text, webhook_text
 from once_enrichment import handler
 from once_enrichment.handler import normalise
 
@@ -72,7 +71,7 @@ def test_largest_event_that_the_enrichment_hands_over_is_put_back_or_parked(text
     element = {**playing.element(), "raw": text}
     while (size := handler.size_of(element)) < handler.LARGEST_BYTES - 100:
         element["raw"] += text * max(1, (handler.LARGEST_BYTES - size) // (9 * len(text)))
-    for name in ("Failed", "Rejected"):
+    for name in ("PutBack", "Parked"):
         answers = {"RunAction": [playing.raised(name, reason="R", cause="c" * 300)]}
         assert playing.Play([element], answers).ended.failure is None
 

@@ -8,7 +8,7 @@ import tomllib
 from typing import Any
 
 import pytest
-from once_data_action.inputs import COMMON
+from once_data_action.genesys import COMMON
 from once_enrichment import handler
 from once_enrichment.routes import InvalidRoutesError, faults, parse_routes
 

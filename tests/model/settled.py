@@ -66,7 +66,7 @@ class Settled:
         operation = call.resource.removeprefix("arn:aws:states:::")
         if operation == "lambda:invoke":
             facts = json.dumps({"reason": "REJECTED", "cause": "HTTP 422", "requests": 1})
-            return function_error("Rejected", facts) if self.rejects else function_result(_ACTED)
+            return function_error("Parked", facts) if self.rejects else function_result(_ACTED)
         if operation == "sqs:sendMessage":
             return {"MessageId": "sent"}
         if not operation.startswith("dynamodb:"):

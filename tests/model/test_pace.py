@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from once_data_action.breaker import Row, Wait, judge
-from once_data_action.times import Times
+from once_data_action.breaker import Row, Times, Wait, judge
 
 from once.model.pace import Breaker, State
 

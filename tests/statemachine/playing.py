@@ -187,8 +187,8 @@ PLAYS: dict[str, tuple[Json, dict[str, list[Json]]]] = {
         element(),
         {"ClaimKey": [REFUSED], "ReadClaim": [claim(status="IN_PROGRESS", lease_until=NOW_MS * 2)]},
     ),
-    "failed": (element(), {"RunAction": [raised("Failed", reason="CALL_FAILED", requests=1)]}),
-    "rejected": (element(), {"RunAction": [raised("Rejected", reason="REJECTED")]}),
+    "failed": (element(), {"RunAction": [raised("PutBack", reason="CALL_FAILED", requests=1)]}),
+    "rejected": (element(), {"RunAction": [raised("Parked", reason="REJECTED")]}),
     "short look": (
         returning("CALL_FAILED"),
         {"ReadBreaker": [row(since=NOW_MS - 9_000, open_until=NOW_MS + 9_000)]},

@@ -14,8 +14,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from once_data_action.breaker import Open, Probe, Row, judge
-from once_data_action.times import Times
+from once_data_action.breaker import Open, Probe, Row, Times, judge
 
 from once.model.reasons import REASONS
 from proof.definition.asl import ROOT, SUBSTITUTIONS, states

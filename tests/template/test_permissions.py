@@ -13,7 +13,7 @@ from typing import Any
 import botocore.session
 import pytest
 from botocore import xform_name
-from once_data_action import breaker_row
+from once_data_action import breaker
 
 from proof.definition.asl import ROOT, definition, states
 from proof.template import of_type
@@ -191,7 +191,7 @@ def test_data_action_can_touch_no_claim() -> None:
     dynamodb, "Using IAM policy conditions for fine-grained access control": LeadingKeys; IAM,
     "Multivalued context keys": ForAllValues holds for no value as well, hence the Null.
     """
-    assert "/" not in breaker_row.KEY["pk"]["S"]
+    assert "/" not in breaker.KEY["pk"]["S"]
     tables = [
         statement
         for statement in statements_of("DataActionRole", DEPLOYMENTS["webhook"])
@@ -199,7 +199,7 @@ def test_data_action_can_touch_no_claim() -> None:
     ]
     assert [statement["Condition"] for statement in tables] == [
         {
-            "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [breaker_row.KEY["pk"]["S"]]},
+            "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [breaker.KEY["pk"]["S"]]},
             "Null": {"dynamodb:LeadingKeys": "false"},
         }
     ]

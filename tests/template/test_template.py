@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from once_data_action.settings import Settings
+from once_data_action.handler import Settings
 
 from once.local.deploy import DURATIONS
 from proof.definition.asl import ROOT, SUBSTITUTIONS, definition, states

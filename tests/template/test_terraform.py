@@ -3,7 +3,7 @@
 import re
 
 import hcl2
-from once_data_action.inputs import COMMON
+from once_data_action.genesys import COMMON
 
 from proof.definition.asl import ROOT
 from proof.template import TEMPLATE

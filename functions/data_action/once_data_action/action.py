@@ -2,15 +2,18 @@
 
 `act` returns what was done, or that nothing may be sent for now. It raises what failed, with the
 facts that the state machine writes down: the tries, and when the event comes back. It is a
-generator of its requests and has no I/O of its own.
+generator of its steps and has no I/O of its own: the handler drives it with boto3 and a target, the
+simulator with a virtual table, destination and clock. A driver throws `Unanswered` into it if the
+table did not respond, an `ActionError` if the request did not succeed, and `NotNow` if none began.
 """
 
-from collections.abc import Generator
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+import json
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-from . import breaker_row, canary, slot_row
-from .breaker import Open, Probe, Row, Wait, judge
+from . import breaker
+from .breaker import Limiter, Open, Probe, Row, Times, Wait, judge, retry_in_seconds
 from .errors import (
     ENDED,
     ActionError,
@@ -20,14 +23,15 @@ from .errors import (
     RateLimited,
     Rejected,
     Transient,
-    Uncertain,
+    Verdict,
     plain,
 )
-from .limiter import Limiter
-from .request import ActionRequest
-from .returns import retry_in_seconds
-from .settings import Settings
-from .steps import Clock, Draw, Json, Read, Reply, Send, Sleep, Step, Steps, Unanswered, Write
+from .request import ActionRequest, Clock, body_text
+
+Draw = Callable[[], float]
+"""Returns a random number from 0 to 1."""
+Json = dict[str, Any]
+ActionTarget = Literal["none", "genesys", "webhook", "eventbridge", "lambda"]
 
 # The row is good for the next events of this environment for so long.
 FRESH_MS = 1_000
@@ -42,6 +46,66 @@ _LOOKS = 3  # at the row, if other events change it meanwhile
 _LONGEST_SLEEP_MS = 2_500  # longer waits for a token happen on the queue
 
 
+class Unanswered(Exception):  # noqa: N818 - it reads as what happened
+    """The table did not respond: a write may have been applied, or may be applied later."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """A GetItem with these arguments. Sent back: its response."""
+
+    request: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Write:
+    """A write with these arguments. Sent back: its response; None if its condition failed."""
+
+    verb: Literal["update_item", "delete_item"]
+    request: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Send:
+    """The request to the destination, which begins before this time or never.
+
+    Sent back: a Reply. Thrown: an ActionError, whose `started_ms` is None if no request began, or
+    NotNow.
+    """
+
+    until_ms: int
+
+
+@dataclass(frozen=True)
+class Sleep:
+    """A wait for a token. Sent back: None."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A success of the destination, and when the request for it began."""
+
+    started_ms: int
+    status: int | None = None
+
+
+Step = Read | Write | Send | Sleep
+Steps = Generator[Step, Any, Json]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The settings that decide if a request is sent, and what follows."""
+
+    target: ActionTarget
+    claim_table: str = ""
+    limiter: Limiter | None = None
+    max_tries: int = 20
+    times: Times = field(default_factory=Times.of)
+
+
 @dataclass
 class Memory:
     """Holds what one environment of the function remembers between events."""
@@ -54,20 +118,20 @@ class Memory:
 
 def act(
     request: ActionRequest,
-    settings: Settings,
+    rules: Rules,
     memory: Memory,
     until_ms: int,
     now_ms: Clock,
     draw: Draw,
 ) -> Steps:
     """Yields the steps of one event. No request begins at `until_ms` or later."""
-    return _Action(request, settings, memory, until_ms, now_ms, draw).steps()
+    return _Action(request, rules, memory, until_ms, now_ms, draw).steps()
 
 
 @dataclass
 class _Action:
     request: ActionRequest
-    settings: Settings
+    rules: Rules
     memory: Memory
     until_ms: int
     now_ms: Clock
@@ -86,8 +150,8 @@ class _Action:
                 return {"result": "ACTED", "reason": "OBSERVED", "requests": 0}
             yield from self._count_death()
             yield from self._take_turn()
-            if self.settings.limiter:
-                yield from self._take_token(self.settings.limiter)
+            if self.rules.limiter:
+                yield from self._take_token(self.rules.limiter)
             self._recall_refusal()
             reply: Reply = yield Send(self.until_ms)
         except NotNow as wait:
@@ -109,10 +173,21 @@ class _Action:
     def _is_observed(self) -> bool:
         """Answers a canary, which only a bus sees, under a source of its own. A setup without a
         target sends nothing."""
-        if canary.is_canary(self.request.event):
-            canary.answer(self.request.event, self.now_ms())
-            return self.settings.target != "eventbridge"
-        return self.settings.target == "none"
+        if self.request.is_canary:
+            self._answer_canary()
+            return self.rules.target != "eventbridge"
+        return self.rules.target == "none"
+
+    def _answer_canary(self) -> None:
+        """Responds as the canary's body asks: rejected or failing until a time, then a success.
+
+        Without an end, a canary that is delivered after its check would stay parked.
+        """
+        body = json.loads(body_text(self.request.event))
+        if self.now_ms() < body.get("refuseUntilMs", 0):
+            raise Rejected("a canary of once check, which asked to be refused")
+        if self.now_ms() < body.get("failUntilMs", 0):
+            raise Failed("a canary of once check, which asked to fail for a while")
 
     def _count_death(self) -> Generator[Step, Any, None]:
         """Counts the last claim of this event, if the function ended in it without an answer.
@@ -122,14 +197,13 @@ class _Action:
         any failure, and is given up after MaxTries. Ends in which the function never ran to note
         them, however many, count once: a broken deployment gives up no event.
         """
-        before = self.tries
         if not self.request.deaths:
             return
+        is_first = not self.tries.count
         yield from self._note_failure(self.now_ms())
-        self.tries = before.after_failure(self._since_ms(), self.now_ms())
-        if self.tries.are_over(self.settings.max_tries, before):
+        if self._count_failure():
             raise GaveUp(ENDED)
-        if before.count or self.request.deaths > 1:
+        if not is_first or self.request.deaths > 1:
             raise Failed(f"{ENDED}; nothing was sent this time")
 
     def _take_turn(self) -> Generator[Step, Any, None]:
@@ -138,14 +212,14 @@ class _Action:
             for _ in range(_LOOKS):
                 row = yield from self._read_row()
                 now_ms = self.now_ms()
-                verdict = judge(row, now_ms, self.settings.times)
+                verdict = judge(row, now_ms, self.rules.times)
                 if isinstance(verdict, Wait):
                     raise NotNow(_sentence(verdict.reason, row), verdict.reason)
                 if not isinstance(verdict, Open | Probe):
                     return
                 self._forget_row()
-                make = breaker_row.open_ if isinstance(verdict, Open) else breaker_row.probe
-                write = make(self.settings.claim_table, verdict.seen, verdict.until_ms, now_ms)
+                make = breaker.open_ if isinstance(verdict, Open) else breaker.probe
+                write = make(self.rules.claim_table, verdict.seen, verdict.until_ms, now_ms)
                 if (yield Write("update_item", write)) is None:
                     continue  # another event opened it, probes, or succeeded
                 self.row = replace(verdict.seen, open_until_ms=verdict.until_ms)
@@ -161,7 +235,7 @@ class _Action:
     def _read_row(self) -> Generator[Step, Any, Row | None]:
         memory, now_ms = self.memory, self.now_ms()
         if memory.read_ms is None or not 0 <= now_ms - memory.read_ms < FRESH_MS:
-            response = yield Read(breaker_row.read(self.settings.claim_table))
+            response = yield Read(breaker.read(self.rules.claim_table))
             memory.row, memory.read_ms = Row.of(response.get("Item")), now_ms
         self.until_ms = min(self.until_ms, memory.read_ms + BEGINS_WITHIN_MS)
         self.row, self.row_is_known = memory.row, True
@@ -171,7 +245,7 @@ class _Action:
         """Takes a token, sleeping once if the next slot is near. Unanswered, nothing is sent."""
         for is_last in (False, True):
             slot = limiter.slot_at(self.now_ms())
-            write = slot_row.take(self.settings.claim_table, slot, limiter.quota, self.now_ms())
+            write = breaker.take_token(self.rules.claim_table, slot, limiter.quota, self.now_ms())
             try:
                 if (yield Write("update_item", write)) is not None:
                     self.until_ms = min(self.until_ms, limiter.request_until_ms(slot))
@@ -204,7 +278,7 @@ class _Action:
         if self.row is not None or self.request.retry or is_slow:
             self._forget_row()
             # Refused if a request failed since, or if a 429 or a pause is not over.
-            clear = breaker_row.clear(self.settings.claim_table, started_ms)
+            clear = breaker.clear(self.rules.claim_table, started_ms)
             yield from self._try(Write("delete_item", clear))
 
     def _end_unsent(self, wait: NotNow) -> Steps:
@@ -215,14 +289,14 @@ class _Action:
             # No row: a request succeeded since this event's own failure was noted.
             since_ms = row.since_ms if row else self.now_ms() if self.row_is_known else None
             self.tries = self.tries.after_failure(since_ms, self.now_ms())
-        facts = self._facts(wait.why, None)
-        known = {name: value for name, value in facts.items() if value is not None}
-        return {"result": "WAIT", "reason": wait.why, "cause": plain(wait.sentence)} | known
+        told = {"result": "WAIT", "reason": wait.why, "cause": plain(wait.sentence)}
+        return told | self._facts(wait.why, None)
 
-    def _end_failed(self, error: ActionError) -> Generator[Step, Any, ActionError]:
-        """Notes the failure; returns the error of the class that says what follows."""
+    def _end_failed(self, error: ActionError) -> Generator[Step, Any, Verdict]:
+        """Notes the failure; returns what the state machine catches."""
         started_ms = error.started_ms
         requests = self.request.retry + (started_ms is not None and error.is_sent)
+        is_repeated = False
         if error.for_all:
             if not self.is_recalled:
                 self.memory.refusal, self.memory.refused_ms = error, self.now_ms()
@@ -230,38 +304,37 @@ class _Action:
             yield from self._note_failure(started_ms or self.memory.refused_ms)
         elif started_ms is None:
             yield from self._end_probe()
-        elif isinstance(error, Failed):
+        elif error.is_try:
             yield from self._note_failure(started_ms)
-            error = self._after_failure(error)
+            if self._count_failure():
+                error = GaveUp(error.sentence, status=error.status)
+            else:
+                is_repeated = self._may_repeat(error)
         elif isinstance(error, RateLimited):
             yield from self._note_rate_limited(error, started_ms)
-        elif isinstance(error, Rejected | Uncertain):
+        elif error.closes_breaker:
             yield from self._note_success(started_ms)
-        facts = {"requests": requests, "status": error.status}
-        error.facts = self._facts(error.reason, started_ms) | facts
-        return error
+        facts = self._facts(error.reason, started_ms, requests=requests, status=error.status)
+        verdict = error.verdict(**facts)
+        return Transient(verdict.facts) if is_repeated else verdict
 
-    def _after_failure(self, error: Failed) -> Failed | GaveUp:
+    def _count_failure(self) -> bool:
+        """Counts a failure that was noted. Returns true if it was the last try."""
         before = self.tries
         self.tries = before.after_failure(self._since_ms(), self.now_ms())
-        if self.tries.are_over(self.settings.max_tries, before):
-            return _as(GaveUp, error)
-        counts_full = self.row is not None and (
-            self.row.opened or self.row.failed >= breaker_row.MOST_FAILED
-        )
-        may_repeat = (
-            error.repeatable
-            and not self.request.retry
-            and not self.settings.limiter
-            and self.row_is_known
-            and not counts_full
-        )
-        return _as(Transient, error) if may_repeat else error
+        return self.tries.are_over(self.rules.max_tries, before)
+
+    def _may_repeat(self, error: ActionError) -> bool:
+        if self.request.retry or self.rules.limiter or not self.row_is_known:
+            return False
+        row = self.row
+        is_outage = row is not None and (row.opened or row.failed >= breaker.MOST_FAILED)
+        return error.repeatable and not is_outage
 
     def _note_failure(self, since_ms: int) -> Generator[Step, Any, None]:
         key = None if self.tries.count else self.request.idempotency_key
-        table = self.settings.claim_table
-        write = breaker_row.note_failure(table, since_ms, key, self.now_ms())
+        table = self.rules.claim_table
+        write = breaker.note_failure(table, since_ms, key, self.now_ms())
         self._forget_row()
         response = yield from self._try(Write("update_item", write))
         self.row_is_known = response is not None
@@ -269,11 +342,11 @@ class _Action:
             self.row = Row.of(response["Attributes"])
 
     def _note_rate_limited(self, error: RateLimited, started_ms: int) -> Generator[Step, Any, None]:
-        table, now_ms = self.settings.claim_table, self.now_ms()
-        until_ms = breaker_row.rate_limited_until_ms(now_ms, error.retry_after_seconds)
+        table, now_ms = self.rules.claim_table, self.now_ms()
+        until_ms = breaker.rate_limited_until_ms(now_ms, error.retry_after_seconds)
         self._forget_row()
         # Refused if a later time is in the row.
-        write = breaker_row.note_rate_limited(table, started_ms, until_ms, now_ms)
+        write = breaker.note_rate_limited(table, started_ms, until_ms, now_ms)
         yield from self._try(Write("update_item", write))
         self.row = replace(self.row or Row(started_ms), not_before_ms=until_ms)
 
@@ -281,7 +354,7 @@ class _Action:
         """Lets another event probe, if this one sent nothing."""
         if self.probe_ms is not None:
             self._forget_row()
-            write = breaker_row.end_probe(self.settings.claim_table, self.probe_ms, self.now_ms())
+            write = breaker.end_probe(self.rules.claim_table, self.probe_ms, self.now_ms())
             yield from self._try(Write("update_item", write))
 
     def _try(self, write: Write) -> Generator[Step, Any, Any]:
@@ -297,13 +370,13 @@ class _Action:
     def _since_ms(self) -> int | None:
         return self.row.since_ms if self.row is not None and self.row_is_known else None
 
-    def _facts(self, reason: str, started_ms: int | None) -> Json:
+    def _facts(self, reason: str, started_ms: int | None, **more: int | None) -> Json:
         """Says what the state machine writes down, and when the event comes back."""
         row, now_ms = self.row, self.now_ms()
         opened_ms = row.since_ms if row and row.opened else None
         waits_since_ms = int(self.request.event["waitsSinceMs"])
-        times = self.settings.times
-        return {
+        times = self.rules.times
+        facts = {
             "requests": self.request.retry,
             "durationMs": now_ms - started_ms if started_ms is not None else None,
             "tries": self.tries.count,
@@ -314,16 +387,9 @@ class _Action:
             "retryInSeconds": retry_in_seconds(
                 reason, waits_since_ms, row, now_ms, self.draw(), times
             ),
+            **more,
         }
-
-
-_Error = TypeVar("_Error", bound=ActionError)
-
-
-def _as(kind: type[_Error], error: ActionError) -> _Error:
-    other = kind(error.sentence, status=error.status)
-    other.started_ms = error.started_ms
-    return other
+        return {name: value for name, value in facts.items() if value is not None}
 
 
 def _sentence(reason: str, row: Row | None) -> str:

@@ -1,24 +1,27 @@
-"""The ways in which a request fails. The state machine reads the class, and the facts as JSON.
+"""The ways in which a request fails, and what the state machine reads of them.
 
-ActionError
-├── Failed         no response, or one that passes: the event is sent again later, same key
-├── Transient      the same; the state machine invokes the function again immediately
-├── RateLimited    nothing may be sent for `retry_after_seconds`
-├── NotAuthorised  credentials or permissions: a configuration error, the event waits
-├── NotConfigured  settings, mapping, secret, address: a configuration error, the event waits
-├── Rejected       permanently rejected: parked
-├── Uncertain      the destination began to act and failed in it: parked, it may have acted
-├── GaveUp         failed for the last of MaxTries: parked
-└── NotNow         no request may be sent now: returned, never raised to the state machine
+A target raises a direct subclass of `ActionError`, which says all that follows from it. A user's
+function raises the same by name, and `make schemas` writes them into docs/data-action.md. `act`
+turns the error of an event into a `Verdict`, which the state machine catches.
 """
 
-# ruff: noqa: N818 - the names are the contract with the state machine
+# ruff: noqa: N818 - the names are the contract with the state machine and with users' functions
 
 import json
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 LONGEST_CAUSE = 300
 ENDED = "the function ended without an answer during a request of this event"
+
+
+class NotNow(Exception):
+    """No request began: PAUSED, RATE_LIMITED, LIMITED, BREAKER_OPEN or TOO_LATE."""
+
+    def __init__(self, sentence: str, why: str = "TOO_LATE") -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.why = why
 
 
 class ActionError(Exception):
@@ -29,6 +32,12 @@ class ActionError(Exception):
     """
 
     reason: ClassVar[str]
+    is_parked: ClassVar[bool] = False
+    """A person decides what follows; otherwise the event comes back by itself."""
+    is_try: ClassVar[bool] = False
+    """It counts for the breaker and towards MaxTries."""
+    closes_breaker: ClassVar[bool] = False
+    """It proves that the destination responds."""
 
     def __init__(
         self,
@@ -40,6 +49,7 @@ class ActionError(Exception):
         repeatable: bool = True,
         is_sent: bool = True,
     ) -> None:
+        super().__init__(sentence)
         self.sentence = sentence
         self.status = status
         self.retry_after_seconds = retry_after_seconds
@@ -49,55 +59,89 @@ class ActionError(Exception):
         self.is_sent = is_sent
         # When its request began; set by the driver. None: nothing was sent.
         self.started_ms: int | None = None
-        # What the state machine reads beside the reason and the cause. The action sets all of
-        # them; an error of a setup that cannot be used at all has only these.
-        self.facts: dict[str, Any] = {"requests": 0, "retryInSeconds": 60}
 
-    def __str__(self) -> str:
-        """Writes one JSON object in ASCII, below 2 KB, without what is unknown."""
-        facts = {"reason": self.reason, "cause": plain(self.sentence)}
-        facts |= {name: value for name, value in self.facts.items() if value is not None}
-        return json.dumps(facts, separators=(",", ":"))
+    def verdict(self, **facts: Any) -> "Verdict":
+        """Returns what the state machine catches. Without facts, the event comes back unsent."""
+        kind = Parked if self.is_parked else PutBack
+        known = {"reason": self.reason, "cause": plain(self.sentence), "requests": 0}
+        return kind({**known, "retryInSeconds": 60, **facts})
 
 
 class Failed(ActionError):
+    """The request failed, but may succeed later. The event comes back after its age, 30 s to
+    10 min."""
+
     reason = "CALL_FAILED"
-
-
-class Transient(Failed):
-    pass
+    is_try = True
 
 
 class RateLimited(ActionError):
+    """The destination asked to wait. The event comes back when the time is over; meanwhile no
+    request is sent, except one every 3 min."""
+
     reason = "RATE_LIMITED"
 
 
 class NotAuthorised(ActionError):
+    """Credentials or permissions are wrong. The event comes back after a fifth of its age, 20 s to
+    10 min."""
+
     reason = "SETUP_FAULT"
 
 
 class NotConfigured(ActionError):
+    """A setting, mapping, secret or address is wrong. The event comes back after a fifth of its
+    age, 20 s to 10 min."""
+
     reason = "SETUP_FAULT"
 
 
 class Rejected(ActionError):
+    """The destination permanently rejected the event, which never comes back by itself."""
+
     reason = "REJECTED"
+    is_parked = True
+    closes_breaker = True
 
 
 class Uncertain(ActionError):
+    """The destination began to act and failed, so it may have acted. The event never comes back by
+    itself."""
+
     reason = "UNCERTAIN"
+    is_parked = True
+    closes_breaker = True
 
 
-class GaveUp(ActionError):
+class GaveUp(Failed):
+    """The last of `MaxTries` failed. The event never comes back by itself."""
+
     reason = "GAVE_UP"
+    is_parked = True
 
 
-class NotNow(ActionError):
-    """PAUSED, RATE_LIMITED, LIMITED, BREAKER_OPEN or TOO_LATE: no request began."""
+class Verdict(Exception):
+    """What the state machine catches: its class names what follows, its text has the facts."""
 
-    def __init__(self, sentence: str, why: str = "TOO_LATE") -> None:
-        super().__init__(sentence)
-        self.why = why
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.facts = facts
+
+    def __str__(self) -> str:
+        """Writes one JSON object in ASCII, below 2 KB."""
+        return json.dumps(self.facts, separators=(",", ":"))
+
+
+class Transient(Verdict):
+    """The state machine invokes the function again immediately; a second one is `PutBack`."""
+
+
+class PutBack(Verdict):
+    """The event comes back later."""
+
+
+class Parked(Verdict):
+    """A person decides."""
 
 
 def plain(sentence: str) -> str:

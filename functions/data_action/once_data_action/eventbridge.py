@@ -6,10 +6,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
-from .canary import is_canary
 from .errors import ActionError, Failed, NotAuthorised, NotConfigured, RateLimited, Rejected
-from .request import ActionRequest, Budget, webhook_text
-from .steps import Clock
+from .request import ActionRequest, Budget, Clock, webhook_text
 
 SOURCE = "genesys-once"
 # A rule on SOURCE delivers no canary.
@@ -62,7 +60,7 @@ class EventBridge:
                 Entries=[
                     {
                         "EventBusName": self.bus_arn,
-                        "Source": CANARY_SOURCE if is_canary(event) else SOURCE,
+                        "Source": CANARY_SOURCE if request.is_canary else SOURCE,
                         "DetailType": event["family"],
                         "Detail": detail,
                         "Resources": [f"{subject['type']}/{subject['id']}"],

@@ -1,12 +1,16 @@
-"""One POST to the destination: kept-alive, bounded in time and size, and its failures typed.
+"""All that the targets over HTTP share: their secret, one POST, and the error of each response.
 
-The standard library's client, in a thread of its own: its time-outs begin again with every piece
-that arrives, so only a thread that is not reading can tell when the time for all of it is over.
-urllib3's time-outs begin again as well, and it takes 103 for the response.
+The POST is kept-alive, and bounded in time and size. It uses the standard library's client, in a
+thread of its own: its time-outs begin again with every piece that arrives, so only a thread that is
+not reading can tell when the time for all of it is over. urllib3's time-outs begin again as well,
+and it takes 103 for the response.
 """
 
 import contextlib
 import http.client
+import json
+import math
+import re
 import select
 import socket
 import ssl
@@ -14,13 +18,32 @@ import time
 import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from threading import Lock, Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from .errors import Failed, NotConfigured, NotNow
-from .request import Budget
+from botocore.exceptions import BotoCoreError, ClientError
+
+from .errors import (
+    ActionError,
+    Failed,
+    NotAuthorised,
+    NotConfigured,
+    NotNow,
+    RateLimited,
+    Rejected,
+)
+from .request import Budget, Clock
+
+if TYPE_CHECKING:
+    from mypy_boto3_secretsmanager import SecretsManagerClient
+
+# How long a refusal is taken for granted, so that not each event asks again.
+REMEMBERED_MS = 30_000
+_TEXT = re.compile(r"[ -~]+")
 
 # So that of several addresses one that drops what it gets does not use up all the time.
 _CONNECT_SECONDS = 3.0
@@ -29,6 +52,70 @@ _BODY_BYTES = 65_536
 _SUCCESS_BODY_SECONDS = 1.0
 # Lambda freezes between invocations, and a peer that hung up meanwhile is noticed too late.
 _IDLE_MS = 30_000
+
+# Above any daily limit.
+_LONGEST_RETRY_AFTER_SECONDS = 86_400
+_SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
+_PASSING = {408, 409, 423, 425}
+_NO_ADDRESS = {404, 405, 410}
+
+
+@dataclass
+class Secret:
+    """A JSON object of texts in Secrets Manager."""
+
+    arn: str
+    fields: tuple[str, ...]
+    client: "SecretsManagerClient"
+    now_ms: Clock
+    _values: dict[str, str] | None = field(default=None, init=False, repr=False)
+    _unchanged_until_ms: int = field(default=0, init=False)
+
+    def values(self) -> dict[str, str]:
+        if self._values is None:
+            self._values = self._read()
+        return self._values
+
+    def has_changed(self) -> bool:
+        """Reads it again after its values were refused, unless that was in vain a moment ago."""
+        now_ms = self.now_ms()
+        if now_ms < self._unchanged_until_ms:
+            return False
+        before = self._values
+        # If it cannot be read now, it is what it was.
+        with contextlib.suppress(NotNow):
+            self._values = self._read()
+        if self._values == before:
+            self._unchanged_until_ms = now_ms + REMEMBERED_MS
+        return self._values != before
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            response = self.client.get_secret_value(SecretId=self.arn)
+        except ClientError as error:
+            code = error.response["Error"]["Code"]
+            if (
+                code == "ThrottlingException"
+                or error.response["ResponseMetadata"]["HTTPStatusCode"] >= 500
+            ):
+                raise NotNow("Secrets Manager could not answer: nothing was sent") from None
+            raise NotConfigured(
+                f"the destination's secret could not be read ({code}); "
+                "check DestinationSecretArn and the function's role",
+                for_all=True,
+            ) from None
+        except BotoCoreError:
+            raise NotNow("Secrets Manager was not reached: nothing was sent") from None
+        content = json_object(response.get("SecretString"))
+        values = {name: content.get(name) for name in self.fields}
+        if not all(isinstance(value, str) and _TEXT.fullmatch(value) for value in values.values()):
+            wanted = ", ".join(f'"{name}": "..."' for name in self.fields)
+            raise NotConfigured(
+                f"the destination's secret is not JSON text of the form {{{wanted}}} in plain "
+                "ASCII",
+                for_all=True,
+            )
+        return values
 
 
 @dataclass(frozen=True)
@@ -45,7 +132,7 @@ class Response:
 class Outbound:
     """The connections of this environment. TLS is verified against the system's authorities."""
 
-    def __init__(self, now_ms: Callable[[], int]) -> None:
+    def __init__(self, now_ms: Clock) -> None:
         self._now_ms = now_ms
         self._tls = ssl.create_default_context()
         self._tls.set_alpn_protocols(["http/1.1"])
@@ -249,3 +336,49 @@ def _read(response: http.client.HTTPResponse) -> bytes:
     if response.length and len(content) < _BODY_BYTES:
         raise http.client.IncompleteRead(content, response.length)
     return content
+
+
+def retry_after_seconds(header: str | None, now: datetime) -> int | None:
+    """Seconds to wait, 0 to 86400; None when the header is missing or cannot be read."""
+    text = (header or "").strip()
+    if _SECONDS.fullmatch(text):
+        seconds = float(text)
+    else:
+        try:
+            when = parsedate_to_datetime(text)
+        except (ValueError, OverflowError):  # a date of numbers that no calendar has
+            return None
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=UTC)
+        seconds = (when - now).total_seconds()
+    return math.ceil(min(max(seconds, 0), _LONGEST_RETRY_AFTER_SECONDS))
+
+
+def error_of(status: int, retry_after: str | None, said: str = "") -> ActionError:
+    """The error of a status that is not a success. `said` is what may be told of the answer."""
+    wait = retry_after_seconds(retry_after, datetime.now(UTC))
+    answered = f"the destination answered {status}{said}"
+    if status == 429 or (status == 503 and wait is not None):
+        asked = "" if wait is None else f": asked to wait {wait} s"
+        return RateLimited(f"{answered}{asked}", status=status, retry_after_seconds=wait)
+    if status in (401, 403):
+        return NotAuthorised(
+            f"{answered}: check the credentials in the secret and what they are allowed to do",
+            status=status,
+        )
+    if status in _PASSING or status >= 500:
+        return Failed(answered, status=status)
+    if status >= 400 and status not in _NO_ADDRESS:
+        return Rejected(f"{answered}: it refuses this event", status=status)
+    return NotConfigured(
+        f"{answered}: check its address, since redirects are not followed", status=status
+    )
+
+
+def json_object(text: Any) -> dict[str, Any]:
+    """Returns the object of a JSON text; an empty one for anything else."""
+    try:
+        value = json.loads(text)
+    except (TypeError, ValueError, RecursionError):  # absent, not JSON, or of brackets alone
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,15 +1,18 @@
-"""The request of the state machine, the time for an event, and the JSON that a webhook gets."""
+"""The request of the state machine, the time for an event, and the JSON that a webhook gets.
+
+The body of an event is cut from the message as it came: no digit of a number is rounded.
+"""
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
-from .body import body_text
 from .errors import NotConfigured, NotNow
-from .steps import Clock
-from .tries import Tries
+
+Clock = Callable[[], int]
+"""Returns the time in epoch milliseconds."""
 
 VERSION = "3"
 _WEBHOOK_VERSION = "1"
@@ -24,6 +27,35 @@ _EVENT_FIELDS = (
 )
 _TIMES = ("occurredAtMs", "waitsSinceMs")
 
+_DECODER = json.JSONDecoder()
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+@dataclass(frozen=True)
+class Tries:
+    """The tries of an event, and when it failed last; 0 if it never has.
+
+    They are those of its failures that say something about the event itself: its first, and each
+    before which a request has succeeded since its last one. So an outage costs an event at most
+    one try.
+    """
+
+    count: int = 0
+    failed_at_ms: int = 0
+
+    def after_failure(self, since_ms: int | None, now_ms: int) -> "Tries":
+        """Counts a failure. `since_ms` is the row's after the failure was noted; None if unknown.
+
+        The next success deletes the row, so a row that began after the event's last failure
+        proves that a request succeeded between them.
+        """
+        succeeded = since_ms is not None and since_ms > self.failed_at_ms
+        return Tries(self.count + (not self.count or succeeded), now_ms)
+
+    def are_over(self, most: int, before: "Tries") -> bool:
+        """Returns true if this failure was the last try. A later one in an outage never is."""
+        return self.count >= most and self.count > before.count
+
 
 @dataclass(frozen=True)
 class ActionRequest:
@@ -36,9 +68,9 @@ class ActionRequest:
     event: Mapping[str, Any]
     idempotency_key: str
     owner: str
-    tries: Tries = field(default_factory=Tries)
-    deaths: int = 0
-    retry: int = 0
+    tries: Tries
+    deaths: int
+    retry: int
 
     @classmethod
     def read(cls, payload: Any) -> "ActionRequest":
@@ -56,6 +88,11 @@ class ActionRequest:
         if not isinstance(key, str) or not _KEY.fullmatch(key):
             raise _not_understood("its idempotencyKey is not 64 hex digits and an occurrence")
         return cls(event, key, str(owner), tries, deaths, retry)
+
+    @property
+    def is_canary(self) -> bool:
+        """Reads the mark of the enrichment. The contents of an event cannot set it."""
+        return self.event.get("canary") is True
 
 
 def _whole(value: Any) -> int:
@@ -162,3 +199,48 @@ def webhook_text(request: ActionRequest) -> str:
 def encode(text: str) -> bytes:
     """Encodes JSON text. Half of a pair of surrogates becomes the escape that JSON has for it."""
     return text.encode(errors="backslashreplace")
+
+
+def body_text(event: Mapping[str, Any]) -> str:
+    """Returns the JSON text of the body, at `bodyPath` in `raw`. A text on the way holds JSON."""
+    try:
+        text = _unwrap(event["raw"])
+        for key in event["bodyPath"]:
+            text = _unwrap(_member(text, key))
+    except (KeyError, TypeError, ValueError, IndexError, RecursionError):
+        raise NotConfigured(
+            "bodyPath names no body in this event; "
+            "deploy the enrichment and this function from the same release"
+        ) from None
+    # Genesys sends some events without a body, such as that of a station that a user leaves.
+    return "{}" if text == "null" else text
+
+
+def _unwrap(text: str) -> str:
+    text = text.strip(" \t\r\n")
+    return str(json.loads(text)).strip(" \t\r\n") if text.startswith('"') else text
+
+
+def _member(text: str, key: str) -> str:
+    """Returns the text of an object's member; of the last one, if several have this name."""
+    if text[0] != "{":
+        raise KeyError(key)
+    member = None
+    position = _skip(text, 1)
+    while text[position] != "}":
+        name, position = _DECODER.raw_decode(text, position)
+        begin = _skip(text, _skip(text, position) + 1)  # behind the colon
+        _, end = _DECODER.raw_decode(text, begin)
+        if name == key:
+            member = text[begin:end]
+        position = _skip(text, end)
+        if text[position] == ",":
+            position = _skip(text, position + 1)
+    if member is None:
+        raise KeyError(key)
+    return member
+
+
+def _skip(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return match.end() if match else position

@@ -19,18 +19,15 @@ from .errors import (
     NotConfigured,
     RateLimited,
     Rejected,
-    Uncertain,
 )
-from .replies import json_object
+from .outbound import json_object
 from .request import ActionRequest, Budget, encode, webhook_text
 
 _THROTTLED_SECONDS = 2
 
 # Errors that the user's function may raise by name; any other is a failure that may pass. Lambda
 # writes the class of an exception (Python), or the name of an error (Node.js) into errorType.
-_KINDS = (Failed, RateLimited, Rejected, Uncertain, NotAuthorised, NotConfigured)
-_BY_NAME: dict[Any, type[ActionError]] = {kind.__name__: kind for kind in _KINDS}
-_BY_NAME["Transient"] = Failed
+_BY_NAME = {"Transient": Failed} | {kind.__name__: kind for kind in ActionError.__subclasses__()}
 # Codes of Invoke that a person must repair, beside any of KMS; of the others 4xx codes that say
 # that the request itself cannot be taken.
 _DENIED = {"AccessDeniedException", "EC2AccessDeniedException"}

@@ -6,11 +6,8 @@ import hmac
 from dataclasses import dataclass, field
 
 from .errors import NotConfigured
-from .outbound import Outbound, Response
-from .replies import error_of
-from .request import ActionRequest, Budget, encode, webhook_text
-from .secret import Secret
-from .steps import Clock
+from .outbound import Outbound, Response, Secret, error_of
+from .request import ActionRequest, Budget, Clock, encode, webhook_text
 
 FIELDS = ("signingSecret",)
 
