@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from once.callers import find_fault, is_key, new_key
 from once.errors import OnceError
 from once.genesys.script import Reply, Script, read_reply, signature_holds
-from once.ports import LOOPBACK, listen
+from once.ports import LOOPBACK, find_fault, is_key, listen, new_key
 
 CLIENT_ID = "once-client"
 CLIENT_SECRET = "once-client-secret"  # noqa: S105 — known to this machine's imitation only

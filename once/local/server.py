@@ -28,9 +28,9 @@ from ministack.services import (
 )
 from ministack.services.cloudformation import provisioners
 
-from once.callers import is_key
-from once.local import execution_log, metrics
-from once.local.guard import Guard
+from once.local import logs_and_metrics
+from once.local.guard import guard
+from once.ports import is_key
 
 _Answer = dict[str, Any]
 _RAISED = "__raised__"
@@ -55,16 +55,16 @@ def put_right() -> None:
     _keep_alarms_on_metric_math()
     _create_archives_of_templates()
     _parse_each_expression_once()
-    execution_log.write_what_is_entered()
-    metrics.count_receives()
-    metrics.answer_counts()
+    logs_and_metrics.log_executions()
+    logs_and_metrics.count_receives()
+    logs_and_metrics.answer_counts()
 
 
 def serve(is_known: Callable[[str], bool] | None = None) -> None:
     """Serves callers who have the key of this start, or one that `is_known`."""
     is_known = is_known or partial(is_key, key=os.environ["AWS_SESSION_TOKEN"])
     host = f"{os.environ['BIND_HOST']}:{os.environ['GATEWAY_PORT']}"
-    app.app = Guard(app.app, host, is_known)
+    app.app = guard(app.app, host, is_known)
     app.main()
 
 

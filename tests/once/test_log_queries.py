@@ -2,7 +2,7 @@
 
 import json
 
-from once.local.metrics import _COUNT, count_lines
+from once.local.logs_and_metrics import _COUNT, count_lines
 
 
 def test_events_are_counted_by_family() -> None:
