@@ -112,6 +112,14 @@ def find_sources(paths: Sequence[Path]) -> list[Source]:
     return [Source(path, name, number) for number, (path, name) in enumerate(named)]
 
 
+def read_all(paths: Sequence[Path]) -> Iterator[Captured]:
+    """Yields the records of all files; OnceError names one that cannot be read to its end."""
+    for source in find_sources(paths):
+        yield from read_records(source)
+        if source.trouble:
+            raise OnceError(f"Cannot read {source.path}: it {source.trouble}.")
+
+
 def read_records(
     source: Source, took: Callable[[int], None] = lambda _: None, now_ms: int | None = None
 ) -> Iterator[Captured]:
@@ -140,11 +148,7 @@ def _complete(record: dict[str, Any], place: Place, ms: int) -> dict[str, Any]:
 def read_lines(path: Path) -> list[Line]:
     """Returns all that a file holds, to be sent. A file without any event is refused."""
     lines: list[Line] = []
-    records: list[Captured] = []
-    for source in find_sources([path]):
-        records += read_records(source)
-        if source.trouble:
-            raise OnceError(f"Cannot read {source.path}: it {source.trouble}.")
+    records = list(read_all([path]))
     if not records:
         raise OnceError(f"{path} holds no events: it is empty.")
     is_one_file = records[-1].place.file == 0

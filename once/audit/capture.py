@@ -14,8 +14,7 @@ from pathlib import Path
 
 from once_enrichment.routes import Routes
 
-from once.audit.entries import Broken, Entry, read_entry
-from once.audit.shown import Shown
+from once.audit.entries import Broken, Entry, Shown, read_entry
 from once.audit.tally import Tally
 from once.lines import Captured, Source, find_sources, read_records
 
@@ -27,7 +26,7 @@ Progress = Callable[[int], None]
 class Capture:
     """The files of a capture, and the routes by which their events are judged."""
 
-    def __init__(self, paths: Sequence[Path], routes: Routes | None = None) -> None:
+    def __init__(self, paths: Sequence[Path], routes: Routes) -> None:
         self.sources: list[Source] = find_sources(paths)
         self._routes = routes
 
@@ -47,12 +46,12 @@ class Capture:
         ):
             table = _Table(database)
             for captured in self._read(progress):
-                entry = read_entry(captured, self._routes)
+                entry = read_entry(captured, self._routes, shown)
                 now_ms = clock.read(entry)
                 if isinstance(entry, Broken):
                     tally.add_broken(entry, now_ms)
                 else:
-                    table.add(clock.position, now_ms, _hide(entry, shown))
+                    table.add(clock.position, now_ms, entry)
             for subject in table.read_subjects():
                 tally.judge(subject)
             tally.propose_facts()
@@ -100,13 +99,6 @@ class _Clock:
             self._now_ms = published_ms
         else:
             self._far_ms = published_ms  # a second event that is as far confirms it
-
-
-def _hide(entry: Entry, shown: Shown) -> Entry:
-    """Returns an entry with source and subject as the report shows them."""
-    kind, _, subject_id = entry.subject.partition(" ")
-    source = shown.source(entry.source) if entry.source else ""
-    return entry._replace(source=source, subject=f"{kind} {shown.id(subject_id)}")
 
 
 class _Table:

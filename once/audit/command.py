@@ -9,10 +9,9 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from once.audit.advice import add_advice
 from once.audit.capture import Capture
-from once.audit.page import write_page
+from once.audit.entries import Shown
 from once.audit.report import AuditReport
-from once.audit.shown import Shown
-from once.audit.view import view
+from once.audit.view import view, write_page
 from once.cli_options import Output, standalone
 from once.errors import OnceError
 from once.lines import Source

@@ -1,8 +1,14 @@
-"""Reads each record of a capture with the real enrichment, and keeps what the audit needs of it."""
+"""Reads each record of a capture with the real enrichment, and keeps what the audit needs of it.
+
+Ids and names are hidden, so that nothing personal is left and each still has one name.
+"""
 
 import json
 import re
+import secrets
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, cast
 
@@ -13,11 +19,18 @@ from once_enrichment.paths import without_ignored
 from once_enrichment.routes import Routes
 from once_enrichment.times import maybe_ms
 
-from once.audit.shown import harmless
 from once.lines import Captured, Place
 from once.model.rule import Event
 
 Order = Literal["none", "latest", "changes", "every"]
+_LOOKS_LIKE_DATA = re.compile(r"[0-9a-fA-F-]{12,}|\d{4,}|@")
+# Dates and numbers of parts stay: they say which file it is.
+_LOOKS_LIKE_AN_ID = re.compile(
+    r"[0-9a-fA-F]{12,}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|\d{7,}|@|\+\d"
+)
+# Participant attributes and the like are maps, whose keys are chosen by people.
+_MAPS = {"attributes", "additionalProperties", "context", "customAttributes"}
+_NAME = re.compile(r"(?!.*\d{3})[A-Za-z_][A-Za-z_0-9]{0,39}")
 
 
 class Entry(NamedTuple):
@@ -35,7 +48,7 @@ class Entry(NamedTuple):
     """The topic's template; of a home-made event its detail-type."""
     is_custom: bool
     source: str
-    """In clear, as the next one is: the audit replaces both before it keeps them."""
+    """As the report shows it, like the next one."""
     subject: str
     subject_key: int
     key: int
@@ -105,7 +118,7 @@ class Broken(NamedTuple):
     detail: str
 
 
-def read_entry(captured: Captured, routes: Routes | None) -> Entry | Broken:
+def read_entry(captured: Captured, routes: Routes, shown: "Shown") -> Entry | Broken:
     """Returns what a record says of its event, and what these routes make of it."""
     element = normalise(captured.record, routes)
     if "broken" in element:
@@ -113,9 +126,8 @@ def read_entry(captured: Captured, routes: Routes | None) -> Entry | Broken:
         return Broken(captured.place, captured.arrived_ms, code, sentence)
     opened = open_event(parse(element["raw"]))
     key, policy, trace = element["key"], element["policy"], element["trace"]
-    pk, route = key["pk"], element.get("route", {})
-    is_custom = opened.template is None
-    facts = next((r.facts for r in routes.routes if r.name == route["name"]), ()) if routes else ()
+    pk, route, subject = key["pk"], element["route"], element["subject"]
+    facts = next((r.facts for r in routes.routes if r.name == route["name"]), ())
     return Entry(
         *captured.place,
         arrived_ms=captured.arrived_ms,
@@ -125,9 +137,9 @@ def read_entry(captured: Captured, routes: Routes | None) -> Entry | Broken:
         message=number(f"message {captured.record['messageId']}"),
         family=harmless(element["family"]),
         topic=harmless(opened.template or opened.topic or element["topic"]),
-        is_custom=is_custom,
-        source=trace.get("source", ""),
-        subject=" ".join(element["subject"].values()),
+        is_custom=opened.template is None,
+        source=shown.source(trace.get("source", "")),
+        subject=f"{subject['type']} {shown.id(subject['id'])}",
         subject_key=number(pk),
         key=number(f"{pk}\n{key['sk']}"),
         latest=number(f"latest {pk}\n{policy['latest']}") if "latest" in policy else None,
@@ -146,11 +158,6 @@ def read_entry(captured: Captured, routes: Routes | None) -> Entry | Broken:
         facts=_number_of(element.get("facts")),
         fields=_hash_fields(element["family"], opened) if "latest" in policy else "",
     )
-
-
-# Participant attributes and the like are maps, whose keys are chosen by people.
-_MAPS = {"attributes", "additionalProperties", "context", "customAttributes"}
-_NAME = re.compile(r"(?!.*\d{3})[A-Za-z_][A-Za-z_0-9]{0,39}")
 
 
 def fields_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -182,3 +189,54 @@ def number(text: str) -> int:
 
 def _number_of(text: str | None) -> int:
     return number(text) if text else 0
+
+
+class Shown:
+    """Writes ids and names as they are, or hashed with a key that is thrown away."""
+
+    def __init__(self, with_ids: bool) -> None:
+        self._with_ids = with_ids
+        self._key = secrets.token_bytes(32)
+        self._sources: dict[str, str] = {}
+        self._times: Counter[str] = Counter()
+
+    def id(self, text: str) -> str:
+        if self._with_ids:
+            return _printable(text)
+        data = text.encode("utf-8", "surrogatepass")
+        return blake2b(data, digest_size=4, key=self._key).hexdigest()
+
+    def source(self, source: str) -> str:
+        """Returns the integration's name, the last part of a partner's source.
+
+        Two of the same name, or that may not be shown, are numbered.
+        """
+        if source and source not in self._sources:
+            name = source.rpartition("/")[2]
+            shown = _printable(name) if self._with_ids else harmless(name)
+            self._sources[source] = self._numbered(shown)
+        return self._sources.get(source, "")
+
+    def files(self, names: list[str]) -> list[str]:
+        shown, safe = Shown(self._with_ids), []
+        for name in names:
+            if not self._with_ids:
+                parts = re.split(r"([/.])", name)
+                name = "".join("*" if _LOOKS_LIKE_AN_ID.search(part) else part for part in parts)
+            safe.append(shown._numbered(_printable(name)))
+        return safe
+
+    def _numbered(self, name: str) -> str:
+        self._times[name] += 1
+        times = self._times[name]
+        return name if times == 1 else f"{name} {times}"
+
+
+@lru_cache(maxsize=4096)
+def harmless(name: str) -> str:
+    """Returns a name without what looks like an id, a number or an address."""
+    return ".".join("*" if _LOOKS_LIKE_DATA.search(word) else word for word in name.split("."))
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)

@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import TypeVar
 
 from once.audit.entries import Broken, Entry
-from once.audit.origins import ORIGINS
 from once.audit.report import (
     AuditReport,
     CopyKind,
@@ -88,7 +87,7 @@ class Tally:
         self._outcomes = Counter[Outcome]()
         self._dated = 0
         self._ignored = Counter[str]()
-        self._kinds = _Parts[str, CopyKind](_make_kind)
+        self._kinds = _Parts[str, CopyKind](lambda kind: CopyKind(kind=kind))
         self._apart: dict[str, array[int]] = defaultdict(lambda: array("q"))
         """By kind: milliseconds from the first message to each copy."""
         self._differences = Counter[str]()
@@ -315,10 +314,6 @@ class Tally:
             if source and not is_new and not self.brought[source, topic, True]
         ]
         return sorted(topics, key=lambda topic: (-topic.received, topic.source, topic.topic))
-
-
-def _make_kind(kind: str) -> CopyKind:
-    return CopyKind(kind=kind, what=ORIGINS[kind].what, who=ORIGINS[kind].who)
 
 
 def _by_events(shares: dict[str, Share]) -> list[Share]:

@@ -18,8 +18,8 @@ from once_enrichment import routes_file
 from bench.events import START_MS, Centre, Event
 from once.audit.advice import add_advice
 from once.audit.capture import Capture
+from once.audit.entries import Shown
 from once.audit.report import AuditReport
-from once.audit.shown import Shown
 from once.project import EXAMPLE
 from tests.commands.conftest import once
 from tests.enrichment.examples import agent, snapshot
