@@ -4,7 +4,7 @@
                 "replies":  [{"status": 429, "retryAfter": 1}, 500, "lose", "ok"],
                 "perEvent": true, "then": "ok"}]}
 
-A list alone is taken as the rules. A matching request takes the next of the rule's replies; after
+A matching request takes the next of the rule's replies; after
 the last one `then` counts, without `then` the next matching rule, and in the end success. With
 `perEvent` each Idempotency-Key goes through the replies by itself.
 """
@@ -108,11 +108,6 @@ class Reply(_Model):
         """A success whose content is left to the server."""
         return self.status == 200 and self.body is None and self.answer == "send"
 
-    def sent_headers(self) -> dict[str, str]:
-        if self.retry_after is None:
-            return self.headers
-        return {**self.headers, "Retry-After": self.retry_after}
-
 
 class Rule(_Model):
     match: dict[_Fact, str] = {}
@@ -144,13 +139,8 @@ class Script(_Model):
     rules: list[Rule] = []
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
-    @model_validator(mode="before")
     @classmethod
-    def _read_list(cls, given: Any) -> Any:
-        return {"rules": given} if isinstance(given, list) else given
-
-    @classmethod
-    def read(cls, source: dict[str, Any] | list[Any] | Path | None) -> Self:
+    def read(cls, source: dict[str, Any] | Path | None) -> Self:
         """Reads JSON or a file of it; OnceError says which part is wrong."""
         document: Any = source or {}
         if isinstance(source, Path):

@@ -11,7 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -185,17 +185,13 @@ class PipeRunner:
             if slots > len(messages):
                 self._slots.release(slots - len(messages))
         for message in messages:
-            delivery = self._pool.submit(self._deliver_guarded, message)
-            delivery.add_done_callback(lambda _: self._slots.release())
+            self._pool.submit(self.deliver, message).add_done_callback(self._end)
 
-    def _deliver_guarded(self, message: dict[str, Any]) -> None:
-        try:
-            self.deliver(message)
-        except (ClientError, BotoCoreError) as error:
-            if not self._stopping.is_set():
-                log.warning("the pipe cannot delete what it delivered: %s", error)
-        except Exception:
-            log.exception("a delivery ended in an error of the stand-in itself")
+    def _end(self, delivery: Future[Delivery]) -> None:
+        self._slots.release()
+        error = delivery.exception()
+        if error is not None and not self._stopping.is_set():
+            log.warning("a delivery failed in the local pipe", exc_info=error)
 
     def _execute(self, record: Record) -> Delivery:
         payload = json.dumps([record]).encode()

@@ -18,16 +18,14 @@ from typing import Any
 
 import click
 from botocore.exceptions import BotoCoreError, ClientError
-from once_data_action import eventbridge
 
 from once.errors import OnceError
-from once.genesys.server import BUS, KEY_HEADER, GenesysServer
+from once.genesys.server import GenesysServer
 from once.local.aws import ACCOUNT, REGION, Emulator
 from once.local.deploy import STACK_NAME, deploy
 from once.local.pipe import PipeRunner, log_failures
 from once.stack.running import Running, kept
 
-_ANY_ROLE = f"arn:aws:iam::{ACCOUNT}:role/any"
 _FILE = "file://"
 _LOOK_SECONDS = 1
 
@@ -146,37 +144,13 @@ def destination_parameters(
     created = aws.client("secretsmanager").create_secret(
         Name="once/destination", SecretString=json.dumps(secret)
     )
-    chosen = {
+    return {
         "ActionTarget": target,
         "GenesysHost": destination.url,
         "WebhookUrl": destination.webhook_url,
         "DestinationSecretArn": created["ARN"],
         "MaxActionsPerMinute": "0",  # this destination has no limit
     }
-    if target == "eventbridge":
-        chosen["TargetArn"] = _create_target_bus(aws, destination)
-    return chosen
-
-
-def _create_target_bus(aws: Emulator, destination: GenesysServer) -> str:
-    """Creates a bus whose rule delivers to the destination what the stack puts on it."""
-    events, name = aws.client("events"), "destination"
-    key = {"ApiKeyName": KEY_HEADER, "ApiKeyValue": destination.key}
-    connection = events.create_connection(
-        Name=name, AuthorizationType="API_KEY", AuthParameters={"ApiKeyAuthParameters": key}
-    )
-    delivered_to = events.create_api_destination(
-        Name=name,
-        ConnectionArn=connection["ConnectionArn"],
-        InvocationEndpoint=destination.url + BUS,
-        HttpMethod="POST",
-    )
-    bus = events.create_event_bus(Name=name)
-    pattern = json.dumps({"source": [eventbridge.SOURCE]})
-    events.put_rule(Name=name, EventBusName=name, EventPattern=pattern)
-    target = {"Id": name, "Arn": delivered_to["ApiDestinationArn"], "RoleArn": _ANY_ROLE}
-    events.put_targets(Rule=name, EventBusName=name, Targets=[target])
-    return str(bus["EventBusArn"])
 
 
 def main() -> int:
