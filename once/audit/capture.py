@@ -16,59 +16,40 @@ from once_enrichment.routes import Routes
 
 from once.audit.entries import Broken, Entry, Shown, read_entry
 from once.audit.tally import Tally
-from once.lines import Captured, Source, find_sources, read_records
+from once.lines import Source, read_records
 
 _FAR_MS = 7 * 86_400_000
+_STEP = 1_000  # records between two signs of progress
 
-Progress = Callable[[int], None]
 
-
-class Capture:
-    """The files of a capture, and the routes by which their events are judged."""
-
-    def __init__(self, paths: Sequence[Path], routes: Routes) -> None:
-        self.sources: list[Source] = find_sources(paths)
-        self._routes = routes
-
-    @property
-    def size(self) -> int | None:
-        """Returns the size in bytes; None if a pipe does not tell."""
-        if all(source.path.is_file() for source in self.sources):
-            return sum(source.path.stat().st_size for source in self.sources)
-        return None
-
-    def audit(self, shown: Shown, progress: Progress) -> Tally:
-        """Counts all of it; `progress` hears how many of its bytes are done."""
-        tally, clock = Tally(shown.files([source.name for source in self.sources])), _Clock()
-        with (
-            tempfile.TemporaryDirectory(prefix="once-audit-") as folder,
-            closing(sqlite3.connect(Path(folder) / "entries", isolation_level=None)) as database,
-        ):
-            table = _Table(database)
-            for captured in self._read(progress):
-                entry = read_entry(captured, self._routes, shown)
-                now_ms = clock.read(entry)
-                if isinstance(entry, Broken):
-                    tally.add_broken(entry, now_ms)
-                else:
-                    table.add(clock.position, now_ms, entry)
+def audit(
+    sources: Sequence[Source], routes: Routes, shown: Shown, progress: Callable[[int], None]
+) -> Tally:
+    """Counts all files by these routes; `progress` hears how many records are read."""
+    tally, clock = Tally(shown.files([source.name for source in sources])), _Clock()
+    started_ms = time.time_ns() // 1_000_000
+    with (
+        tempfile.TemporaryDirectory(prefix="once-audit-") as folder,
+        closing(sqlite3.connect(Path(folder) / "entries", isolation_level=None)) as database,
+    ):
+        table = _Table(database)
+        records = (record for source in sources for record in read_records(source, started_ms))
+        for number, captured in enumerate(records):
+            if number % _STEP == 0:
+                progress(number)
+            entry = read_entry(captured, routes, shown)
+            now_ms = clock.read(entry)
+            if isinstance(entry, Broken):
+                tally.add_broken(entry, now_ms)
+            else:
+                table.add(clock.position, now_ms, entry)
+        for subject in table.read_subjects():
+            tally.judge(subject)
+        tally.propose_facts()
+        if tally.facts:
             for subject in table.read_subjects():
-                tally.judge(subject)
-            tally.propose_facts()
-            if tally.facts:
-                for subject in table.read_subjects():
-                    tally.try_facts(subject)
-        return tally
-
-    def _read(self, progress: Progress) -> Iterator[Captured]:
-        done, now_ms = 0, time.time_ns() // 1_000_000
-        for source in self.sources:
-
-            def add(count: int, before: int = done) -> None:
-                progress(before + count)
-
-            yield from read_records(source, add, now_ms)
-            done += source.path.stat().st_size if source.path.is_file() else 0
+                tally.try_facts(subject)
+    return tally
 
 
 class _Clock:

@@ -16,9 +16,10 @@ from once_enrichment import routes_file
 
 from bench.events import START_MS, Centre, Event
 from once.audit.advice import add_advice
-from once.audit.capture import Capture
+from once.audit.capture import audit
 from once.audit.entries import Shown
 from once.audit.report import AuditReport
+from once.lines import find_sources
 from once.project import EXAMPLE
 from tests.audit.test_lines import lines
 from tests.commands.conftest import once
@@ -31,9 +32,9 @@ SEND_ALL = '[[routes]]\nfamily = "*"\naction = "send"\n'
 
 
 def audited(*paths: Path, routes: str = SEND_ALL) -> AuditReport:
-    capture, shown = Capture(paths, routes_file.read("routes", routes)), Shown(with_ids=True)
-    tally = capture.audit(shown, lambda _: None)
-    report = tally.make_report(capture.sources)
+    sources, shown = find_sources(paths), Shown(with_ids=True)
+    tally = audit(sources, routes_file.read("routes", routes), shown, lambda _: None)
+    report = tally.make_report(sources)
     add_advice(report, tally)
     return report
 
