@@ -4,6 +4,7 @@ Between the two passes the events are in a temporary file: a longer capture take
 memory.
 """
 
+import pickle
 import sqlite3
 import tempfile
 import time
@@ -89,22 +90,20 @@ class _Table:
         self._database = database
         database.execute("PRAGMA journal_mode=OFF")  # nobody reads it after a crash
         database.execute("PRAGMA synchronous=OFF")
-        # Names are those of a class of ours, never of a capture.
-        self._columns = ", ".join(f'"{name}"' for name in Entry._fields)
-        database.execute(f"CREATE TABLE entries (position, now_ms, {self._columns})")
+        database.execute(
+            "CREATE TABLE entries (subject, position, file, line, item, now_ms, entry)"
+        )
         database.execute("BEGIN")
-        marks = ", ".join("?" * (len(Entry._fields) + 2))
-        self._insert = f"INSERT INTO entries VALUES ({marks})"  # noqa: S608 - marks only
 
     def add(self, position: int, now_ms: int, entry: Entry) -> None:
-        self._database.execute(self._insert, (position, now_ms, *entry))
+        row = (entry.subject_key, position, *entry.place, now_ms, pickle.dumps(entry))
+        self._database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def read_subjects(self) -> Iterator[Iterator[tuple[int, Entry]]]:
         """Yields the events of each subject in order of arrival, with when each arrived."""
         rows = self._database.execute(
-            f"SELECT now_ms, {self._columns} FROM entries "  # noqa: S608 - columns of ours
-            "ORDER BY subject_key, position, file, line, item"
+            "SELECT now_ms, entry FROM entries ORDER BY subject, position, file, line, item"
         )
-        entries = ((now_ms, Entry(*values)) for now_ms, *values in rows)
+        entries = ((now_ms, pickle.loads(entry)) for now_ms, entry in rows)  # noqa: S301 - ours
         for _, subject in groupby(entries, key=lambda row: row[1].subject_key):
             yield subject

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 from once_enrichment.envelope import Opened, open_event, parse
 from once_enrichment.keys import canonical
@@ -36,13 +36,12 @@ _NAME = re.compile(r"(?!.*\d{3})[A-Za-z_][A-Za-z_0-9]{0,39}")
 class Entry(NamedTuple):
     """One event. Long or personal values are hashes; 0 stands for a missing one."""
 
-    file: int
-    line: int
-    item: int
+    place: Place
     arrived_ms: int
     """The time at which the queue or the log group took it; 0 if the capture has none."""
     published_ms: int
-    message: int
+    event: Event
+    """What the claim rule reads."""
     family: str
     topic: str
     """The topic's template; of a home-made event its detail-type."""
@@ -51,58 +50,21 @@ class Entry(NamedTuple):
     """As the report shows it, like the next one."""
     subject: str
     subject_key: int
-    key: int
-    latest: int | None
-    occurred_ms: int
-    window_ms: int
-    order: Order
-    event_id: int
     envelope: int
     correlation: int
     is_replay: bool
-    ignored: str
-    expires_ms: int | None
     content: int
     """Topic and body, which copies share."""
     note: str
-    route: str
-    """JSON of the facts of its route."""
-    facts: int
-    fields: str
-    """JSON of the fields of a state, each with a hash of its values; empty for all but states."""
-
-    @property
-    def place(self) -> Place:
-        return Place(self.file, self.line, self.item)
-
-    @property
-    def route_facts(self) -> list[str]:
-        return cast(list[str], json.loads(self.route))
-
-    def read_fields(self) -> dict[str, int]:
-        return cast(dict[str, int], json.loads(self.fields))
-
-    def make_event(self) -> Event:
-        """Returns what the claim rule reads."""
-        return Event(
-            self.message,
-            self.key,
-            self.latest,
-            self.occurred_ms,
-            self.window_ms,
-            self.order,
-            self.event_id,
-            self.facts,
-            self.ignored,
-            self.expires_ms,
-        )
+    route_facts: tuple[str, ...]
+    fields: dict[str, int]
+    """The fields of a state, each with a hash of its values; empty for all but states."""
 
     def make_event_with(self, facts: Collection[str]) -> Event:
-        """Returns the same as if its route had these facts; without any, the whole body counts."""
-        event = self.make_event()
-        if self.order not in ("latest", "changes") or not self.fields:
+        """Returns the event as if its route had these facts; without any, the whole body counts."""
+        event, fields = self.event, self.fields
+        if event.order not in ("latest", "changes") or not fields:
             return event
-        fields = self.read_fields()
         counted = {path: fields[path] for path in facts if path in fields} or fields
         # A family that is ordered by time alone counts no field unless its route names facts.
         order: Order = "changes" if facts else event.order
@@ -129,34 +91,36 @@ def read_entry(captured: Captured, routes: Routes, shown: "Shown") -> Entry | Br
     pk, route, subject = key["pk"], element["route"], element["subject"]
     facts = next((r.facts for r in routes.routes if r.name == route["name"]), ())
     return Entry(
-        *captured.place,
+        captured.place,
         arrived_ms=captured.arrived_ms,
         published_ms=maybe_ms(element.get("publishedAt"))
         or maybe_ms(opened.envelope.get("time"))
         or 0,
-        message=number(f"message {captured.record['messageId']}"),
+        event=Event(
+            number(f"message {captured.record['messageId']}"),
+            number(f"{pk}\n{key['sk']}"),
+            number(f"latest {pk}\n{policy['latest']}") if "latest" in policy else None,
+            element["occurredAtMs"],
+            policy["windowMs"],
+            policy["order"],
+            _number_of(trace.get("eventId")),
+            _number_of(element.get("facts")),
+            route.get("ignored", ""),
+            element.get("expiresAtMs"),
+        ),
         family=harmless(element["family"]),
         topic=harmless(opened.template or opened.topic or element["topic"]),
         is_custom=opened.template is None,
         source=shown.source(trace.get("source", "")),
         subject=f"{subject['type']} {shown.id(subject['id'])}",
         subject_key=number(pk),
-        key=number(f"{pk}\n{key['sk']}"),
-        latest=number(f"latest {pk}\n{policy['latest']}") if "latest" in policy else None,
-        occurred_ms=element["occurredAtMs"],
-        window_ms=policy["windowMs"],
-        order=policy["order"],
-        event_id=_number_of(trace.get("eventId")),
         envelope=_number_of(trace.get("envelopeId")),
         correlation=_number_of(trace.get("correlationId")),
         is_replay="replayName" in trace,
-        ignored=route.get("ignored", ""),
-        expires_ms=element.get("expiresAtMs"),
         content=number(canonical([opened.topic, opened.body])),
         note=element.get("note", ""),
-        route=json.dumps(facts),
-        facts=_number_of(element.get("facts")),
-        fields=_hash_fields(element["family"], opened) if "latest" in policy else "",
+        route_facts=tuple(facts),
+        fields=_hash_fields(element["family"], opened) if "latest" in policy else {},
     )
 
 
@@ -173,12 +137,12 @@ def fields_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def _hash_fields(family: str, opened: Opened) -> str:
+def _hash_fields(family: str, opened: Opened) -> dict[str, int]:
     body: Mapping[str, Any] = without_ignored(family, opened.body)
     values: dict[str, list[str]] = {}
     for path, value in fields_of({**body, "metadata": opened.metadata}):
         values.setdefault(path, []).append(canonical(value))
-    return json.dumps({path: number("\n".join(sorted(v))) for path, v in sorted(values.items())})
+    return {path: number("\n".join(sorted(texts))) for path, texts in sorted(values.items())}
 
 
 def number(text: str) -> int:

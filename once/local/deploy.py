@@ -64,9 +64,14 @@ def deploy(
     if not routes.is_file():
         raise OnceError(f"There is no file of routes {routes}.")
     read_routes(routes)
+    template = fit_to_machine()
+    # sam itself passes over a parameter that the template does not have.
+    known = sorted(template["Parameters"])
+    for name in parameters:
+        if name not in known:
+            raise OnceError(f"{TEMPLATE.name} has no parameter {name}. It has {', '.join(known)}.")
     step("building (sam build)")
-    sam = _Sam(aws)
-    fitted = json.dumps(fit_to_machine())
+    sam, fitted = _Sam(aws), json.dumps(template)
 
     def build(folder: Path) -> None:
         # JSON: `sam deploy` reads the template seven times, in a tenth of the time of YAML.
@@ -81,11 +86,6 @@ def deploy(
         written.write_text(json.dumps(_parse(written)))
 
     built = find_build(fitted, aws.root, build) / "template.yaml"
-    # sam itself passes over a parameter that the template does not have.
-    known = sorted(json.loads(built.read_text())["Parameters"])
-    for name in parameters:
-        if name not in known:
-            raise OnceError(f"{built.name} has no parameter {name}. It has {', '.join(known)}.")
 
     step("deploying (sam deploy)")
     s3 = aws.client("s3")
