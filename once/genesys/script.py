@@ -148,12 +148,12 @@ class Script(_Model):
                 document = json.loads(source.read_text("utf-8"))
             except ValueError as error:
                 raise OnceError(f"{source} is not JSON: {error}") from None
-        return _read(cls, document, str(source) if isinstance(source, Path) else "the script")
+        return read_part(cls, document, str(source) if isinstance(source, Path) else "the script")
 
     def add(self, rule: dict[str, Any]) -> None:
         """Adds a rule while the server runs; it goes before the others."""
         with self._lock:
-            self.rules.insert(0, _read(Rule, rule, "the rule"))
+            self.rules.insert(0, read_part(Rule, rule, "the rule"))
 
     def next_reply(self, endpoint: str, facts: dict[str, str]) -> Reply | None:
         with self._lock:
@@ -161,10 +161,6 @@ class Script(_Model):
                 if rule.matches(endpoint, facts) and (reply := rule.next_reply(facts)):
                     return reply
         return None
-
-
-def read_reply(reply: Any, where: str) -> Reply:
-    return _read(Reply, reply, where)
 
 
 def error_body(status: int) -> dict[str, Any]:
@@ -215,7 +211,8 @@ def _fits(name: str, wanted: str, value: str) -> bool:
     return value == wanted
 
 
-def _read(model: type[_M], document: Any, where: str) -> _M:
+def read_part(model: type[_M], document: Any, where: str) -> _M:
+    """Reads a part of a script; OnceError says where it is wrong."""
     try:
         return model.model_validate(document)
     except ValidationError as error:

@@ -18,7 +18,7 @@ from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from once.errors import OnceError
-from once.genesys.script import Reply, Script, read_reply, signature_holds
+from once.genesys.script import Reply, Script, read_part, signature_holds
 from once.ports import LOOPBACK, find_fault, is_key, new_key
 
 CLIENT_ID = "once-client"
@@ -121,7 +121,7 @@ class GenesysServer:
 
     def answer_always(self, reply: Any) -> None:
         """Gives every event this reply from now on; None returns to the script."""
-        self._always = None if reply is None else read_reply(reply, "the reply")
+        self._always = None if reply is None else read_part(Reply, reply, "the reply")
         self.answering = reply
 
     def _login(self, entry: Received) -> Reply:

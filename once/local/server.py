@@ -155,18 +155,14 @@ def _start_few_environments() -> None:
         while True:
             with turn:
                 workers = list(lambda_runtime._workers.get(key, ()))
-                most = _FIRST_ENVIRONMENTS
-                if time.monotonic() >= until and not any(map(_is_starting, workers)):
-                    most = _ENVIRONMENTS_PER_FUNCTION
+                is_starting = any(worker.in_use and worker._cold for worker in workers)
+                has_waited = time.monotonic() >= until and not is_starting
+                most = _ENVIRONMENTS_PER_FUNCTION if has_waited else _FIRST_ENVIRONMENTS
                 if len(workers) < most or not all(worker.in_use for worker in workers):
                     return acquire(name, config, code, **more)
             time.sleep(0.01)
 
     lambda_svc.acquire_worker = acquire_patiently
-
-
-def _is_starting(worker: Any) -> bool:
-    return bool(worker.in_use and worker._cold)
 
 
 def _remember_whole_pipes() -> None:
