@@ -48,13 +48,15 @@ def lines(findings: list[Finding], is_error: bool) -> list[int]:
         (VALID.replace("action", "facts = []\nmax_age = 5\naction", 1), [4, 5]),
         (VALID.replace("[[routes]]", '[[routes]]\nfamily = "conversation.*"\naction = "x"\n'
                        "[[routes]]", 1), [5]),
+        (VALID.replace("[[routes]]", '[[routes]]\nfamily = "conversation.*"\naction = "x"\n'
+                       'when.state = ["a", "b"]\n[[routes]]\nwhen.state = ["a"]', 1), [6]),
         (VALID.replace('"*"', '"conversation.acd.end"\nname = "conversation.acd.start"')
          + VALID.partition('"custom_-_a"\n')[2], [5]),
         (VALID.replace('"conversation.acd.start"', '"analytics.queue.observations"\n'
                        'order = "every"'), [4]),
     ],
     ids=["empty", "comment", "route", "single", "half", "bare", "syntax", "mark", "last", "input",
-         "operator", "forms", "hidden", "named twice", "windowed"],
+         "operator", "forms", "hidden", "hidden by values", "named twice", "windowed"],
 )  # fmt: skip
 def test_wrong_line_is_found(text: str, found: list[int]) -> None:
     assert lines(check(text), is_error=True) == found
