@@ -102,7 +102,7 @@ def measure_requests() -> dict[str, float]:
         return time.time_ns() // 1_000_000
 
     delay = {"match": {"endpoint": "execute"}, "then": {"delayMs": DESTINATION_MS}}
-    with GenesysServer(script=[delay]) as server:
+    with GenesysServer(script={"rules": [delay]}) as server:
         aws, http = cast(Any, _Aws()), _Counting(now_ms)
         tokens = genesys.Tokens(
             server.url, Secret("arn", genesys.FIELDS, aws, now_ms), http, now_ms

@@ -112,13 +112,19 @@ def find_sources(paths: Sequence[Path]) -> list[Source]:
     return [Source(path, name, number) for number, (path, name) in enumerate(named)]
 
 
-def read_records(
-    source: Source, took: Callable[[int], None] = lambda _: None, now_ms: int | None = None
-) -> Iterator[Captured]:
-    """Yields the records of a file; `took` hears how many bytes of it are done."""
+def read_all(paths: Sequence[Path]) -> Iterator[Captured]:
+    """Yields the records of all files; OnceError names one that cannot be read to its end."""
+    for source in find_sources(paths):
+        yield from read_records(source)
+        if source.trouble:
+            raise OnceError(f"Cannot read {source.path}: it {source.trouble}.")
+
+
+def read_records(source: Source, now_ms: int | None = None) -> Iterator[Captured]:
+    """Yields the records of a file."""
     now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
     last, item = 0, 0
-    for line, text, noted in _read_values(source, took):
+    for line, text, noted in _read_values(source):
         for record, arrived_ms in _unwrap(text, parse(text), maybe_ms(noted) or 0):
             last, item = line, item + 1 if line == last else 1
             source.records += 1
@@ -140,11 +146,7 @@ def _complete(record: dict[str, Any], place: Place, ms: int) -> dict[str, Any]:
 def read_lines(path: Path) -> list[Line]:
     """Returns all that a file holds, to be sent. A file without any event is refused."""
     lines: list[Line] = []
-    records: list[Captured] = []
-    for source in find_sources([path]):
-        records += read_records(source)
-        if source.trouble:
-            raise OnceError(f"Cannot read {source.path}: it {source.trouble}.")
+    records = list(read_all([path]))
     if not records:
         raise OnceError(f"{path} holds no events: it is empty.")
     is_one_file = records[-1].place.file == 0
@@ -180,9 +182,7 @@ def parse(text: str) -> Any:
         return None
 
 
-def _read_values(
-    source: Source, took: Callable[[int], None]
-) -> Iterator[tuple[int, str, str | None]]:
+def _read_values(source: Source) -> Iterator[tuple[int, str, str | None]]:
     """Yields each value of a file with its line and the time beside it, as far as it is whole."""
     try:
         with _open(source.path) as raw:
@@ -193,22 +193,15 @@ def _read_values(
                 return
             unpacked: Any = gzip.GzipFile(fileobj=raw) if is_packed else raw
             text = TextIOWrapper(unpacked, "utf-8-sig", "replace", newline="")
-            is_file = source.path.is_file()
-
-            def read(size: int) -> str:
-                took(raw.tell() if is_file else 0)
-                return text.read(size)
-
             header = text.readline(_READ)
             if _TABLE.match(header):
                 rows = csv.DictReader(chain([header], text))
                 line = 2
                 for row in rows:
-                    took(raw.tell() if is_file else 0)
                     yield line, json.dumps(row), None
                     line = rows.line_num + 1
             else:
-                yield from _split(header, read)
+                yield from _split(header, text.read)
     except (EOFError, gzip.BadGzipFile, zlib.error):
         source.trouble = "could not be read to its end: it is no whole gzip file"
     except OSError as error:

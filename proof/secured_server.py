@@ -8,8 +8,8 @@ from typing import Any
 from ministack.core import iam_actions
 from ministack.services import dynamodb, sts
 
-from once.callers import is_key
 from once.local import server
+from once.ports import is_key
 
 
 def is_known(token: str) -> bool:

@@ -391,7 +391,7 @@ def _start(folder: Path) -> None:
     plan: dict[str, Any] = {"parameters": {}, "destination": None, "parent": int(os.environ[RUN])}
     with (folder / "keeper.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "once.local.keeper"],
+            [sys.executable, "-P", "-m", "once.local.stack"],
             cwd=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,9 +1,12 @@
-"""Turns a report into sentences, a plan, and parameters to deploy with."""
+"""Turns a report into sentences, a plan, and parameters to deploy with.
+
+A table says where copies come from: what was seen, who makes them, and what to do about it.
+"""
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from once.audit.origins import ORIGINS
 from once.audit.report import AuditReport, Plan
 from once.audit.tally import Tally
 from once.model import words
@@ -16,8 +19,58 @@ _MOST_TOPICS = 20
 _MOST_FACTS = 3
 
 
+class Origin(NamedTuple):
+    what: str
+    who: str
+    do: str
+
+
+_ORIGINS = {
+    "envelope": Origin(
+        "the same envelope id",
+        "EventBridge or a queue delivered one event again, or two rules send it to one target",
+        "Check if two rules match the same events and have the same target. Otherwise this is "
+        "at-least-once delivery, which no setting ends: only a claim on the event skips it.",
+    ),
+    "published": Origin(
+        "another envelope id, the same integration",
+        "Genesys Cloud published the event again",
+        "The ids and times of the envelope differ between such copies, so a key must not contain "
+        "them. Make the key from the event's own content, subject and time.",
+    ),
+    "integration": Origin(
+        "another integration of the same organisation",
+        "two EventBridge integrations in Genesys Cloud send the same topics",
+        "Remove the topics from one of the integrations in Genesys Cloud, or let the rule match "
+        "one source only. Until then a claim on the event skips the copies.",
+    ),
+    "custom": Origin(
+        "the shape of a custom event",
+        "your own publisher",
+        "Let the publisher give each event an id that stays the same when it sends it again.",
+    ),
+    "replay": Origin(
+        "an archive's replay",
+        "an EventBridge archive was replayed",
+        "Nothing: settled events are skipped. To act on one again on purpose: `once forget`.",
+    ),
+    "queue": Origin(
+        "the same queue message twice",
+        "SQS delivered one message again",
+        "Nothing: a standard queue delivers at least once, and the claim knows the message.",
+    ),
+    "unknown": Origin(
+        "no envelope id to compare",
+        "unknown: the capture has events without their envelope",
+        "Capture whole events, not only their detail (docs/audit.md), to see who makes the copies.",
+    ),
+}
+
+
 def add_advice(report: AuditReport, tally: Tally) -> None:
     """Adds the sentences and the plan to a report."""
+    for kind in report.copy_kinds:
+        kind.what, kind.who = _ORIGINS[kind.kind].what, _ORIGINS[kind.kind].who
     report.conclusions = [_verdict(report), *_details(report)]
     report.advice = [*_advise(report, tally)]
     report.plan = _plan(report, tally)
@@ -91,7 +144,7 @@ def _details(report: AuditReport) -> Iterator[str]:
 
 def _advise(report: AuditReport, tally: Tally) -> Iterator[str]:
     """Yields what to do about it."""
-    yield from (ORIGINS[kind.kind].do for kind in report.copy_kinds)
+    yield from (_ORIGINS[kind.kind].do for kind in report.copy_kinds)
     for facts in report.facts[:1]:
         if not facts.is_in_use:
             paths = ", ".join(f'"{path}"' for path in facts.facts)

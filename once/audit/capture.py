@@ -4,6 +4,7 @@ Between the two passes the events are in a temporary file: a longer capture take
 memory.
 """
 
+import pickle
 import sqlite3
 import tempfile
 import time
@@ -14,62 +15,42 @@ from pathlib import Path
 
 from once_enrichment.routes import Routes
 
-from once.audit.entries import Broken, Entry, read_entry
-from once.audit.shown import Shown
+from once.audit.entries import Broken, Entry, Shown, read_entry
 from once.audit.tally import Tally
-from once.lines import Captured, Source, find_sources, read_records
+from once.lines import Source, read_records
 
 _FAR_MS = 7 * 86_400_000
+_STEP = 1_000  # records between two signs of progress
 
-Progress = Callable[[int], None]
 
-
-class Capture:
-    """The files of a capture, and the routes by which their events are judged."""
-
-    def __init__(self, paths: Sequence[Path], routes: Routes | None = None) -> None:
-        self.sources: list[Source] = find_sources(paths)
-        self._routes = routes
-
-    @property
-    def size(self) -> int | None:
-        """Returns the size in bytes; None if a pipe does not tell."""
-        if all(source.path.is_file() for source in self.sources):
-            return sum(source.path.stat().st_size for source in self.sources)
-        return None
-
-    def audit(self, shown: Shown, progress: Progress) -> Tally:
-        """Counts all of it; `progress` hears how many of its bytes are done."""
-        tally, clock = Tally(shown.files([source.name for source in self.sources])), _Clock()
-        with (
-            tempfile.TemporaryDirectory(prefix="once-audit-") as folder,
-            closing(sqlite3.connect(Path(folder) / "entries", isolation_level=None)) as database,
-        ):
-            table = _Table(database)
-            for captured in self._read(progress):
-                entry = read_entry(captured, self._routes)
-                now_ms = clock.read(entry)
-                if isinstance(entry, Broken):
-                    tally.add_broken(entry, now_ms)
-                else:
-                    table.add(clock.position, now_ms, _hide(entry, shown))
+def audit(
+    sources: Sequence[Source], routes: Routes, shown: Shown, progress: Callable[[int], None]
+) -> Tally:
+    """Counts all files by these routes; `progress` hears how many records are read."""
+    tally, clock = Tally(shown.files([source.name for source in sources])), _Clock()
+    started_ms = time.time_ns() // 1_000_000
+    with (
+        tempfile.TemporaryDirectory(prefix="once-audit-") as folder,
+        closing(sqlite3.connect(Path(folder) / "entries", isolation_level=None)) as database,
+    ):
+        table = _Table(database)
+        records = (record for source in sources for record in read_records(source, started_ms))
+        for number, captured in enumerate(records):
+            if number % _STEP == 0:
+                progress(number)
+            entry = read_entry(captured, routes, shown)
+            now_ms = clock.read(entry)
+            if isinstance(entry, Broken):
+                tally.add_broken(entry, now_ms)
+            else:
+                table.add(clock.position, now_ms, entry)
+        for subject in table.read_subjects():
+            tally.judge(subject)
+        tally.propose_facts()
+        if tally.facts:
             for subject in table.read_subjects():
-                tally.judge(subject)
-            tally.propose_facts()
-            if tally.facts:
-                for subject in table.read_subjects():
-                    tally.try_facts(subject)
-        return tally
-
-    def _read(self, progress: Progress) -> Iterator[Captured]:
-        done, now_ms = 0, time.time_ns() // 1_000_000
-        for source in self.sources:
-
-            def add(count: int, before: int = done) -> None:
-                progress(before + count)
-
-            yield from read_records(source, add, now_ms)
-            done += source.path.stat().st_size if source.path.is_file() else 0
+                tally.try_facts(subject)
+    return tally
 
 
 class _Clock:
@@ -102,13 +83,6 @@ class _Clock:
             self._far_ms = published_ms  # a second event that is as far confirms it
 
 
-def _hide(entry: Entry, shown: Shown) -> Entry:
-    """Returns an entry with source and subject as the report shows them."""
-    kind, _, subject_id = entry.subject.partition(" ")
-    source = shown.source(entry.source) if entry.source else ""
-    return entry._replace(source=source, subject=f"{kind} {shown.id(subject_id)}")
-
-
 class _Table:
     """The entries in a file that is gone afterwards."""
 
@@ -116,22 +90,20 @@ class _Table:
         self._database = database
         database.execute("PRAGMA journal_mode=OFF")  # nobody reads it after a crash
         database.execute("PRAGMA synchronous=OFF")
-        # Names are those of a class of ours, never of a capture.
-        self._columns = ", ".join(f'"{name}"' for name in Entry._fields)
-        database.execute(f"CREATE TABLE entries (position, now_ms, {self._columns})")
+        database.execute(
+            "CREATE TABLE entries (subject, position, file, line, item, now_ms, entry)"
+        )
         database.execute("BEGIN")
-        marks = ", ".join("?" * (len(Entry._fields) + 2))
-        self._insert = f"INSERT INTO entries VALUES ({marks})"  # noqa: S608 - marks only
 
     def add(self, position: int, now_ms: int, entry: Entry) -> None:
-        self._database.execute(self._insert, (position, now_ms, *entry))
+        row = (entry.subject_key, position, *entry.place, now_ms, pickle.dumps(entry))
+        self._database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def read_subjects(self) -> Iterator[Iterator[tuple[int, Entry]]]:
         """Yields the events of each subject in order of arrival, with when each arrived."""
         rows = self._database.execute(
-            f"SELECT now_ms, {self._columns} FROM entries "  # noqa: S608 - columns of ours
-            "ORDER BY subject_key, position, file, line, item"
+            "SELECT now_ms, entry FROM entries ORDER BY subject, position, file, line, item"
         )
-        entries = ((now_ms, Entry(*values)) for now_ms, *values in rows)
+        entries = ((now_ms, pickle.loads(entry)) for now_ms, entry in rows)  # noqa: S301 - ours
         for _, subject in groupby(entries, key=lambda row: row[1].subject_key):
             yield subject

@@ -1,24 +1,20 @@
 """`once audit`: shows what would become of the events of a capture, without AWS."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from once.audit.advice import add_advice
-from once.audit.capture import Capture
-from once.audit.page import write_page
+from once.audit.capture import audit
+from once.audit.entries import Shown
 from once.audit.report import AuditReport
-from once.audit.shown import Shown
-from once.audit.view import view
+from once.audit.view import view, write_page
 from once.cli_options import Output, standalone
 from once.errors import OnceError
-from once.lines import Source
+from once.lines import Source, find_sources
 from once.model import words
 from once.project import ROUTES, read_routes
-from once.screen import screen
 
 _MOST_FILES = 5
 
@@ -55,13 +51,16 @@ def command(
         )
     if html is not None and not html.absolute().parent.is_dir():
         raise OnceError(f"Cannot write to {html}: its folder does not exist.")
-    shown = Shown(with_ids)
-    capture = Capture(captures, read_routes(file))
-    with _progress(capture.size) as progress:
-        tally = capture.audit(shown, progress)
+    sources, routes = find_sources(captures), read_routes(file)
+    with output.errors.status("reading …") as status:
+
+        def show(records: int) -> None:
+            status.update(f"reading, {records:,} records so far …")
+
+        tally = audit(sources, routes, Shown(with_ids), show)
     if not tally.has_events:
-        raise _refuse(capture.sources)
-    report = tally.make_report(capture.sources)
+        raise _refuse(sources)
+    report = tally.make_report(sources)
     add_advice(report, tally)
     if html is not None:
         html.write_text(write_page(report), encoding="utf-8")
@@ -85,16 +84,3 @@ def _refuse(sources: Sequence[Source]) -> OnceError:
         lines.append(f"  and {len(sources) - _MOST_FILES} files more")
     lines.append("A capture holds events as EventBridge delivers them; see docs/audit.md.")
     return OnceError("\n".join(lines))
-
-
-@contextmanager
-def _progress(size: int | None) -> Iterator[Callable[[int], None]]:
-    """Shows a bar on a terminal, and nothing elsewhere."""
-    errors = screen(stderr=True)
-    if not errors.is_terminal:
-        yield lambda _: None
-        return
-    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors, transient=True) as bar:
-        task = bar.add_task("", total=size)
-        yield lambda done: bar.update(task, completed=done)

@@ -1,10 +1,16 @@
-"""Reads each record of a capture with the real enrichment, and keeps what the audit needs of it."""
+"""Reads each record of a capture with the real enrichment, and keeps what the audit needs of it.
+
+Ids and names are hidden, so that nothing personal is left and each still has one name.
+"""
 
 import json
 import re
+import secrets
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 from once_enrichment.envelope import Opened, maybe_ms, open_event, parse
 from once_enrichment.handler import normalise
@@ -12,83 +18,52 @@ from once_enrichment.identity import without_ignored
 from once_enrichment.keys import canonical
 from once_enrichment.routes import Routes
 
-from once.audit.shown import harmless
 from once.lines import Captured, Place
 from once.model.rule import Event
 
 Order = Literal["none", "latest", "changes", "every"]
+_LOOKS_LIKE_DATA = re.compile(r"[0-9a-fA-F-]{12,}|\d{4,}|@")
+# Dates and numbers of parts stay: they say which file it is.
+_LOOKS_LIKE_AN_ID = re.compile(
+    r"[0-9a-fA-F]{12,}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|\d{7,}|@|\+\d"
+)
+# Participant attributes and the like are maps, whose keys are chosen by people.
+_MAPS = {"attributes", "additionalProperties", "context", "customAttributes"}
+_NAME = re.compile(r"(?!.*\d{3})[A-Za-z_][A-Za-z_0-9]{0,39}")
 
 
 class Entry(NamedTuple):
     """One event. Long or personal values are hashes; 0 stands for a missing one."""
 
-    file: int
-    line: int
-    item: int
+    place: Place
     arrived_ms: int
     """The time at which the queue or the log group took it; 0 if the capture has none."""
     published_ms: int
-    message: int
+    event: Event
+    """What the claim rule reads."""
     family: str
     topic: str
     """The topic's template; of a home-made event its detail-type."""
     is_custom: bool
     source: str
-    """In clear, as the next one is: the audit replaces both before it keeps them."""
+    """As the report shows it, like the next one."""
     subject: str
     subject_key: int
-    key: int
-    latest: int | None
-    occurred_ms: int
-    window_ms: int
-    order: Order
-    event_id: int
     envelope: int
     correlation: int
     is_replay: bool
-    ignored: str
-    expires_ms: int | None
     content: int
     """Topic and body, which copies share."""
     note: str
-    route: str
-    """JSON of the facts of its route."""
-    facts: int
-    fields: str
-    """JSON of the fields of a state, each with a hash of its values; empty for all but states."""
-
-    @property
-    def place(self) -> Place:
-        return Place(self.file, self.line, self.item)
-
-    @property
-    def route_facts(self) -> list[str]:
-        return cast(list[str], json.loads(self.route))
-
-    def read_fields(self) -> dict[str, int]:
-        return cast(dict[str, int], json.loads(self.fields))
-
-    def make_event(self) -> Event:
-        """Returns what the claim rule reads."""
-        return Event(
-            self.message,
-            self.key,
-            self.latest,
-            self.occurred_ms,
-            self.window_ms,
-            self.order,
-            self.event_id,
-            self.facts,
-            self.ignored,
-            self.expires_ms,
-        )
+    route_facts: tuple[str, ...]
+    fields: dict[str, int]
+    """The fields of a state, each with a hash of its values; empty for all but states."""
 
     def make_event_with(self, facts: Collection[str]) -> Event:
-        """Returns the same as if its route had these facts; without any, the whole body counts."""
-        event = self.make_event()
-        if self.order not in ("latest", "changes") or not self.fields:
+        """Returns the event as if its route had these facts; without any, the whole body counts."""
+        event, fields = self.event, self.fields
+        if event.order not in ("latest", "changes") or not fields:
             return event
-        fields = self.read_fields()
         counted = {path: fields[path] for path in facts if path in fields} or fields
         # A family that is ordered by time alone counts no field unless its route names facts.
         order: Order = "changes" if facts else event.order
@@ -104,7 +79,7 @@ class Broken(NamedTuple):
     detail: str
 
 
-def read_entry(captured: Captured, routes: Routes | None) -> Entry | Broken:
+def read_entry(captured: Captured, routes: Routes, shown: "Shown") -> Entry | Broken:
     """Returns what a record says of its event, and what these routes make of it."""
     element = normalise(captured.record, routes)
     if "broken" in element:
@@ -112,44 +87,40 @@ def read_entry(captured: Captured, routes: Routes | None) -> Entry | Broken:
         return Broken(captured.place, captured.arrived_ms, code, sentence)
     opened = open_event(parse(element["raw"]))
     key, policy, trace = element["key"], element["policy"], element["trace"]
-    pk, route = key["pk"], element.get("route", {})
-    is_custom = opened.template is None
-    facts = next((r.facts for r in routes.routes if r.name == route["name"]), ()) if routes else ()
+    pk, route, subject = key["pk"], element["route"], element["subject"]
+    facts = next((r.facts for r in routes.routes if r.name == route["name"]), ())
     return Entry(
-        *captured.place,
+        captured.place,
         arrived_ms=captured.arrived_ms,
         published_ms=maybe_ms(element.get("publishedAt"))
         or maybe_ms(opened.envelope.get("time"))
         or 0,
-        message=number(f"message {captured.record['messageId']}"),
+        event=Event(
+            number(f"message {captured.record['messageId']}"),
+            number(f"{pk}\n{key['sk']}"),
+            number(f"latest {pk}\n{policy['latest']}") if "latest" in policy else None,
+            element["occurredAtMs"],
+            policy["windowMs"],
+            policy["order"],
+            _number_of(trace.get("eventId")),
+            _number_of(element.get("facts")),
+            route.get("ignored", ""),
+            element.get("expiresAtMs"),
+        ),
         family=harmless(element["family"]),
         topic=harmless(opened.template or opened.topic or element["topic"]),
-        is_custom=is_custom,
-        source=trace.get("source", ""),
-        subject=" ".join(element["subject"].values()),
+        is_custom=opened.template is None,
+        source=shown.source(trace.get("source", "")),
+        subject=f"{subject['type']} {shown.id(subject['id'])}",
         subject_key=number(pk),
-        key=number(f"{pk}\n{key['sk']}"),
-        latest=number(f"latest {pk}\n{policy['latest']}") if "latest" in policy else None,
-        occurred_ms=element["occurredAtMs"],
-        window_ms=policy["windowMs"],
-        order=policy["order"],
-        event_id=_number_of(trace.get("eventId")),
         envelope=_number_of(trace.get("envelopeId")),
         correlation=_number_of(trace.get("correlationId")),
         is_replay="replayName" in trace,
-        ignored=route.get("ignored", ""),
-        expires_ms=element.get("expiresAtMs"),
         content=number(canonical([opened.topic, opened.body])),
         note=element.get("note", ""),
-        route=json.dumps(facts),
-        facts=_number_of(element.get("facts")),
-        fields=_hash_fields(element["family"], opened) if "latest" in policy else "",
+        route_facts=tuple(facts),
+        fields=_hash_fields(element["family"], opened) if "latest" in policy else {},
     )
-
-
-# Participant attributes and the like are maps, whose keys are chosen by people.
-_MAPS = {"attributes", "additionalProperties", "context", "customAttributes"}
-_NAME = re.compile(r"(?!.*\d{3})[A-Za-z_][A-Za-z_0-9]{0,39}")
 
 
 def fields_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -165,12 +136,12 @@ def fields_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def _hash_fields(family: str, opened: Opened) -> str:
+def _hash_fields(family: str, opened: Opened) -> dict[str, int]:
     body: Mapping[str, Any] = without_ignored(family, opened.body)
     values: dict[str, list[str]] = {}
     for path, value in fields_of({**body, "metadata": opened.metadata}):
         values.setdefault(path, []).append(canonical(value))
-    return json.dumps({path: number("\n".join(sorted(v))) for path, v in sorted(values.items())})
+    return {path: number("\n".join(sorted(texts))) for path, texts in sorted(values.items())}
 
 
 def number(text: str) -> int:
@@ -181,3 +152,54 @@ def number(text: str) -> int:
 
 def _number_of(text: str | None) -> int:
     return number(text) if text else 0
+
+
+class Shown:
+    """Writes ids and names as they are, or hashed with a key that is thrown away."""
+
+    def __init__(self, with_ids: bool) -> None:
+        self._with_ids = with_ids
+        self._key = secrets.token_bytes(32)
+        self._sources: dict[str, str] = {}
+        self._times: Counter[str] = Counter()
+
+    def id(self, text: str) -> str:
+        if self._with_ids:
+            return _printable(text)
+        data = text.encode("utf-8", "surrogatepass")
+        return blake2b(data, digest_size=4, key=self._key).hexdigest()
+
+    def source(self, source: str) -> str:
+        """Returns the integration's name, the last part of a partner's source.
+
+        Two of the same name, or that may not be shown, are numbered.
+        """
+        if source and source not in self._sources:
+            name = source.rpartition("/")[2]
+            shown = _printable(name) if self._with_ids else harmless(name)
+            self._sources[source] = self._numbered(shown)
+        return self._sources.get(source, "")
+
+    def files(self, names: list[str]) -> list[str]:
+        shown, safe = Shown(self._with_ids), []
+        for name in names:
+            if not self._with_ids:
+                parts = re.split(r"([/.])", name)
+                name = "".join("*" if _LOOKS_LIKE_AN_ID.search(part) else part for part in parts)
+            safe.append(shown._numbered(_printable(name)))
+        return safe
+
+    def _numbered(self, name: str) -> str:
+        self._times[name] += 1
+        times = self._times[name]
+        return name if times == 1 else f"{name} {times}"
+
+
+@lru_cache(maxsize=4096)
+def harmless(name: str) -> str:
+    """Returns a name without what looks like an id, a number or an address."""
+    return ".".join("*" if _LOOKS_LIKE_DATA.search(word) else word for word in name.split("."))
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)

@@ -72,8 +72,8 @@ class CopyKind(Examples):
     """Copies that came about in the same way."""
 
     kind: str
-    what: str
-    who: str = Field(description="Who makes such copies.")
+    what: str = ""
+    who: str = Field(default="", description="Who makes such copies.")
     median_ms: int = Field(default=0, description="Half of them came no later after the first.")
     longest_ms: int = Field(default=0, description="The last of them came so long after the first.")
 

@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import TypeVar
 
 from once.audit.entries import Broken, Entry
-from once.audit.origins import ORIGINS
 from once.audit.report import (
     AuditReport,
     CopyKind,
@@ -88,7 +87,7 @@ class Tally:
         self._outcomes = Counter[Outcome]()
         self._dated = 0
         self._ignored = Counter[str]()
-        self._kinds = _Parts[str, CopyKind](_make_kind)
+        self._kinds = _Parts[str, CopyKind](lambda kind: CopyKind(kind=kind))
         self._apart: dict[str, array[int]] = defaultdict(lambda: array("q"))
         """By kind: milliseconds from the first message to each copy."""
         self._differences = Counter[str]()
@@ -120,14 +119,14 @@ class Tally:
         newest_ms = 0
         states: dict[int, tuple[int, dict[str, int]]] = {}
         for now_ms, entry in subject:
-            verdict = rows.settle(entry.make_event(), now_ms)
+            verdict = rows.settle(entry.event, now_ms)
             self._count_event(entry, verdict, now_ms)
             if verdict.reason == "ACTED":
                 self.acted += 1
                 self.acting_minutes[now_ms // _MINUTE_MS] += 1
                 self._compare_states(entry, states)
             # A copy by another clock takes the claim, and has copies of its own.
-            first_of.setdefault(entry.message, (now_ms, entry))
+            first_of.setdefault(entry.event.message_id, (now_ms, entry))
             if verdict.reason in ("SAME_KEY", "SAME_EVENT_ID", "SETTLED_BEFORE"):
                 self._add_copy(entry, *first_of[verdict.because], now_ms, verdict)
                 continue
@@ -135,11 +134,13 @@ class Tally:
                 by = self._name(first_of[verdict.because][1].place)
                 example = f"{self._name(entry.place)}, passed by {by} ({entry.subject})"
                 self._passed[entry.family].add(entry.place, example)
-            if entry.occurred_ms < newest_ms:
+            if entry.event.occurred_ms < newest_ms:
                 self.families[entry.family].late += 1
                 self.late += 1
-                self.longest_late_ms = max(self.longest_late_ms, newest_ms - entry.occurred_ms)
-            newest_ms = max(newest_ms, entry.occurred_ms)
+                self.longest_late_ms = max(
+                    self.longest_late_ms, newest_ms - entry.event.occurred_ms
+                )
+            newest_ms = max(newest_ms, entry.event.occurred_ms)
 
     def propose_facts(self) -> None:
         """Proposes the fields that look like a state, for families in which others changed alone
@@ -161,8 +162,7 @@ class Tally:
         for now_ms, entry in subject:
             if facts := self.facts.get(entry.family):
                 bare = without.settle(entry.make_event_with(()), now_ms)
-                own = entry.make_event()
-                event = own if facts.is_in_use else entry.make_event_with(facts.facts)
+                event = entry.event if facts.is_in_use else entry.make_event_with(facts.facts)
                 counted = with_facts.settle(event, now_ms)
                 facts.acts_without += bare.reason == "ACTED"
                 facts.acts_with += counted.reason == "ACTED"
@@ -248,11 +248,13 @@ class Tally:
         self.unchanged += verdict.reason == "UNCHANGED"
         if verdict.outcome is Outcome.IGNORED:
             self._ignored[verdict.reason] += 1
-        if entry.window_ms:
+        if entry.event.window_ms:
             self.families[entry.family].windowed += 1
-            self._windows[entry.window_ms][entry.family] += 1
-        if entry.fields and entry.family not in self.facts and (facts := entry.route_facts):
-            self.facts[entry.family] = Facts(family=entry.family, facts=facts, is_in_use=True)
+            self._windows[entry.event.window_ms][entry.family] += 1
+        if entry.fields and entry.family not in self.facts and entry.route_facts:
+            self.facts[entry.family] = Facts(
+                family=entry.family, facts=[*entry.route_facts], is_in_use=True
+            )
         for part in filter(None, entry.note.split("; ")):
             text = part.partition(": 2")[0]  # without the time of this event
             self._notes[entry.family, text].add(entry.place, self._name(entry.place))
@@ -277,15 +279,15 @@ class Tally:
         self._differences.update(_compare(copy, first))
 
     def _compare_states(self, entry: Entry, states: dict[int, tuple[int, dict[str, int]]]) -> None:
-        if not entry.fields or entry.latest is None:
+        if not entry.fields or entry.event.latest is None:
             return
-        fields = entry.read_fields()
+        fields = entry.fields
         self._states[entry.family].update(
             path for path in fields if path.rpartition(".")[2] in _STATES
         )
-        key, before = states.get(entry.latest, (entry.key, {}))
-        states[entry.latest] = entry.key, fields
-        if before and key != entry.key:
+        key, before = states.get(entry.event.latest, (entry.event.key, {}))
+        states[entry.event.latest] = entry.event.key, fields
+        if before and key != entry.event.key:
             names = {*fields, *before}
             differ = sorted(name for name in names if fields.get(name) != before.get(name))
             if 0 < len(differ) <= _MOST_FIELDS:
@@ -317,10 +319,6 @@ class Tally:
         return sorted(topics, key=lambda topic: (-topic.received, topic.source, topic.topic))
 
 
-def _make_kind(kind: str) -> CopyKind:
-    return CopyKind(kind=kind, what=ORIGINS[kind].what, who=ORIGINS[kind].who)
-
-
 def _by_events(shares: dict[str, Share]) -> list[Share]:
     return sorted(shares.values(), key=lambda share: -share.received)
 
@@ -338,7 +336,7 @@ def _compare(copy: Entry, first: Entry) -> Iterator[str]:
     """Yields in what a copy differs from the first."""
     compared = {
         "envelope id": copy.envelope == first.envelope,
-        "eventId": copy.event_id == first.event_id,
+        "eventId": copy.event.event_id == first.event.event_id,
         "source": copy.source == first.source,
         "CorrelationId": copy.correlation == first.correlation,
         "publication time": copy.published_ms == first.published_ms,

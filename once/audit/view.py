@@ -1,16 +1,21 @@
-"""Shows the report on one screen, the verdict first; the page has the rest."""
+"""Shows the report: on one screen, the verdict first, or all of it as a page for screen and paper,
+which loads nothing from elsewhere."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from once.audit.advice import rough
+from once.audit.advice import duration, percent, rough
 from once.audit.report import AuditReport
 from once.model import words
+from once.model.outcomes import MEANING
 from once.screen import showable
 
+_MOST_ROWS = 25
 _MOST_LINES = 8  # under a heading: the report fits a screen
 
 
@@ -43,3 +48,22 @@ def _list(heading: str, lines: list[str]) -> Iterator[RenderableType]:
         yield Padding(Text(showable(f"• {line}")), (0, 0, 0, 1))
     if len(lines) > _MOST_LINES:
         yield Padding(Text(f"--html FILE shows all {len(lines)}"), (0, 0, 0, 3))
+
+
+def write_page(report: AuditReport) -> str:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "count": lambda value: f"{value:,}",
+        "duration": duration,
+        "rough": rough,
+        "moment": lambda text: text[:16].replace("T", " "),
+    }
+    return environment.get_template("page.html.j2").render(
+        report=report, percent=percent, outcomes=MEANING, most_rows=_MOST_ROWS
+    )

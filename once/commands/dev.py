@@ -16,8 +16,7 @@ from once.console.command import NO_BROWSER, PORT, opened, serve
 from once.errors import OnceError
 from once.lines import read_lines
 from once.local.aws import require_local
-from once.local.options import SET
-from once.local.stack import LocalStack, local_stack
+from once.local.stack import SET, LocalStack, local_stack
 from once.model.records import Record
 from once.ports import LOOPBACK, listen
 from once.project import EXAMPLE, say_how_to_type_once

@@ -15,8 +15,7 @@ from once.cli_options import Output, standalone
 from once.errors import OnceError
 from once.genesys.server import Received
 from once.lines import Line, read_lines
-from once.local.options import SCRIPT, SET
-from once.local.stack import local_stack
+from once.local.stack import SCRIPT, SET, local_stack
 from once.model import keys, words
 from once.model.families import windowed
 from once.model.outcomes import MEANING, Outcome

@@ -1,4 +1,4 @@
-"""`once up`: starts a local stack that stays up. Its process is once/local/keeper.py."""
+"""`once up`: starts a local stack that stays up. Its process is once/local/stack.py."""
 
 import json
 import shlex
@@ -12,7 +12,7 @@ import click
 from once.cli_options import Output, standalone
 from once.errors import OnceError
 from once.local.aws import address, require_local
-from once.local.options import SCRIPT, SET
+from once.local.stack import SCRIPT, SET
 from once.screen import say, screen
 from once.stack import running
 from once.stack.running import Running
@@ -70,7 +70,7 @@ def _start(parameters: dict[str, str], script: Path | None) -> str:
         json.dump(plan, stdin)
         stdin.seek(0)
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "once.local.keeper"],
+            [sys.executable, "-P", "-m", "once.local.stack"],
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=log,

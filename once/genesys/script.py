@@ -4,7 +4,7 @@
                 "replies":  [{"status": 429, "retryAfter": 1}, 500, "lose", "ok"],
                 "perEvent": true, "then": "ok"}]}
 
-A list alone is taken as the rules. A matching request takes the next of the rule's replies; after
+A matching request takes the next of the rule's replies; after
 the last one `then` counts, without `then` the next matching rule, and in the end success. With
 `perEvent` each Idempotency-Key goes through the replies by itself.
 """
@@ -108,11 +108,6 @@ class Reply(_Model):
         """A success whose content is left to the server."""
         return self.status == 200 and self.body is None and self.answer == "send"
 
-    def sent_headers(self) -> dict[str, str]:
-        if self.retry_after is None:
-            return self.headers
-        return {**self.headers, "Retry-After": self.retry_after}
-
 
 class Rule(_Model):
     match: dict[_Fact, str] = {}
@@ -144,13 +139,8 @@ class Script(_Model):
     rules: list[Rule] = []
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
-    @model_validator(mode="before")
     @classmethod
-    def _read_list(cls, given: Any) -> Any:
-        return {"rules": given} if isinstance(given, list) else given
-
-    @classmethod
-    def read(cls, source: dict[str, Any] | list[Any] | Path | None) -> Self:
+    def read(cls, source: dict[str, Any] | Path | None) -> Self:
         """Reads JSON or a file of it; OnceError says which part is wrong."""
         document: Any = source or {}
         if isinstance(source, Path):
@@ -158,12 +148,12 @@ class Script(_Model):
                 document = json.loads(source.read_text("utf-8"))
             except ValueError as error:
                 raise OnceError(f"{source} is not JSON: {error}") from None
-        return _read(cls, document, str(source) if isinstance(source, Path) else "the script")
+        return read_part(cls, document, str(source) if isinstance(source, Path) else "the script")
 
     def add(self, rule: dict[str, Any]) -> None:
         """Adds a rule while the server runs; it goes before the others."""
         with self._lock:
-            self.rules.insert(0, _read(Rule, rule, "the rule"))
+            self.rules.insert(0, read_part(Rule, rule, "the rule"))
 
     def next_reply(self, endpoint: str, facts: dict[str, str]) -> Reply | None:
         with self._lock:
@@ -171,10 +161,6 @@ class Script(_Model):
                 if rule.matches(endpoint, facts) and (reply := rule.next_reply(facts)):
                     return reply
         return None
-
-
-def read_reply(reply: Any, where: str) -> Reply:
-    return _read(Reply, reply, where)
 
 
 def error_body(status: int) -> dict[str, Any]:
@@ -225,7 +211,8 @@ def _fits(name: str, wanted: str, value: str) -> bool:
     return value == wanted
 
 
-def _read(model: type[_M], document: Any, where: str) -> _M:
+def read_part(model: type[_M], document: Any, where: str) -> _M:
+    """Reads a part of a script; OnceError says where it is wrong."""
     try:
         return model.model_validate(document)
     except ValidationError as error:

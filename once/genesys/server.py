@@ -1,5 +1,4 @@
-"""A mock of Genesys Cloud's login and data actions, of a webhook's receiver, and of the target of a
-bus's rule.
+"""A mock of Genesys Cloud's login and data actions, and of a webhook's receiver.
 
 It is a real HTTP server on this machine. It misbehaves as a script says, event by event, remembers
 every Idempotency-Key, and keeps a log of all that it received.
@@ -18,10 +17,9 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from once.callers import find_fault, is_key, new_key
 from once.errors import OnceError
-from once.genesys.script import Reply, Script, read_reply, signature_holds
-from once.ports import LOOPBACK, listen
+from once.genesys.script import Reply, Script, read_part, signature_holds
+from once.ports import LOOPBACK, find_fault, is_key, new_key
 
 CLIENT_ID = "once-client"
 CLIENT_SECRET = "once-client-secret"  # noqa: S105 — known to this machine's imitation only
@@ -29,7 +27,6 @@ SIGNING_SECRET = "whsec_b25jZS1sb2NhbC1zaWduaW5nLXNlY3JldC0wMDAx"  # noqa: S105
 
 # Paths of its own, which no Genesys has. They need the key of this start.
 RECEIVED, ALWAYS, RULES = "/once/received", "/once/always", "/once/rules"
-BUS = "/once/bus"
 KEY_HEADER = "X-Once-Key"
 _HOLD_SECONDS = 60
 
@@ -54,13 +51,9 @@ class Received:
 class GenesysServer:
     """Used as a context manager; `url` is the host and, with /webhook behind it, the webhook."""
 
-    def __init__(
-        self,
-        port: int = 0,
-        script: Script | dict[str, Any] | list[Any] | Path | None = None,
-    ) -> None:
+    def __init__(self, script: dict[str, Any] | Path | None = None) -> None:
         self.script_file = script if isinstance(script, Path) else None
-        self.script = script if isinstance(script, Script) else Script.read(script)
+        self.script = Script.read(script)
         self.client_id = CLIENT_ID
         self.client_secret = CLIENT_SECRET
         self.signing_secret = SIGNING_SECRET
@@ -73,7 +66,7 @@ class GenesysServer:
         self.token_seconds = 86_400
         self._acted: set[str] = set()
         self._lock = threading.Lock()
-        self._server = _Server(port, self)
+        self._server = _Server(self)
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
         )
@@ -128,7 +121,7 @@ class GenesysServer:
 
     def answer_always(self, reply: Any) -> None:
         """Gives every event this reply from now on; None returns to the script."""
-        self._always = None if reply is None else read_reply(reply, "the reply")
+        self._always = None if reply is None else read_part(Reply, reply, "the reply")
         self.answering = reply
 
     def _login(self, entry: Received) -> Reply:
@@ -146,8 +139,6 @@ class GenesysServer:
 
     def _is_allowed(self, entry: Received) -> bool:
         """Checks credentials first, as Genesys does before its action runs."""
-        if entry.endpoint == "bus":
-            return True  # it has shown the key of this start
         if entry.endpoint == "webhook":
             return signature_holds(self.signing_secret, entry.headers, entry.raw)
         scheme, _, value = entry.headers.get("authorization", "").partition(" ")
@@ -157,11 +148,8 @@ class GenesysServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, port: int, owner: GenesysServer) -> None:
-        super().__init__((LOOPBACK, port), _Handler, bind_and_activate=False)
-        self.socket.close()
-        self.socket = listen(port, "once up")
-        self.server_address = self.socket.getsockname()
+    def __init__(self, owner: GenesysServer) -> None:
+        super().__init__((LOOPBACK, 0), _Handler)
         self.owner = owner
         self.closing = threading.Event()
 
@@ -203,11 +191,8 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         path = urlsplit(self.path).path
         endpoint, action = _endpoint(path)
-        if endpoint == "bus" and not self._may_control():
-            return
         body = parse_qs(raw.decode()) if endpoint == "token" else _json_or_text(raw)
-        acting = endpoint in ("execute", "webhook", "bus")
-        facts = _facts(body, headers, action) if acting else {}
+        facts = _facts(body, headers, action) if endpoint in ("execute", "webhook") else {}
         entry = Received(time.time_ns() // 1_000_000, endpoint, facts, headers, body, raw)
         owner = self.server.owner
         reply = owner.answer(entry)
@@ -278,8 +263,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(reply.status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
-        for name, value in reply.sent_headers().items():
+        for name, value in reply.headers.items():
             self.send_header(name, value)
+        if reply.retry_after is not None:
+            self.send_header("Retry-After", reply.retry_after)
         self.end_headers()
         self.wfile.write(content)
         self.wfile.flush()
@@ -293,8 +280,6 @@ def _endpoint(path: str) -> tuple[str, str]:
         return "execute", unquote(parts[4])
     if parts == ["webhook"]:
         return "webhook", ""
-    if path == BUS:
-        return "bus", ""
     return "unknown", ""
 
 
@@ -306,9 +291,8 @@ def _json_or_text(raw: bytes) -> Any:
 
 
 def _facts(body: Any, headers: dict[str, str], action: str) -> dict[str, str]:
-    """Reads what a rule of the script can match, by the same names for action, webhook and bus."""
+    """Reads what a rule of the script can match, by the same names for action and webhook."""
     inputs = body if isinstance(body, dict) else {}
-    inputs = inputs.get("detail", inputs)
     subject = inputs.get("subject")
     ids = inputs.get("ids")
     facts = {

@@ -19,11 +19,10 @@ from urllib.request import ProxyHandler, build_opener
 
 from botocore.config import Config
 
-from once.callers import new_key
 from once.errors import OnceError
 from once.local import child
 from once.local.guard import HEALTH
-from once.ports import LOOPBACK
+from once.ports import LOOPBACK, new_key
 from once.project import say_how_to_install
 from once.session import open_anonymous_session
 

@@ -1,20 +1,30 @@
-"""Runs the real `sam build` and `sam deploy` against an emulator."""
+"""Runs the real `sam build` and `sam deploy` of the project's template against an emulator.
 
+Only what has changed is downloaded and built again: the cache has the wheels of the functions'
+requirements, and what `sam build` made. `sam build --cached` would not do: it starts the SAM CLI
+all the same, which is nearly all its time.
+"""
+
+import hashlib
 import json
 import os
 import platform
 import re
+import shutil
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from once.errors import OnceError
-from once.local import builds, child
+from once.local import child
 from once.local.aws import Emulator, inherited_environment
-from once.project import ROUTES, read_routes
+from once.project import ROUTES, TEMPLATE, cache_folder, read_routes
 
 STACK_NAME = "once"
 BUCKET = "once-artifacts"
@@ -34,6 +44,7 @@ DURATIONS: dict[str, Any] = {
     "Waits": "1, 1, 3",
     "Pace": "0.1",
 }
+_UNUSED_SECONDS = 24 * 3600
 _USEFUL_LINES = 25
 _WITHOUT_INDEX = (
     "The first build takes packages from PyPI, or from the index in PIP_INDEX_URL. Can this "
@@ -45,21 +56,22 @@ _FAILURE = re.compile(r"^(Error\b|Build Failed|Traceback)|_FAILED\b")
 
 
 def deploy(
-    aws: Emulator,
-    template: Path,
-    parameters: Mapping[str, str],
-    step: Callable[[str], None] = lambda _: None,
+    aws: Emulator, parameters: Mapping[str, str], step: Callable[[str], None]
 ) -> dict[str, str]:
-    """Builds and deploys `template` with short durations, for this Python and processor, and
-    returns its outputs. A stack that is there already is changed, as on AWS."""
-    chosen = {**LOCAL_PARAMETERS, **parameters}
-    routes = template.parent / "functions" / "enrichment" / chosen.get("RoutesFile", ROUTES.name)
+    """Builds and deploys the template with short durations, for this Python and processor, and
+    returns its outputs."""
+    routes = ROUTES.with_name(parameters.get("RoutesFile", ROUTES.name))
     if not routes.is_file():
         raise OnceError(f"There is no file of routes {routes}.")
     read_routes(routes)
+    template = fit_to_machine()
+    # sam itself passes over a parameter that the template does not have.
+    known = sorted(template["Parameters"])
+    for name in parameters:
+        if name not in known:
+            raise OnceError(f"{TEMPLATE.name} has no parameter {name}. It has {', '.join(known)}.")
     step("building (sam build)")
-    sam = _Sam(aws, template.parent)
-    fitted = json.dumps(fit_to_machine(template))
+    sam, fitted = _Sam(aws), json.dumps(template)
 
     def build(folder: Path) -> None:
         # JSON: `sam deploy` reads the template seven times, in a tenth of the time of YAML.
@@ -68,58 +80,45 @@ def deploy(
         sam(
             "build",
             *("--template-file", str(source), "--build-dir", str(folder)),
-            *("--base-dir", str(template.parent), "--parallel"),
+            *("--base-dir", str(TEMPLATE.parent), "--parallel"),
         )
         written = folder / "template.yaml"
         written.write_text(json.dumps(_parse(written)))
 
-    build_folder = builds.built(template, fitted, aws.root, build)
-    _check_names(build_folder / "template.yaml", parameters)
+    built = find_build(fitted, aws.root, build) / "template.yaml"
 
     step("deploying (sam deploy)")
     s3 = aws.client("s3")
-    if not any(bucket["Name"] == BUCKET for bucket in s3.list_buckets()["Buckets"]):
-        s3.create_bucket(
-            Bucket=BUCKET,
-            CreateBucketConfiguration={"LocationConstraint": s3.meta.region_name},
-        )
+    s3.create_bucket(
+        Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": s3.meta.region_name}
+    )
     sam(
         "deploy",
-        *("--template-file", str(build_folder / "template.yaml"), "--stack-name", STACK_NAME),
+        *("--template-file", str(built), "--stack-name", STACK_NAME),
         *("--s3-bucket", BUCKET, "--capabilities", "CAPABILITY_IAM", "--no-progressbar"),
         *("--no-confirm-changeset", "--on-failure", "DO_NOTHING"),
-        parameters=chosen,
+        parameters={**LOCAL_PARAMETERS, **parameters},
     )
     (stack,) = aws.client("cloudformation").describe_stacks(StackName=STACK_NAME)["Stacks"]
     return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
 
 
-def fit_to_machine(template: Path) -> dict[str, Any]:
+def fit_to_machine() -> dict[str, Any]:
     """Returns the template with what must fit this machine rather than AWS: durations, the Python
     and processor of the functions, and paths, since it is built from a file elsewhere."""
-    parsed = _parse(template)
-    durations = parsed["Mappings"]["Durations"]["Seconds"]
-    if durations.keys() != DURATIONS.keys():
-        raise OnceError(
-            f"{template} has the durations {', '.join(durations)}, and the local stack knows "
-            f"{', '.join(DURATIONS)}. Is it a template of another version?"
-        )
-    durations.update(DURATIONS)
+    parsed = _parse(TEMPLATE)
+    parsed["Mappings"]["Durations"]["Seconds"] |= DURATIONS
     machine = platform.machine().lower()
     runtime = {
         "Runtime": f"python{sys.version_info.major}.{sys.version_info.minor}",
         "Architectures": ["arm64" if machine in ("arm64", "aarch64") else "x86_64"],
     }
-    functions = [parsed.get("Globals", {}).get("Function", {})]
+    parsed["Globals"]["Function"] |= runtime
     for resource in parsed["Resources"].values():
         properties = resource.get("Properties", {})
-        if resource["Type"] == "AWS::Serverless::Function":
-            functions.append(properties)
         for name in ("CodeUri", "DefinitionUri"):
-            if isinstance(path := properties.get(name), str):
-                properties[name] = str(template.parent / path)
-    for function in functions:
-        function.update({key: value for key, value in runtime.items() if key in function})
+            if name in properties:
+                properties[name] = str(TEMPLATE.parent / properties[name])
     return parsed
 
 
@@ -131,7 +130,7 @@ def _parse(template: Path) -> dict[str, Any]:
 
 
 class _Sam:
-    def __init__(self, aws: Emulator, project: Path) -> None:
+    def __init__(self, aws: Emulator) -> None:
         self._folder = aws.root / "sam"
         self._folder.mkdir(exist_ok=True)
         # Without a recent check sam asks the package index for a newer version of itself.
@@ -159,8 +158,7 @@ class _Sam:
             "NO_PROXY": "127.0.0.1,localhost",
             "COLUMNS": "160",
         }
-        log = self._folder / "pip.log"
-        self._environment |= builds.settings_of_pip(project, self._environment, log)
+        self._environment |= settings_of_pip(self._environment, self._folder / "pip.log")
 
     def __call__(
         self, command: str, *arguments: str, parameters: Mapping[str, str] | None = None
@@ -193,17 +191,82 @@ class _Sam:
             raise OnceError(f"sam {command} failed (exit code {code}):\n{_useful_part(log)}")
 
 
-def _check_names(template: Path, parameters: Mapping[str, str]) -> None:
-    """Refuses a parameter that the template does not have; sam itself passes over it."""
-    known = sorted(json.loads(template.read_text())["Parameters"])
-    for name in parameters:
-        if name not in known:
-            raise OnceError(f"{template.name} has no parameter {name}. It has {', '.join(known)}.")
-
-
 def _useful_part(log: Path) -> str:
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
     lines = [line for line in lines if line.strip("-=")]
     first = next((at for at, line in enumerate(lines) if _FAILURE.search(line)), 0)
     text = "\n".join(lines[first:][-_USEFUL_LINES:])
     return f"{text}\n{_WITHOUT_INDEX}" if "Could not satisfy the requirement" in text else text
+
+
+def find_build(fitted: str, scratch: Path, build: Callable[[Path], None]) -> Path:
+    """Returns the folder with the built template; `build` fills one that is given to it.
+
+    The build depends on the functions and on `fitted`, the text that is made of the template.
+    """
+    files = sorted((TEMPLATE.parent / "functions").rglob("*"))
+    content = [(str(f), f.read_bytes()) for f in files if f.is_file() and f.suffix != ".pyc"]
+    kept = _place("builds", (str(TEMPLATE), fitted, content), version("aws-sam-cli"))
+    with suppress(OSError):  # a folder that cannot be written
+        if not kept.is_dir():
+            # The built template names the state machine by where it lies itself.
+            _keep(kept, lambda folder: build(folder / "build"))
+            for other in kept.parent.iterdir():
+                with suppress(FileNotFoundError):  # another run's, complete by now or tidied up
+                    if time.time() - other.stat().st_mtime > _UNUSED_SECONDS:
+                        shutil.rmtree(other, ignore_errors=True)
+        os.utime(kept)
+        return kept / "build"
+    build(scratch / "build")
+    return scratch / "build"
+
+
+def settings_of_pip(environment: Mapping[str, str], log: Path) -> dict[str, str]:
+    """Returns what makes pip take its wheels from here; nothing if they are not to be had."""
+    # Elsewhere sam wants wheels for Linux, which are others than pip would fetch there.
+    if sys.platform != "linux":
+        return {}
+    requirements = sorted(TEMPLATE.parent.glob("functions/*/requirements.txt"))
+    wanted = [path.read_text() for path in requirements]
+    kept = _place("wheels", wanted, sys.version_info[:2], platform.machine())
+
+    def download(folder: Path) -> None:
+        named = [part for path in requirements for part in ("--requirement", str(path))]
+        pip = child.start(
+            "pip",
+            *("download", "--only-binary=:all:", "--dest", str(folder), *named),
+            env=environment,
+            log=log,
+            remove=folder,
+        )
+        try:
+            if pip.wait() != 0:
+                raise OSError("pip found no wheels")
+        finally:
+            child.stop(pip)
+
+    with suppress(OSError):  # no index, or a folder that cannot be written
+        if not kept.is_dir():
+            _keep(kept, download)
+        # As an address: pip reads the variable as a list that spaces divide.
+        return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": kept.as_uri()}
+    return {}
+
+
+def _place(kind: str, *made_of: object) -> Path:
+    return cache_folder() / kind / hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
+
+
+def _keep(kept: Path, fill: Callable[[Path], None]) -> None:
+    """Fills a folder, whole or not at all; one that another run has filled meanwhile stays."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    complete = Path(tempfile.mkdtemp(dir=kept.parent))
+    try:
+        fill(complete)
+        try:
+            os.replace(complete, kept)
+        except OSError:
+            if not kept.is_dir():
+                raise
+    finally:
+        shutil.rmtree(complete, ignore_errors=True)

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
-from once.callers import find_fault
+from once.ports import find_fault
 
 _Message = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[_Message]]
@@ -16,42 +16,39 @@ HEALTH = "/_ministack/health"
 _TOKEN = "x-amz-security-token"  # noqa: S105 - the name of a header
 
 
-class Guard:
-    """An ASGI application that lets through the requests of callers who have a key.
+def guard(app: _App, host: str, is_known: Callable[[str], bool]) -> _App:
+    """Returns an ASGI application that lets through the requests of callers who have a key."""
+
+    async def guarded(scope: _Message, receive: _Receive, send: _Send) -> None:
+        if scope["type"] not in ("http", "lifespan"):
+            await send({"type": "websocket.close"})  # no part of the local stack uses one
+            return
+        fault = _find_fault(scope, host, is_known) if scope["type"] == "http" else None
+        if fault is None:
+            await app(scope, receive, send)
+        else:
+            await _refuse(send, fault)
+
+    return guarded
+
+
+def _find_fault(scope: _Message, host: str, is_known: Callable[[str], bool]) -> str | None:
+    """Returns why a request is refused, if it is.
 
     SDKs send AWS_SESSION_TOKEN as X-Amz-Security-Token, in a header or in a presigned query:
     docs.aws.amazon.com/IAM, "Create a signed AWS API request".
     """
-
-    def __init__(self, app: _App, host: str, is_known: Callable[[str], bool]) -> None:
-        self._app = app
-        self._host = host
-        self._is_known = is_known
-
-    async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-        elif scope["type"] != "http":
-            await send({"type": "websocket.close"})  # no part of the local stack uses one
-        elif (fault := self._find_fault(scope)) is not None:
-            await _refuse(send, fault)
-        else:
-            await self._app(scope, receive, send)
-
-    def _find_fault(self, scope: _Message) -> str | None:
-        headers = [
-            (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
-        ]
-        fault = find_fault(headers, self._host)
-        if fault is not None or scope["path"] == HEALTH:
-            return fault
-        query = parse_qs(scope["query_string"].decode("latin-1"))
-        given = [value for name, value in headers if name.lower() == _TOKEN]
-        for name, values in query.items():
-            given += values if name.lower() == _TOKEN else []
-        if len(given) == 1 and self._is_known(given[0]):
-            return None
-        return "The local stack needs the key of this start as the session token."
+    headers = [
+        (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
+    ]
+    fault = find_fault(headers, host)
+    if fault is not None or scope["path"] == HEALTH:
+        return fault
+    query = parse_qsl(scope["query_string"].decode("latin-1"))
+    given = [value for name, value in (*headers, *query) if name.lower() == _TOKEN]
+    if len(given) == 1 and is_known(given[0]):
+        return None
+    return "The local stack needs the key of this start as the session token."
 
 
 async def _refuse(send: _Send, fault: str) -> None:

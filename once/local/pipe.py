@@ -11,7 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -51,13 +51,8 @@ class Ending(Enum):
 class Delivery:
     """One pipe execution as an observer sees it."""
 
-    record: Record
     ending: Ending
     detail: str = ""
-
-    @property
-    def deletes(self) -> bool:
-        return self.ending is Ending.SUCCEEDED
 
 
 Observer = Callable[[Delivery], None]
@@ -74,7 +69,7 @@ def log_failures(client: Callable[[str], Any], group: str) -> Observer:
     logs.create_log_stream(logGroupName=group, logStreamName=stream)
 
     def observe(delivery: Delivery) -> None:
-        if delivery.deletes:
+        if delivery.ending is Ending.SUCCEEDED:
             return
         is_enrichment = delivery.ending is Ending.ENRICHMENT_FAILED
         now_ms = time.time_ns() // 1_000_000
@@ -149,7 +144,7 @@ class PipeRunner:
         """Runs one pipe execution over a message as ReceiveMessage gave it."""
         record = self._record(message)
         delivery = self._execute(record)
-        if delivery.deletes:
+        if delivery.ending is Ending.SUCCEEDED:
             self._sqs.delete_message(
                 QueueUrl=self._queue_url, ReceiptHandle=record["receiptHandle"]
             )
@@ -190,52 +185,36 @@ class PipeRunner:
             if slots > len(messages):
                 self._slots.release(slots - len(messages))
         for message in messages:
-            delivery = self._pool.submit(self._deliver_guarded, message)
-            delivery.add_done_callback(lambda _: self._slots.release())
+            self._pool.submit(self.deliver, message).add_done_callback(self._end)
 
-    def _deliver_guarded(self, message: dict[str, Any]) -> None:
-        try:
-            self.deliver(message)
-        except (ClientError, BotoCoreError) as error:
-            if not self._stopping.is_set():
-                log.warning("the pipe cannot delete what it delivered: %s", error)
-        except Exception:
-            log.exception("a delivery ended in an error of the stand-in itself")
+    def _end(self, delivery: Future[Delivery]) -> None:
+        self._slots.release()
+        error = delivery.exception()
+        if error is not None and not self._stopping.is_set():
+            log.warning("a delivery failed in the local pipe", exc_info=error)
 
     def _execute(self, record: Record) -> Delivery:
-        try:
-            enriched = self._enrich(record)
-        except InvocationError as failure:
-            return Delivery(record, Ending.ENRICHMENT_FAILED, str(failure))
-        if (size := len(enriched.encode())) > TARGET_BYTES:
-            return Delivery(record, Ending.TOO_LARGE, f"{size} bytes")
-        try:
-            self._invoke_target(enriched)
-        except InvocationError as failure:
-            return Delivery(record, Ending.TARGET_FAILED, str(failure))
-        return Delivery(record, Ending.SUCCEEDED)
-
-    def _enrich(self, record: Record) -> str:
         payload = json.dumps([record]).encode()
         try:
             response = self._lambda.invoke(FunctionName=self._enrichment, Payload=payload)
         except (ClientError, BotoCoreError) as error:
-            raise InvocationError(str(error)) from error
-        text: str = response["Payload"].read().decode()
+            return Delivery(Ending.ENRICHMENT_FAILED, str(error))
+        enriched: str = response["Payload"].read().decode()
         if "FunctionError" in response:
-            raise InvocationError(text)
-        return text
-
-    def _invoke_target(self, payload: str) -> None:
+            return Delivery(Ending.ENRICHMENT_FAILED, enriched)
+        size = len(enriched.encode())
+        if size > TARGET_BYTES:
+            return Delivery(Ending.TOO_LARGE, f"{size} bytes")
         try:
             execution = self._states.start_sync_execution(
-                stateMachineArn=self._target, input=payload
+                stateMachineArn=self._target, input=enriched
             )
         except (ClientError, BotoCoreError) as error:
-            raise InvocationError(str(error)) from error
+            return Delivery(Ending.TARGET_FAILED, str(error))
         if execution["status"] != "SUCCEEDED":
             name, cause = execution.get("error", ""), execution.get("cause", "")
-            raise InvocationError(f"{execution['status']} {name}: {cause}")
+            return Delivery(Ending.TARGET_FAILED, f"{execution['status']} {name}: {cause}")
+        return Delivery(Ending.SUCCEEDED)
 
     def _record(self, message: dict[str, Any]) -> Record:
         attributes = message.get("Attributes", {})
@@ -255,26 +234,19 @@ class PipeRunner:
         }
 
 
-class InvocationError(Exception):
-    """The enrichment or the target failed, and with it the delivery."""
-
-
 def _refuse_unknown(pipe: dict[str, Any]) -> None:
     """Refuses a pipe whose settings would need what this stand-in does not do."""
     source = dict(pipe.get("SourceParameters", {}))
     queue = source.pop("SqsQueueParameters", {})
     unknown = [*source]
-    unknown += [f"{name}={value}" for name, value in queue.items() if (name, value) not in _KNOWN]
-    unknown += [
-        f"{name}.InputTemplate"
-        for name in ("EnrichmentParameters", "TargetParameters")
-        if pipe.get(name, {}).get("InputTemplate")
-    ]
+    for name, value in queue.items():
+        if f"{name}={value}" != "BatchSize=1":
+            unknown.append(f"{name}={value}")
+    for name in ("EnrichmentParameters", "TargetParameters"):
+        if pipe.get(name, {}).get("InputTemplate"):
+            unknown.append(f"{name}.InputTemplate")
     if unknown:
         raise OnceError(
             f"The pipe uses {', '.join(sorted(unknown))}, which the local stand-in for Pipes does "
             "not have (once/local/pipe.py). Take it out of template.yaml or add it there."
         )
-
-
-_KNOWN = {("BatchSize", 1), ("BatchSize", "1")}

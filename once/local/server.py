@@ -1,6 +1,6 @@
 """Starts ministack with what AWS does otherwise put right: the name of a Lambda's error, its
-throttling, conditional writes, the description of a pipe, a definition in YAML, an archive in a
-template, and an alarm on several metrics. And it logs the states that an execution enters, counts
+throttling, conditional writes, the description of a pipe, a definition in YAML, and an alarm on
+several metrics. And it logs the states that an execution enters, counts
 received messages, counts records in logs, begins executions immediately, and keeps parsed
 JSONata.
 """
@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from http import HTTPStatus
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,16 +20,15 @@ from ministack import app
 from ministack.core import lambda_runtime
 from ministack.services import (
     dynamodb,
-    eventbridge,
     lambda_svc,
     pipes,
     stepfunctions,
 )
 from ministack.services.cloudformation import provisioners
 
-from once.callers import is_key
-from once.local import execution_log, metrics
-from once.local.guard import Guard
+from once.local import logs_and_metrics
+from once.local.guard import guard
+from once.ports import is_key
 
 _Answer = dict[str, Any]
 _RAISED = "__raised__"
@@ -53,18 +51,17 @@ def put_right() -> None:
     _remember_whole_pipes()
     _read_definitions_in_yaml()
     _keep_alarms_on_metric_math()
-    _create_archives_of_templates()
     _parse_each_expression_once()
-    execution_log.write_what_is_entered()
-    metrics.count_receives()
-    metrics.answer_counts()
+    logs_and_metrics.log_executions()
+    logs_and_metrics.count_receives()
+    logs_and_metrics.answer_counts()
 
 
 def serve(is_known: Callable[[str], bool] | None = None) -> None:
     """Serves callers who have the key of this start, or one that `is_known`."""
     is_known = is_known or partial(is_key, key=os.environ["AWS_SESSION_TOKEN"])
     host = f"{os.environ['BIND_HOST']}:{os.environ['GATEWAY_PORT']}"
-    app.app = Guard(app.app, host, is_known)
+    app.app = guard(app.app, host, is_known)
     app.main()
 
 
@@ -158,9 +155,9 @@ def _start_few_environments() -> None:
         while True:
             with turn:
                 workers = list(lambda_runtime._workers.get(key, ()))
-                most = _FIRST_ENVIRONMENTS
-                if time.monotonic() >= until and not any(map(_is_starting, workers)):
-                    most = _ENVIRONMENTS_PER_FUNCTION
+                is_starting = any(worker.in_use and worker._cold for worker in workers)
+                has_waited = time.monotonic() >= until and not is_starting
+                most = _ENVIRONMENTS_PER_FUNCTION if has_waited else _FIRST_ENVIRONMENTS
                 if len(workers) < most or not all(worker.in_use for worker in workers):
                     return acquire(name, config, code, **more)
             time.sleep(0.01)
@@ -168,32 +165,21 @@ def _start_few_environments() -> None:
     lambda_svc.acquire_worker = acquire_patiently
 
 
-def _is_starting(worker: Any) -> bool:
-    return bool(worker.in_use and worker._cold)
-
-
 def _remember_whole_pipes() -> None:
     """ministack keeps neither a pipe's enrichment nor its parameters."""
     kept = ("Enrichment", "EnrichmentParameters", "SourceParameters", "TargetParameters")
     handlers = provisioners._RESOURCE_HANDLERS["AWS::Pipes::Pipe"]
-    create, update, describe = handlers["create"], handlers["update"], pipes._describe_response
-
-    def remember(created: tuple[str, Any], properties: _Answer) -> tuple[str, Any]:
-        pipes._pipes[created[0]].update({k: properties[k] for k in kept if k in properties})
-        return created
+    create, describe = handlers["create"], pipes._describe_response
 
     def create_whole(logical_id: str, properties: _Answer, stack: str) -> tuple[str, Any]:
-        return remember(create(logical_id, properties, stack), properties)
-
-    def update_whole(
-        physical_id: str, old: _Answer, new: _Answer, stack: str, logical_id: str | None = None
-    ) -> tuple[str, Any]:
-        return remember(update(physical_id, old, new, stack, logical_id), new)
+        created: tuple[str, Any] = create(logical_id, properties, stack)
+        pipes._pipes[created[0]].update({k: properties[k] for k in kept if k in properties})
+        return created
 
     def describe_whole(pipe: _Answer) -> _Answer:
         return {**describe(pipe), **{k: pipe[k] for k in kept if k in pipe}}
 
-    handlers.update(create=create_whole, update=update_whole)
+    handlers["create"] = create_whole
     pipes._describe_response = describe_whole
 
 
@@ -229,30 +215,6 @@ def _keep_alarms_on_metric_math() -> None:
         }
 
     provisioners._cw_metric_alarm_record = record_all
-
-
-def _create_archives_of_templates() -> None:
-    """ministack keeps archives and replays them, but its CloudFormation does not know the type."""
-
-    def create(logical_id: str, properties: _Answer, stack: str) -> tuple[str, Any]:
-        name = f"{stack}-{logical_id}"
-        request = {
-            **properties,
-            "ArchiveName": name,
-            "EventSourceArn": properties["SourceArn"],
-            "EventPattern": json.dumps(properties["EventPattern"]),
-            "RetentionDays": int(properties["RetentionDays"]),
-        }
-        status, _, body = eventbridge._create_archive(request)
-        answer = json.loads(body)
-        if status != HTTPStatus.OK:
-            raise ValueError(f"The archive {name}: {answer}")
-        return name, {"Arn": answer["ArchiveArn"]}
-
-    def delete(physical_id: str, _: _Answer) -> None:
-        eventbridge._delete_archive({"ArchiveName": physical_id})
-
-    provisioners._RESOURCE_HANDLERS["AWS::Events::Archive"] = {"create": create, "delete": delete}
 
 
 def _parse_each_expression_once() -> None:

@@ -1,23 +1,27 @@
 """`once routes`: the operator's routes.toml, checked and tried before it is deployed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
-from once_enrichment.routes import IGNORE
+from once_enrichment.handler import normalise
+from once_enrichment.routes import IGNORE, Routes
+from pydantic import Field
 from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
 from once.cli_options import ATTENTION, Output, standalone
 from once.errors import OnceError
-from once.lines import Captured, Source, find_sources, read_records
+from once.lines import Captured, read_all
+from once.model.base import Model
+from once.model.rule import Event, Rows
 from once.project import ROUTES, decode, read_routes
-from once.routes import trial
 from once.routes.check import check
-from once.routes.trial import RoutesTrial
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_MOST_EXAMPLES = 3
 
 
 command = click.Group("routes", help="Check which events are acted on, and how.")
@@ -38,6 +42,41 @@ def check_routes(output: Output, file: Path) -> None:
         output.exit(ATTENTION)
 
 
+class RouteTaken(Model):
+    """The events of the capture that one route took."""
+
+    name: str
+    action: str = Field(description="The id of a data action, `send` or `none`.")
+    events: int = 0
+    acted: int = Field(default=0, description="Those for which a request would be sent.")
+    expired: int = Field(default=0, description="Those that arrived older than its `max_age`.")
+    without_facts: int = Field(default=0, description="Those in which none of its facts is found.")
+
+
+class RouteChange(Model):
+    """Events that end otherwise with the other file."""
+
+    before: str = Field(description="An action, or the reason why nothing is sent.")
+    after: str = Field(description="The same with the other file.")
+    events: int = 0
+    examples: list[str] = Field(default=[], description="Keys of some of these events.")
+
+
+class RoutesTrial(Model):
+    """The result of a file of routes for a capture."""
+
+    events: int = Field(default=0, description="The events in the capture.")
+    unreadable: int = Field(
+        default=0, description="Records without an event; they would be parked."
+    )
+    undated: int = Field(
+        default=0,
+        description="Events without a time of arrival in the capture: none of them expires.",
+    )
+    routes: list[RouteTaken] = Field(description="The routes in the order of the file.")
+    changes: list[RouteChange] = Field(default=[], description="Empty without another file.")
+
+
 @standalone("once routes try events.jsonl", answers=RoutesTrial)
 @click.argument("capture", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--routes", "file", type=_FILE, default=ROUTES, help="The file to try.")
@@ -48,10 +87,9 @@ def try_routes(output: Output, capture: tuple[Path, ...], file: Path, against: P
     CAPTURE is a file or folder of events, an export of a log, or - for standard input.
     """
     routes, other = read_routes(file), read_routes(against) if against else None
-    sources = find_sources(capture)
-    answer = trial.try_routes(_read_all(sources), routes, other)
+    answer = _try(read_all(capture), routes, other)
     if not answer.events:
-        names = ", ".join(source.name for source in sources)
+        names = ", ".join(map(str, capture))
         raise OnceError(f"There is no event in {names}. To see why: once explain --event FILE")
     output.answer(answer, _view(answer, against))
 
@@ -60,11 +98,47 @@ command.add_command(check_routes, "check")
 command.add_command(try_routes, "try")
 
 
-def _read_all(sources: list[Source]) -> Iterator[Captured]:
-    for source in sources:
-        yield from read_records(source)
-        if source.trouble:
-            raise OnceError(f"{source.path} {source.trouble}.")
+def _try(records: Iterable[Captured], routes: Routes, other: Routes | None) -> RoutesTrial:
+    """Counts over a capture. Each file has the claims that its events would leave."""
+    rows, other_rows = Rows(), Rows()
+    taken_by = {r.name: RouteTaken(name=r.name, action=r.action) for r in routes.routes}
+    changes: dict[tuple[str, str], RouteChange] = {}
+    trial = RoutesTrial(routes=[*taken_by.values()])
+    for captured in records:
+        element, end = _settle(captured, routes, rows)
+        if "broken" in element:
+            trial.unreadable += 1
+            continue
+        route = element["route"]
+        taken = taken_by[route["name"]]
+        taken.events += 1
+        taken.acted += end == route["action"]
+        taken.expired += end == "EXPIRED"
+        taken.without_facts += "no fact of its route" in element.get("note", "")
+        trial.events += 1
+        trial.undated += not captured.arrived_ms
+        if other is None:
+            continue
+        element, after = _settle(captured, other, other_rows)
+        has_same_inputs = route.get("inputs") == element["route"].get("inputs")
+        if end == after == route["action"] and not has_same_inputs:
+            after = f"{after} with other inputs"
+        if end != after:
+            change = changes.setdefault((end, after), RouteChange(before=end, after=after))
+            change.events += 1
+            key = f"{element['key']['pk']}/{element['key']['sk']}"
+            change.examples = [*change.examples, key][:_MOST_EXAMPLES]
+    trial.changes = sorted(changes.values(), key=lambda change: -change.events)
+    return trial
+
+
+def _settle(captured: Captured, routes: Routes, rows: Rows) -> tuple[dict[str, Any], str]:
+    """Returns an element, and its action or the reason why nothing is sent."""
+    element = normalise(captured.record, routes)
+    # Without a time of arrival nobody knows how old an event was.
+    now_ms = captured.arrived_ms or element["occurredAtMs"]
+    reason = rows.settle(Event.of(element), now_ms).reason
+    return element, element["route"]["action"] if reason == "ACTED" else reason
 
 
 def _view(answer: RoutesTrial, against: Path | None) -> Iterator[RenderableType]:

@@ -101,18 +101,15 @@ def test_a_killed_parent_takes_all_of_it_along_and_its_files(
     assert soon(lambda: not scratch.exists())
 
 
-def test_a_module_runs_as_well_as_a_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("program", "prints"),
+    [("this", "Beautiful is better than ugly"), ("reads.py", "'nothing'")],
+    ids=["module", "file, with an empty input"],
+)
+def test_a_module_or_a_file_runs(tmp_path: Path, program: str, prints: str) -> None:
+    (tmp_path / "reads.py").write_text("import sys; print(repr(sys.stdin.read() or 'nothing'))")
     log = tmp_path / "log"
-    process = child.start("this", env=os.environ, log=log)
+    process = child.start(program, env=os.environ, log=log, cwd=tmp_path)
     assert process.wait(PATIENCE_SECONDS) == 0
     child.stop(process)
-    assert "Beautiful is better than ugly" in log.read_text()
-
-
-def test_the_program_finds_its_input_empty(tmp_path: Path) -> None:
-    program, log = tmp_path / "reads.py", tmp_path / "log"
-    program.write_text("import sys; print(sys.stdin.read() == '')")
-    process = child.start(str(program), env=os.environ, log=log)
-    assert process.wait(PATIENCE_SECONDS) == 0
-    child.stop(process)
-    assert log.read_text() == "True\n"
+    assert prints in log.read_text()

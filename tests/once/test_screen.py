@@ -4,6 +4,7 @@ import io
 import json
 import unicodedata
 
+import pytest
 from rich.table import Table
 
 from once.screen import Row, put, screen, showable
@@ -12,6 +13,9 @@ HOSTILE = (
     "\x1b[2J\x1b]0;owned\x07 \x9b31m \u202egnp.exe \u2066x\u2069 \x7f\x85\u2028 \ud800 \r\n"
     ":warning:"
 )
+
+
+WORDS = " ".join(["many words"] * 6)
 
 
 def steering(text: str) -> set[str]:
@@ -66,24 +70,21 @@ def test_prose_breaks_between_words_and_never_inside_a_key() -> None:
     assert " ".join(lines) == prose
 
 
-def test_indented_text_stays_indented() -> None:
-    first, second = shown(f"    [bold]one[/] {'many words ' * 6}", width=50).splitlines()
-    assert first.startswith("    one many words")
-    assert second.startswith(("    many", "    words"))
-
-
-def test_a_row_goes_on_under_its_last_column() -> None:
-    row = Row.of("  11:06:40.000 [green]✓[/]  ", "[bold]many[/] words " + "more words " * 8)
-    first, *more = shown(row, width=50).splitlines()
-    assert first.startswith("  11:06:40.000 ✓  many words more")
+@pytest.mark.parametrize(
+    ("part", "begin"),
+    [
+        (f"    [bold]one[/] {WORDS}", 4),
+        (Row.of("  11:06:40.000 [green]✓[/]  ", WORDS), 18),
+        (Row.of("x" * 40 + "  ", WORDS), 4),  # little room is left on the right
+    ],
+    ids=["indented", "row", "row that begins far right"],
+)
+def test_text_goes_on_under_its_last_column(part: str, begin: int) -> None:
+    first, *more = shown(part, width=50).splitlines()
     assert more
-    assert all(line.startswith(" " * 18 + "more") or line[18:19] == "w" for line in more)
-    assert " ".join(line.strip() for line in (first, *more)).endswith("more words more words")
-
-
-def test_a_row_whose_last_column_begins_far_right_goes_on_further_left() -> None:
-    _, second, *_ = shown(Row.of("x" * 40 + "  ", "word " * 20), width=60).splitlines()
-    assert second.startswith("    word")
+    for line in more:
+        assert len(line) - len(line.lstrip()) == begin
+    assert " ".join(line.strip() for line in (first, *more)).endswith(WORDS)
 
 
 def test_text_for_a_pipe_is_not_broken() -> None:

@@ -68,6 +68,9 @@ def test_each_route_says_what_it_takes_and_for_what_it_acts(capture: Path) -> No
     counts = [(r["name"], r["events"], r["acted"], r["expired"]) for r in answer["routes"]]
     assert counts == [("ends", 4, 2, 1), ("user.*", 1, 1, 0), ("*", 1, 0, 0)]
     assert (answer["events"], answer["unreadable"], answer["undated"]) == (6, 1, 0)
+    shown = once("routes", "try", str(capture), "--routes", str(capture.with_name("routes.toml")))
+    row = ["ends", "custom_-_a", "4", "2", "1"]
+    assert any(line.split() == row for line in shown.out.splitlines())
 
 
 def test_age_is_not_judged_without_a_time_of_arrival(tmp_path: Path) -> None:
@@ -84,24 +87,17 @@ def test_age_is_not_judged_without_a_time_of_arrival(tmp_path: Path) -> None:
         ('"2m"', '"2h"', {("EXPIRED", "custom_-_a"): 1}),
         ('"2m"', '"3m"', {}),
         ('"ends"', '"other"', {}),
-        (
-            '["VOICE"]',
-            '["CHAT"]',
-            {
-                ("custom_-_a", "NO_ROUTE_MATCHED"): 2,
-                ("SAME_KEY", "NO_ROUTE_MATCHED"): 1,
-                ("EXPIRED", "NO_ROUTE_MATCHED"): 1,
-                ("NO_ROUTE_MATCHED", "custom_-_a"): 1,
-            },
-        ),
-        (
-            '"custom_-_b"',
-            '"custom_-_b"\ninputs = { k = "state" }',
-            {("custom_-_b", "custom_-_b with other inputs"): 1},
-        ),
+        ('["VOICE"]', '["CHAT"]', {
+            ("custom_-_a", "NO_ROUTE_MATCHED"): 2,
+            ("SAME_KEY", "NO_ROUTE_MATCHED"): 1,
+            ("EXPIRED", "NO_ROUTE_MATCHED"): 1,
+            ("NO_ROUTE_MATCHED", "custom_-_a"): 1,
+        }),
+        ('"custom_-_b"', '"custom_-_b"\ninputs = { k = "state" }',
+         {("custom_-_b", "custom_-_b with other inputs"): 1}),
     ],
     ids=["action", "age", "no matter", "name", "condition", "inputs"],
-)
+)  # fmt: skip
 def test_events_that_end_otherwise_with_another_file_are_counted(
     capture: Path, old: str, new: str, changes: dict[tuple[str, str], int]
 ) -> None:
@@ -138,11 +134,3 @@ def test_faulty_file_and_capture_without_an_event_are_refused(
     for text in ('{"no": "event"}', ""):
         (tmp_path / "empty.jsonl").write_text(text)
         assert once("routes", "try", str(tmp_path / "empty.jsonl")).code == 1
-
-
-def test_result_is_shown_to_a_person(capture: Path) -> None:
-    file = capture.with_name("routes.toml")
-    file.write_text(ROUTES)
-    answer = once("routes", "try", str(capture), "--routes", str(file))
-    row = ["ends", "custom_-_a", "4", "2", "1"]
-    assert any(line.split() == row for line in answer.out.splitlines())

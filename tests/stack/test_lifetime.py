@@ -118,7 +118,9 @@ def test_signal_while_it_builds_leaves_nothing(
 
 
 def test_kill_while_it_sends_leaves_no_process(start: Callable[..., Run], tmp_path: Path) -> None:
-    (tmp_path / "my events.destination.json").write_text('[{"then": {"answer": "none"}}]')
+    (tmp_path / "my events.destination.json").write_text(
+        '{"rules": [{"then": {"answer": "none"}}]}'
+    )
     run = start()
     run.read_until("deploying (sam deploy)")
     time.sleep(0.3)

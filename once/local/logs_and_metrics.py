@@ -1,7 +1,9 @@
-"""Lets ministack count what `once status` reads: received messages, and a count of records.
+"""Lets ministack log and count what commands read of a stack: the states that an execution enters,
+received messages, and records by family.
 
-docs.aws.amazon.com: SQS, "Available CloudWatch metrics for Amazon SQS"; CloudWatch Logs,
-"CloudWatch Logs Insights language query syntax".
+docs.aws.amazon.com: Step Functions, "Using CloudWatch Logs to log execution history"; SQS,
+"Available CloudWatch metrics for Amazon SQS"; CloudWatch Logs, "CloudWatch Logs Insights language
+query syntax".
 """
 
 import json
@@ -9,22 +11,73 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
-from ministack.services import (
-    cloudwatch,
-    cloudwatch_logs,
-    sqs,
-)
+from ministack.services import cloudwatch, cloudwatch_logs, sqs, stepfunctions
+from once_enrichment.envelope import maybe_ms
+
+from once.lines import parse
 
 _Row = dict[str, Any]
+_STREAM = "executions"
+# Some thousand events: the oldest go, so that a stack that stays up for days does not grow.
+_KEPT_LINES = 60_000
 _COUNT = re.compile(
     r"filter (.+) \| stats count\(\*\) as events, max\(@timestamp\) as last by (.+)"
 )
 _PRESENT = re.compile(r"ispresent\((\w+)\)")
 _EXCLUDED = re.compile(r'(\w+) != "([^"]*)"')
+
+
+def log_executions() -> None:
+    """Logs which states an execution enters, as Step Functions does at level ALL. It writes no
+    execution data: for what an event was, the outcome log has the record."""
+    run = stepfunctions._run_execution
+
+    def run_and_log(arn: str) -> None:
+        run(arn)
+        group = _find_log_group(arn)
+        if group is not None:
+            _log_states(group, arn)
+
+    stepfunctions._run_execution = run_and_log
+
+
+def _find_log_group(arn: str) -> str | None:
+    """Returns the log group of its machine, if that logs everything."""
+    execution = stepfunctions._executions.get(arn) or {}
+    machine = stepfunctions._state_machines.get(execution.get("stateMachineArn")) or {}
+    # What CloudFormation made keeps the names of the template.
+    logging = json.loads(json.dumps(machine.get("loggingConfiguration", {})).lower())
+    if logging.get("level") != "all" or not logging.get("destinations"):
+        return None
+    wanted = logging["destinations"][0]["cloudwatchlogsloggroup"]["loggrouparn"].split(":")[6]
+    groups = [name for name in cloudwatch_logs._log_groups if name.lower() == wanted]
+    return groups[0] if groups else None
+
+
+def _log_states(group: str, arn: str) -> None:
+    streams = cloudwatch_logs._log_groups[group]["streams"]
+    if _STREAM not in streams:
+        cloudwatch_logs._create_log_stream({"logGroupName": group, "logStreamName": _STREAM})
+    stream, events = streams[_STREAM], []
+    for event in stepfunctions._executions[arn]["events"]:
+        if event["type"].endswith("StateEntered"):
+            ms = maybe_ms(event["timestamp"])
+            line = {
+                "id": str(event["id"]),
+                "type": event["type"],
+                "details": {"name": event["stateEnteredEventDetails"]["name"]},
+                "event_timestamp": str(ms),
+                "execution_arn": arn,
+            }
+            event_id = f"{arn}-{event['id']}"
+            logged = {"message": json.dumps(line), "eventId": event_id}
+            events.append({**logged, "timestamp": ms, "ingestionTime": ms})
+    cloudwatch_logs._append_log_events(stream, events)
+    with cloudwatch_logs._log_events_lock:
+        del stream["events"][:-_KEPT_LINES]
 
 
 def count_receives() -> None:
@@ -83,9 +136,9 @@ def count_lines(condition: str, by: str, records: Iterable[_Row]) -> Iterator[_R
     names = by.split(", ")
     events, newest = Counter[tuple[Any, ...]](), dict[tuple[Any, ...], int]()
     for record in records:
-        fields = _read(record["@message"])
-        is_present = all(name in fields for name in present)
-        if is_present and all(fields.get(name) != value for name, value in excluded):
+        fields = parse(record["@message"])
+        is_object = isinstance(fields, dict) and all(name in fields for name in present)
+        if is_object and all(fields.get(name) != value for name, value in excluded):
             group = tuple(fields.get(name) for name in names)
             events[group] += 1
             newest[group] = max(newest.get(group, 0), record["_timestamp_ms"])
@@ -93,10 +146,3 @@ def count_lines(condition: str, by: str, records: Iterable[_Row]) -> Iterator[_R
         # What is absent is no field of the row that comes back.
         known = {name: value for name, value in zip(names, group, strict=True) if value is not None}
         yield {**known, "events": number, "last": newest[group]}
-
-
-def _read(message: str) -> _Row:
-    with suppress(ValueError):
-        fields = json.loads(message)
-        return fields if isinstance(fields, dict) else {}
-    return {}
