@@ -57,7 +57,7 @@ def test_facts_and_series_tell_an_unchanged_state_to_a_store_that_keeps_more_tha
     assert identify(one).key != identify(recorded).key
     assert identify(one).facts != identify(recorded).facts
     assert identify(one, facts=paths).facts == identify(recorded, facts=paths).facts
-    assert identify(one).series == identify(recorded).series
+    assert identify(one).series == identify(recorded).series != identify(presence()).series
     assert identify(conversation("acw")).facts is identify(conversation("acw")).series is None
     assert (identify(presence()).order, identify(presence(), facts=["source"]).order) == (
         "latest",
