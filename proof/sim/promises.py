@@ -315,7 +315,7 @@ class Promises:
         event = self.events[run.event]
         outcome, reason = record["outcome"], record["reason"]
         first_id = run.given["firstMessageId"]
-        if record["messageId"] != first_id:
+        if record["firstMessageId"] != first_id:
             raise BrokenError("each deletion has its record", f"{run.name} names another message")
         if outcome == "STALE":
             self._judge_stale(event)

@@ -37,7 +37,7 @@ def test_the_record_of_an_act_says_what_happened() -> None:
     assert metrics == {"NOTED", "SECONDS_TO_ACTION"}
     assert record == {
         "Stack": "genesys-once",
-        "messageId": "m1",
+        "firstMessageId": "m1",
         "run": ME,
         "pk": "org/user/u1",
         "sk": "v2/station/on",
@@ -234,5 +234,6 @@ def test_an_event_waits_if_the_table_does_not_respond(
 ) -> None:
     play = Play([given], {state: [DOWN] * 3})
     assert play.outcome == ("RETRY", "TABLE_UNANSWERED")
+    assert play.record["cause"] == "DynamoDB.AmazonDynamoDBException: "
     assert ("CloseClaim" in play.path) == has_claim
     assert play.asked("PutBack")["DelaySeconds"] == seconds
