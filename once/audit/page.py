@@ -6,7 +6,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from once.audit.advice import duration, percent, rough
 from once.audit.report import AuditReport
-from once.model.outcomes import MEANING
+from once.model.reasons import MEANING
 
 _MOST_ROWS = 25
 

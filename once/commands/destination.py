@@ -13,8 +13,7 @@ from rich.markup import escape
 from once.cli_options import Operation, on_stack
 from once.errors import OnceError
 from once.genesys.server import ALWAYS, KEY_HEADER, RECEIVED
-from once.model import words
-from once.model.base import Model
+from once.model import Model, words
 from once.screen import Row
 from once.stack.facade import Stack
 

@@ -13,12 +13,9 @@ from rich.markup import escape
 from once.cli_options import Operation, Output, on_stack
 from once.errors import OnceError
 from once.lines import find_sources, read_records
-from once.model import words
-from once.model.base import Model
-from once.model.claims import Claim
-from once.model.keys import Subject
-from once.model.outcomes import SIGN, Outcome
-from once.model.records import Record
+from once.model import Model, words
+from once.model.reasons import SIGN, Outcome
+from once.model.records import Claim, Record, Subject
 from once.model.story import Chain, Story, summarise
 from once.project import ROUTES, read_routes
 from once.screen import Row

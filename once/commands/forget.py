@@ -9,10 +9,8 @@ from rich.markup import escape
 
 from once.cli_options import YES, Operation, on_stack
 from once.errors import OnceError
-from once.model import words
-from once.model.base import Model
-from once.model.claims import LATEST, Claim, Latest, Status, row_key
-from once.model.keys import Key
+from once.model import Model, words
+from once.model.records import LATEST, Claim, Key, Latest, Status, row_key
 from once.stack.facade import read_clock_ms
 
 

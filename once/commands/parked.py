@@ -15,10 +15,9 @@ from rich.markup import escape
 
 from once.cli_options import ATTENTION, INTERRUPTED, YES, Operation, on_stack
 from once.errors import OnceError
-from once.model import words
-from once.model.base import Model
-from once.model.keys import Key
+from once.model import Model, words
 from once.model.reasons import REASONS, Acted, describe
+from once.model.records import Key
 from once.screen import Row
 from once.stack import dead_letters
 from once.stack.dead_letters import DeadLetter

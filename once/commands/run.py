@@ -17,11 +17,9 @@ from once.genesys.server import Received
 from once.lines import Line, read_lines
 from once.local.options import SCRIPT, SET
 from once.local.stack import local_stack
-from once.model import keys, words
-from once.model.families import windowed
-from once.model.outcomes import MEANING, Outcome
-from once.model.reasons import describe
-from once.model.report import Key, LineReport, Report
+from once.model import Model, words
+from once.model.reasons import MEANING, SETTLED, Outcome, describe
+from once.model.records import Key, windowed
 from once.project import EXAMPLE, say_how_to_type_once
 from once.screen import say
 from once.stack.delivery import Delivery, Standing
@@ -39,10 +37,32 @@ _SHORT = {
     Outcome.PARKED: "parked for a person",
 }
 _BAR_WIDTH = 30
-_BURST = (
-    "Sent all together, newer states overtook older ones, which are then stale. Without --burst "
-    "each waits for the one before, as they happened."
-)
+
+
+class LineReport(Model):
+    """The outcome of one line of the file."""
+
+    line: int
+    """Its number in the file, from 1."""
+    outcome: Outcome
+    key: str | None
+    """Null for a line that could not be read as an event."""
+    reason: str | None
+    because_of_line: int | None
+    """If the line was skipped, the line whose claim or turn it met."""
+
+
+class Report(Model):
+    """The whole of a run."""
+
+    received: int
+    outcomes: dict[Outcome, int]
+    events: list[LineReport]
+    seconds: float
+
+    @property
+    def settled(self) -> bool:
+        return set(self.outcomes) <= SETTLED
 
 
 @standalone("once run events.jsonl --report report.json")
@@ -51,12 +71,6 @@ _BURST = (
     "--report",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Write the outcome of each line to this file.",
-)
-@click.option(
-    "--burst",
-    is_flag=True,
-    help="Send all lines together. Default: a copy or newer state is sent when the one before it "
-    "is settled.",
 )
 @click.option(
     "--patience",
@@ -71,7 +85,6 @@ def command(
     output: Output,
     events: Path | None,
     report: Path | None,
-    burst: bool,
     patience: float,
     script: Path | None,
     parameters: dict[str, str],
@@ -99,11 +112,7 @@ def command(
 
         delivery = Delivery(Stack.at(local.describe()), is_over)
         started = time.monotonic()
-        if burst:
-            delivery.send(lines)
-            delivery.wait_for(lines)
-        else:
-            delivery.send_in_steps(lines)
+        delivery.send_in_steps(lines)
         seconds = time.monotonic() - started
     reports = [_report_line(line, delivery) for line in lines]
     result = Report(
@@ -113,10 +122,8 @@ def command(
         seconds=round(seconds, 3),
     )
     output.say(_view(result, [entry for entry in local.destination.log if entry.facts]))
-    if burst and any(each.reason == "NEWER_STATE" for each in reports):
-        output.say([_BURST])
     if report is not None:
-        report.write_text(result.to_json())
+        report.write_text(result.model_dump_json(by_alias=True, indent=2) + "\n")
     if events is None:
         output.say(_next_steps())
     output.exit(0 if result.settled else 1)
@@ -142,7 +149,7 @@ def _report_line(line: Line, delivery: Delivery) -> LineReport:
     return LineReport(
         line=line.number,
         outcome=record.outcome if record else Outcome.RETRY,
-        key=Key(pk=str(record.pk), sk=str(record.sk)) if record and record.key else None,
+        key=str(record.key) if record and record.key else None,
         reason=reason,
         because_of_line=earlier if earlier != line.number else None,
     )
@@ -164,12 +171,9 @@ def _view(report: Report, requests: list[Received]) -> Iterator[RenderableType]:
     if skipped and len(report.events) <= _LISTED_LINES:
         yield _list_skipped(skipped)
     yield _count_requests(requests)
-    passed = {
-        keys.Key.of_row(event.key.pk, event.key.sk).family
-        for event in report.events
-        if event.key and event.reason in ("NEWER_STATE", "UNCHANGED")
-    }
-    if passed - windowed():
+    passed = [event for event in report.events if event.reason in ("NEWER_STATE", "UNCHANGED")]
+    keys = (Key.parse(event.key or "") for event in passed)
+    if {key.family for key in keys if key} - windowed():
         yield 'To act on every change of a state: order = "every" on its route (docs/routes.md).'
     style = "bold green" if report.settled else "bold red"
     yield f"[{style}]{_judge(report)}[/]"

@@ -11,10 +11,8 @@ from rich.markup import escape
 from once.cli_options import ATTENTION, YES, Operation, on_stack
 from once.errors import OnceError
 from once.lines import Line, read_lines
-from once.model import words
-from once.model.base import Model
-from once.model.outcomes import Outcome
-from once.model.reasons import describe
+from once.model import Model, words
+from once.model.reasons import Outcome, describe
 from once.project import EXAMPLE, HOW_TO_GET_EVENTS
 from once.stack.delivery import Delivery, Standing
 

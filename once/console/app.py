@@ -23,13 +23,11 @@ from once.console.feed import SHOWN, Feed
 from once.console.guard import Guard
 from once.errors import OnceError
 from once.model import words
-from once.model.outcomes import MEANING, Outcome
-from once.model.reasons import describe
+from once.model.reasons import MEANING, Outcome, describe
 from once.model.story import Story
 from once.screen import showable
-from once.stack.facade import Stack, read_clock_ms
+from once.stack.facade import Stack, explain_refusal, read_clock_ms
 from once.stack.log import read_path
-from once.stack.refusals import explain_refusal
 from once.stack.stories import Result, find
 
 _FOLDER = Path(__file__).parent

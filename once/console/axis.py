@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import count, pairwise
 
 from once.model import words
-from once.model.outcomes import Outcome
+from once.model.reasons import Outcome
 from once.model.story import Chain, Story
 
 _LEFT, _RIGHT = 6.0, 94.0

@@ -9,13 +9,12 @@ from itertools import chain, islice
 from botocore.exceptions import BotoCoreError, ClientError
 
 from once.errors import OnceError
-from once.model.outcomes import Outcome
+from once.model.reasons import Outcome
 from once.model.records import Record
 from once.model.status import Status
 from once.model.story import Story, tell
-from once.stack.facade import Stack, read_clock_ms
+from once.stack.facade import Stack, explain_refusal, read_clock_ms
 from once.stack.log import OutcomeLog
-from once.stack.refusals import explain_refusal
 from once.stack.status import read_status
 
 SHOWN = 200

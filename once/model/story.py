@@ -14,12 +14,9 @@ from dataclasses import dataclass, field
 from once_data_action.errors import ENDED
 
 from once.model import words
-from once.model.claims import Claim, Status
-from once.model.keys import Key
-from once.model.outcomes import Outcome
-from once.model.pace import Breaker
-from once.model.reasons import REASONS, Acted
-from once.model.records import Record
+from once.model.reasons import REASONS, Acted, Outcome
+from once.model.records import Claim, Key, Record, Status
+from once.model.status import Breaker
 from once.model.verdict import explain_requests, judge
 
 CAUSES = {

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from once.model import words
-from once.model.claims import Status
-from once.model.families import windowed
-from once.model.outcomes import MEANING, Outcome
-from once.model.pace import FOR_THE_BREAKER, Breaker, State
-from once.model.records import GRACE_MS, LONGEST_DELAY_MS, Record
+from once.model.reasons import FOR_THE_BREAKER, MEANING, Outcome
+from once.model.records import GRACE_MS, LONGEST_DELAY_MS, Record, Status, windowed
+from once.model.status import Breaker, State
 
 if TYPE_CHECKING:
     from once.model.story import Chain, Story

@@ -20,7 +20,7 @@ from once_enrichment.routes import IGNORE, Route
 from once_enrichment.routes_file import Path
 from once_enrichment.topics import slot_names
 
-from once.model.families import declared, windowed
+from once.model.records import declared, windowed
 from once.routes import fields
 from once.routes.fields import Node
 

@@ -8,7 +8,7 @@ from once_enrichment.routes import Routes
 from pydantic import Field
 
 from once.lines import Captured
-from once.model.base import Model
+from once.model import Model
 from once.model.rule import Event, Rows
 
 _MOST_EXAMPLES = 3

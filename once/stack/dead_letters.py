@@ -18,12 +18,10 @@ from once_enrichment.keys import opaque
 from once_enrichment.normalise import normalise
 from pydantic import Field
 
-from once.model import words
-from once.model.base import Model
-from once.model.claims import row_key
-from once.model.keys import Key
+from once.model import Model, words
 from once.model.reasons import describe_end
-from once.stack import log, sending
+from once.model.records import Key, row_key
+from once.stack import delivery, log
 from once.stack.facade import Stack, read_clock_ms
 
 QUEUE = "DeadLetterQueueUrl"
@@ -223,7 +221,7 @@ def delete(stack: Stack, letters: Sequence[DeadLetter]) -> dict[str, str]:
 
 def batches(letters: Sequence[DeadLetter]) -> Iterator[Sequence[DeadLetter]]:
     """Yields what one request to SQS takes; as text in JSON an event may grow."""
-    return sending.batches(letters, lambda letter: 2 * len(letter.event.encode()))
+    return delivery.batches(letters, lambda letter: 2 * len(letter.event.encode()))
 
 
 def _open(body: str) -> tuple[dict[str, Any], str]:

@@ -1,15 +1,128 @@
-"""Sends lines into a stack and follows each one until it is settled."""
+"""Sends lines into a stack and follows each one until it is settled.
+
+A line goes to the queue in the form in which the rule delivers events; the outcome log is the only
+place that has its outcome.
+"""
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
+from botocore.exceptions import ClientError
+from once_enrichment.normalise import normalise
+
+from once.errors import OnceError
 from once.lines import Line
 from once.model.records import Record
-from once.stack.facade import Stack
-from once.stack.sending import chain_by_claim, send_to_queue
-from once.stack.waiter import Waiter
+from once.stack.facade import Stack, read_clock_ms
+from once.stack.log import OutcomeLog
+
+_BATCH = 10
+_BATCH_BYTES = 900_000
+_T = TypeVar("_T")
+
+
+class Sent(NamedTuple):
+    """A line on its way, with the id of its message."""
+
+    line: Line
+    message_id: str
+
+
+def send_to_queue(stack: Stack, lines: Iterable[Line]) -> Iterator[Sent]:
+    """Yields each line that was sent; OnceError names one that SQS refuses."""
+    for batch in batches(lines, lambda line: len(line.text.encode())):
+        entries = [{"Id": str(n), "MessageBody": line.text} for n, line in enumerate(batch)]
+        try:
+            answer = stack.client("sqs").send_message_batch(
+                QueueUrl=stack.outputs["EventQueueUrl"], Entries=entries
+            )
+        except ClientError as error:
+            raise _refused(batch[0], batch[-1], str(error)) from error
+        for entry in answer.get("Successful", []):
+            yield Sent(batch[int(entry["Id"])], entry["MessageId"])
+        for failed in answer.get("Failed", []):
+            line = batch[int(failed["Id"])]
+            raise _refused(line, line, failed.get("Message", failed["Code"]))
+
+
+def chain_by_claim(lines: Iterable[Line]) -> list[deque[Line]]:
+    """Returns copies, and the states of one thing, one by one: no other line depends on them."""
+    chains: dict[object, deque[Line]] = defaultdict(deque)
+    for line in lines:
+        sent = {"SentTimestamp": str(read_clock_ms())}
+        element = normalise({"messageId": "-", "body": line.text, "attributes": sent})
+        key = element["key"]
+        chains[key["pk"], element["policy"].get("latest", key["sk"])].append(line)
+    return list(chains.values())
+
+
+def batches(items: Iterable[_T], measure: Callable[[_T], int]) -> Iterator[Sequence[_T]]:
+    """Yields what one request to SQS takes; `measure` returns the bytes of an item."""
+    batch: list[_T] = []
+    size = 0
+    for item in items:
+        length = measure(item)
+        if batch and (len(batch) == _BATCH or size + length > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += length
+    if batch:
+        yield batch
+
+
+def _refused(first: Line, last: Line, why: str) -> OnceError:
+    lines = f"line {first.number}" if first is last else f"lines {first.number} to {last.number}"
+    return OnceError(
+        f"SQS refused {lines}: {why}\n"
+        "A message is at most 1 MiB and has no control characters but tab and line ends. Lines "
+        "before it, and some after it, are sent; sent again, they are skipped as copies."
+    )
+
+
+_CLOCKS_APART_MS = 60_000  # of this machine and of AWS
+
+
+class Waiter:
+    """Reads the log again and again, and keeps the records of each message."""
+
+    def __init__(
+        self,
+        stack: Stack,
+        poll_seconds: float,
+        clock: Callable[[], float] | None = None,
+        sleep: Callable[[float], None] | None = None,
+    ) -> None:
+        self.records: dict[str, list[Record]] = defaultdict(list)
+        """By the id of the first message."""
+        since_ms = read_clock_ms() - _CLOCKS_APART_MS
+        self._log = OutcomeLog(stack.client, stack.outputs, since_ms)
+        self._poll_seconds = poll_seconds
+        self._clock, self._sleep = clock or time.monotonic, sleep or time.sleep
+
+    def wait(self, is_enough: Callable[[], bool], seconds: float) -> bool:
+        """Returns true if it was enough before the time was over."""
+        until = self._clock() + seconds
+        while True:
+            for record in self._log.read_new():
+                self.records[record.message_id].append(record)
+            if is_enough():
+                return True
+            left = until - self._clock()
+            if left <= 0:
+                return False
+            self._sleep(min(self._poll_seconds, left))
+
+    def find_end(self, message_id: str) -> Record | None:
+        """Returns the record that settled a message."""
+        ends = (record for record in self.records[message_id] if record.is_settled)
+        # SETTLED_BEFORE repeats an outcome without its reason.
+        return min(ends, key=lambda end: end.reason == "SETTLED_BEFORE", default=None)
+
 
 _QUEUE_SECONDS = 1.0
 # A message leaves the queue before its outcome can be read in the log.

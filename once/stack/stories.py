@@ -6,11 +6,8 @@ from dataclasses import dataclass, field
 from once_enrichment.keys import opaque
 
 from once.errors import OnceError
-from once.model.keys import Key, Subject
-from once.model.outcomes import Outcome
-from once.model.pace import FOR_THE_BREAKER
-from once.model.reasons import REASONS, Acted
-from once.model.records import Record
+from once.model.reasons import FOR_THE_BREAKER, REASONS, Acted, Outcome
+from once.model.records import Key, Record, Subject
 from once.model.story import Story, tell
 from once.stack import log
 from once.stack.facade import Stack, read_clock_ms

@@ -18,7 +18,7 @@ from once.cli import app
 from once.console import command, feed
 from once.console.axis import draw
 from once.console.feed import Feed
-from once.model.outcomes import Outcome
+from once.model.reasons import Outcome
 from once.model.story import tell
 from once.stack.facade import Stack
 from once.stack.log import OutcomeLog

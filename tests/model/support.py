@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from once.model.claims import Claim
-from once.model.records import Record
+from once.model.records import Claim, Record
 
 NOW_MS = 1_800_000_000_000
 PK = "org/conversation/c0de"

@@ -6,7 +6,7 @@ import pytest
 from once_data_action.breaker import Row, Wait, judge
 from once_data_action.times import Times
 
-from once.model.pace import Breaker, State
+from once.model.status import Breaker, State
 
 NOW_MS = 1_800_000_000_000
 PAUSE = {"held": "repair", "held_by": "ada", "held_at": NOW_MS - 1}

@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from once.model import reasons
-from once.model.outcomes import Outcome
-from once.model.reasons import REASONS, Acted, describe, describe_end
+from once.model.reasons import REASONS, Acted, Outcome, describe, describe_end
 from schemas import checks
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from once.model.outcomes import Outcome
+from once.model.reasons import Outcome
 from once.model.records import Record
 from tests.model.support import NOW_MS, record
 

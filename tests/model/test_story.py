@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from once.model.outcomes import Outcome
-from once.model.pace import Breaker, State
+from once.model.reasons import Outcome
 from once.model.records import Record
+from once.model.status import Breaker, State
 from once.model.story import Story, summarise, tell
 from tests.model.support import DIGEST, NOW_MS, PK, SK, claim, record
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from once.lines import Line
-from once.model.outcomes import Outcome
+from once.model.reasons import Outcome
 from once.stack.delivery import Delivery, Standing
 from once.stack.facade import Stack, read_clock_ms
 from proof.events import customer_start

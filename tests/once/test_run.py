@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from once.commands import run
-from once.model.outcomes import Outcome
+from once.model.reasons import Outcome
 from tests.commands.conftest import once
 from tests.once.test_delivery import FakeStack, make_lines
 
@@ -45,7 +45,7 @@ def test_run_in_which_all_is_settled_ends_well_and_writes_its_report(events: Pat
     written = json.loads(report.read_text())
     assert written["outcomes"] == {"PROCESSED": 1, "DUPLICATE": 1}
     first, second = written["events"]
-    assert first["key"] == {"pk": "o/conversation/a", "sk": "v2/x/1"}
+    assert first["key"] == "o/conversation/a/v2/x/1"
     assert (second["reason"], second["becauseOfLine"]) == ("SAME_KEY", 1)
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from once.errors import OnceError
 from once.lines import Line
+from once.stack.delivery import Sent, send_to_queue
 from once.stack.facade import Stack
-from once.stack.sending import Sent, send_to_queue
 
 
 class Queue:
