@@ -123,7 +123,7 @@ def command(
     if thing and not result.subjects:
         raise OnceError(_explain_absence(stack, result))
     if thing and problems:
-        result.subjects = [(pk, [s for s in told if s.is_problem]) for pk, told in result.subjects]
+        result.subjects = [(pk, [s for s in told if s.is_unclear]) for pk, told in result.subjects]
     subjects = [
         ToldSubject(
             pk=pk,

@@ -4,7 +4,6 @@ SQS's own redrive to a custom destination, the event queue, replays them as well
 """
 
 import shlex
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -70,15 +69,10 @@ def list_parked(
 @on_stack("once parked replay user.presence --reason REJECTED", answers=Done)
 @_WHICH
 @_REASON
-@click.option(
-    "--rate", type=click.FloatRange(min=0.1), default=50, help="At most so many per second."
-)
 @YES
-def replay(
-    operation: Operation, which: Sequence[str], reason: str | None, rate: float, yes: bool
-) -> None:
+def replay(operation: Operation, which: Sequence[str], reason: str | None, yes: bool) -> None:
     """Send parked events again, after you have removed the cause."""
-    with dead_letters.reading(operation.stack, rate) as every:
+    with dead_letters.reading(operation.stack) as every:
         letters = _choose(every, which, reason)
         dead_letters.mark_stale(operation.stack, letters)
         facts = [*_count_reasons(letters), "Each is acted on, unless a copy of it has been."]
@@ -89,7 +83,7 @@ def replay(
             codes = ", ".join(unsure)
             facts.append(f"{codes}: may have been acted on already. Look at the destination first.")
         operation.confirm(f"Replay {words.count(len(letters), 'event')}?", yes, facts)
-        _settle(operation, letters, "replayed", dead_letters.replay, rate)
+        _settle(operation, letters, "replayed", dead_letters.replay)
 
 
 @on_stack("once parked drop 681e3548-4471-4ed2-b5b0-42109261e2d2", answers=Done)
@@ -132,9 +126,8 @@ def _settle(
     letters: Sequence[DeadLetter],
     word: str,
     act: Callable[[Stack, Sequence[DeadLetter]], dict[str, str]],
-    rate: float = 1_000,
 ) -> None:
-    """Replays or drops them, at most `rate` per second, and answers what was done."""
+    """Replays or drops them, and answers what was done."""
     done = Done()
     try:
         for batch in dead_letters.batches(letters):
@@ -145,7 +138,6 @@ def _settle(
                 if letter.queue_id in failed
             }
             done.done += len(batch) - len(failed)
-            time.sleep(len(batch) / rate)
     except KeyboardInterrupt:
         done.left = len(letters) - done.done - len(done.failed)
     view = [f"{done.done} {word}."]

@@ -72,12 +72,7 @@ def command(
             status.update(f"{standing.settled} of {len(lines)} settled …")
             return standing.seconds > timeout
 
-        delivery = Delivery(
-            stack,
-            is_over,
-            poll_seconds=0.1 if stack.is_local else 1.0,
-            ends_when_quiet=False,
-        )
+        delivery = Delivery(stack, is_over)
         if wait:
             delivery.send_in_steps(lines)
         else:

@@ -181,11 +181,6 @@ class Story:
         has_more = self.may_have_acted > len(self.acts) or self.has_unrecorded
         return self.outcome is Outcome.PARKED or has_more
 
-    @property
-    def is_problem(self) -> bool:
-        is_open = self.outcome in (None, Outcome.RETRY, Outcome.PARKED)
-        return is_open or self.is_in_doubt or self.note is not None
-
     def count_requests(self) -> str:
         if self.has_unrecorded:
             return "an unknown number of requests"

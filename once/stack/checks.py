@@ -185,10 +185,10 @@ def make_copy(canary: Canary, name: str) -> Canary:
 class Trial:
     """Sends canaries, waits for their outcomes and cleans up."""
 
-    def __init__(self, stack: Stack, poll_seconds: float = 2.0) -> None:
+    def __init__(self, stack: Stack) -> None:
         self._stack = stack
         self.sent: list[Canary] = []
-        self._waiter = Waiter(stack, poll_seconds)
+        self._waiter = Waiter(stack, poll_seconds=2.0)
 
     def send(self, *canaries: Canary) -> None:
         for canary in canaries:

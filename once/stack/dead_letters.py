@@ -7,6 +7,7 @@ normaliser on it, and in the records.
 """
 
 import json
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -25,9 +26,9 @@ from once.stack import delivery, log
 from once.stack.facade import Stack, read_clock_ms
 
 QUEUE = "DeadLetterQueueUrl"
-_HIDE_SECONDS = 900  # beside the time that the work itself takes
+_HIDE_SECONDS = 900  # beside the time that a replay takes
 _LONGEST_HIDE_SECONDS = 43_200
-_PER_SECOND = 20
+_PER_SECOND = 50  # events that a replay sends
 _KEPT_MS = 14 * 86_400_000
 _NAMED = 50  # ids that fit into one search
 _UNSURE_MS = 500  # see statemachine/: with order `changes`, two clocks may differ so much
@@ -129,10 +130,10 @@ def read_letter(message: dict[str, Any]) -> DeadLetter:
 
 
 @contextmanager
-def reading(stack: Stack, per_second: float = _PER_SECOND) -> Iterator[list[DeadLetter]]:
+def reading(stack: Stack) -> Iterator[list[DeadLetter]]:
     """Yields every message, oldest first, hidden from other readers until the end of the block."""
     sqs, url = stack.client("sqs"), stack.outputs[QUEUE]
-    hidden = _HIDE_SECONDS + round(stack.read_depth(QUEUE).total / per_second)
+    hidden = _HIDE_SECONDS + round(stack.read_depth(QUEUE).total / _PER_SECOND)
     letters: dict[str, DeadLetter] = {}
     while messages := sqs.receive_message(
         QueueUrl=url,
@@ -180,6 +181,7 @@ def replay(stack: Stack, letters: Sequence[DeadLetter]) -> dict[str, str]:
     sent = stack.client("sqs").send_message_batch(
         QueueUrl=stack.outputs["EventQueueUrl"], Entries=entries
     )
+    time.sleep(len(letters) / _PER_SECOND)
     failed = _read_failures(sent)
     return failed | delete(stack, [letter for letter in letters if letter.queue_id not in failed])
 

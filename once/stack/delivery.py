@@ -90,43 +90,31 @@ _CLOCKS_APART_MS = 60_000  # of this machine and of AWS
 class Waiter:
     """Reads the log again and again, and keeps the records of each message."""
 
-    def __init__(
-        self,
-        stack: Stack,
-        poll_seconds: float,
-        clock: Callable[[], float] | None = None,
-        sleep: Callable[[float], None] | None = None,
-    ) -> None:
+    def __init__(self, stack: Stack, poll_seconds: float) -> None:
         self.records: dict[str, list[Record]] = defaultdict(list)
         """By the id of the first message."""
         since_ms = read_clock_ms() - _CLOCKS_APART_MS
         self._log = OutcomeLog(stack.client, stack.outputs, since_ms)
         self._poll_seconds = poll_seconds
-        self._clock, self._sleep = clock or time.monotonic, sleep or time.sleep
 
     def wait(self, is_enough: Callable[[], bool], seconds: float) -> bool:
         """Returns true if it was enough before the time was over."""
-        until = self._clock() + seconds
+        until = time.monotonic() + seconds
         while True:
             for record in self._log.read_new():
                 self.records[record.message_id].append(record)
             if is_enough():
                 return True
-            left = until - self._clock()
+            left = until - time.monotonic()
             if left <= 0:
                 return False
-            self._sleep(min(self._poll_seconds, left))
+            time.sleep(min(self._poll_seconds, left))
 
     def find_end(self, message_id: str) -> Record | None:
         """Returns the record that settled a message."""
         ends = (record for record in self.records[message_id] if record.is_settled)
         # SETTLED_BEFORE repeats an outcome without its reason.
         return min(ends, key=lambda end: end.reason == "SETTLED_BEFORE", default=None)
-
-
-_QUEUE_SECONDS = 1.0
-# A message leaves the queue before its outcome can be read in the log.
-_QUIET_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -148,27 +136,14 @@ class Delivery:
     `is_over` hears the standing after each look at the log, and ends the wait by returning true.
     """
 
-    def __init__(
-        self,
-        stack: Stack,
-        is_over: Callable[[Standing], bool],
-        *,
-        poll_seconds: float = 0.1,
-        ends_when_quiet: bool = True,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        """`ends_when_quiet` takes an empty queue for the end: only an emulator counts exactly."""
-        self._stack, self._is_over, self._clock = stack, is_over, clock
-        self._waiter = Waiter(stack, poll_seconds, clock, sleep)
-        self._ends_when_quiet = ends_when_quiet
+    def __init__(self, stack: Stack, is_over: Callable[[Standing], bool]) -> None:
+        self._stack, self._is_over = stack, is_over
+        self._waiter = Waiter(stack, poll_seconds=0.1 if stack.is_local else 1.0)
         self._ids: dict[int, str] = {}
         """The messages by the numbers of their lines."""
         self._lines: dict[str, int] = {}
         self._unsettled: set[int] = set()
-        self._began = self._moved = clock()
-        self._looked = -math.inf
-        self._quiet_since: float | None = None
+        self._began = self._moved = time.monotonic()
 
     def send(self, lines: Iterable[Line]) -> None:
         """Sends all lines together, and does not wait."""
@@ -192,7 +167,7 @@ class Delivery:
         return True
 
     def wait_for(self, lines: Sequence[Line]) -> bool:
-        """Waits until these lines are settled or lost; returns false if it was over before."""
+        """Waits until these lines are settled; returns false if it was over before."""
         return self._wait(lines, all)
 
     def is_sent(self, line: Line) -> bool:
@@ -224,13 +199,9 @@ class Delivery:
     def _look(self) -> Standing:
         settled = {n for n in self._unsettled if self._waiter.find_end(self._ids[n])}
         self._unsettled -= settled
-        now = self._clock()
+        now = time.monotonic()
         if settled:
             self._moved = now
-        if self._ends_when_quiet and now - self._looked >= _QUEUE_SECONDS:
-            self._looked = now
-            is_empty = not self._stack.read_depth("EventQueueUrl").total
-            self._quiet_since = (self._quiet_since or now) if is_empty else None
         return Standing(
             sent=len(self._ids),
             settled=len(self._ids) - len(self._unsettled),
@@ -240,7 +211,4 @@ class Delivery:
         )
 
     def _has_ended(self, line: Line) -> bool:
-        """A line of which nothing is left that could settle it has ended, too."""
-        quiet = self._quiet_since
-        is_quiet = quiet is not None and self._clock() - quiet >= _QUIET_SECONDS
-        return self.is_sent(line) and (line.number not in self._unsettled or is_quiet)
+        return self.is_sent(line) and line.number not in self._unsettled

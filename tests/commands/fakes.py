@@ -5,11 +5,14 @@
 import json
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from once.stack.facade import Stack
 
@@ -47,6 +50,11 @@ class Clock:
     def __init__(self) -> None:
         self.ms = NOW_MS
         self._thread = threading.get_ident()
+
+    def replace_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(time, "time_ns", lambda: self.ms * 1_000_000)
+        monkeypatch.setattr(time, "monotonic", lambda: self.ms / 1000)
+        monkeypatch.setattr(time, "sleep", self.sleep)
 
     def sleep(self, seconds: float) -> None:
         if threading.get_ident() == self._thread:
@@ -161,10 +169,12 @@ class Sqs:
 
     def send_message_batch(self, *, QueueUrl: str, Entries: list[Any]) -> dict[str, Any]:
         failed = [e for e in Entries if any(text in e["MessageBody"] for text in self.refused)]
-        for entry in Entries:
-            if entry not in failed:
-                self.put(QueueUrl.rpartition("/")[2], entry["MessageBody"])
-        return {"Failed": [{"Id": entry["Id"], "Code": "refused"} for entry in failed]}
+        sent = [
+            {"Id": e["Id"], "MessageId": self.put(QueueUrl.rpartition("/")[2], e["MessageBody"])}
+            for e in Entries
+            if e not in failed
+        ]
+        return {"Successful": sent, "Failed": [{"Id": e["Id"], "Code": "refused"} for e in failed]}
 
     def receive_message(self, *, QueueUrl: str, **_: Any) -> dict[str, Any]:
         messages = [m for m in self._queue(QueueUrl) if m["MessageId"] not in self.hidden][:10]
@@ -282,5 +292,5 @@ class FakeStack(Stack):
 
 
 def _write_time(ms: int) -> str:
-    time = datetime.fromtimestamp(ms / 1000, UTC)
-    return time.strftime("%Y-%m-%d %H:%M:%S.") + f"{ms % 1000:03d}"
+    written = datetime.fromtimestamp(ms / 1000, UTC)
+    return written.strftime("%Y-%m-%d %H:%M:%S.") + f"{ms % 1000:03d}"

@@ -163,7 +163,6 @@ def test_drop_deletes_and_notes_it_in_the_claim(stack: FakeStack) -> None:
         (("drop",), 2),
         (("drop", "nothing-of-it", "--yes"), 1),
         (("replay", "--reason", "GAVE_UP", "--yes"), 1),
-        (("replay", "--rate", "0"), 2),
         (("list", "nothing-of-it"), 1),
     ],
 )
