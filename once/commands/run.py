@@ -26,7 +26,7 @@ from once.stack.delivery import Delivery, Standing
 from once.stack.facade import Stack
 
 # An event comes back after at most three minutes here, and half of it again.
-_PATIENCE_SECONDS = 300.0
+_PATIENCE_SECONDS = 300
 _LISTED_LINES = 100
 _STILL_SECONDS = 10  # usually the next line is settled sooner
 _SHORT = {
@@ -72,20 +72,12 @@ class Report(Model):
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Write the outcome of each line to this file.",
 )
-@click.option(
-    "--patience",
-    metavar="SECONDS",
-    type=click.FloatRange(min=1),
-    default=_PATIENCE_SECONDS,
-    help="End if no line was settled for this long.",
-)
 @SCRIPT
 @SET
 def command(
     output: Output,
     events: Path | None,
     report: Path | None,
-    patience: float,
     script: Path | None,
     parameters: dict[str, str],
 ) -> None:
@@ -108,7 +100,7 @@ def command(
 
         def is_over(standing: Standing) -> bool:
             status.update(_describe(standing, len(lines)))
-            return standing.still_seconds > patience
+            return standing.still_seconds > _PATIENCE_SECONDS
 
         delivery = Delivery(Stack.at(local.describe()), is_over)
         started = time.monotonic()
@@ -125,7 +117,11 @@ def command(
     if report is not None:
         report.write_text(result.model_dump_json(by_alias=True, indent=2) + "\n")
     if events is None:
-        output.say(_next_steps())
+        if line := say_how_to_type_once():
+            output.say([f"[dim]To put the command once on your PATH: {escape(line)}[/]"])
+        own = "Your own events: once run FILE. Your own server: once dev. All commands: once"
+        output.say(["[dim]The events that were sent, line by line: once example[/]"])
+        output.say([f"[dim]{own}[/]"])
     output.exit(0 if result.settled else 1)
 
 
@@ -231,11 +227,3 @@ def _judge(report: Report) -> str:
     if report.received == 1:
         return f"The message is accounted for: {', '.join(numbers)}."
     return f"All {report.received} messages are accounted for: {', '.join(numbers)}."
-
-
-def _next_steps() -> Iterator[str]:
-    """Yields what to type next for those who have tried only the example yet."""
-    if line := say_how_to_type_once():
-        yield f"[dim]To put the command once on your PATH: {escape(line)}[/]"
-    yield "[dim]The events that were sent, line by line: once example[/]"
-    yield "[dim]Your own events: once run FILE. Your own server: once dev. All commands: once[/]"

@@ -56,7 +56,7 @@ def test_run_in_which_all_is_settled_ends_well_and_writes_its_report(events: Pat
 def test_run_that_leaves_an_event_unsettled_fails(events: Path) -> None:
     (line,) = make_lines("b1")
     events.write_text(events.read_text() + "\n" + line.text)
-    assert once("run", str(events), "--patience", "1").code == 1
+    assert once("run", str(events)).code == 1
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,6 @@ def test_run_that_leaves_an_event_unsettled_fails(events: Path) -> None:
     [
         (["--report", "no/such/folder/report.json"], 1),
         (["--set", "MaxTries"], 2),
-        (["--patience", "0"], 2),
     ],
     ids=str,
 )
