@@ -16,7 +16,8 @@ from once.lines import find_sources, read_records
 from once.model import Model, words
 from once.model.reasons import SIGN, Outcome
 from once.model.records import Claim, Record, Subject
-from once.model.story import Chain, Story, summarise
+from once.model.story import Chain, Story
+from once.model.verdict import summarise
 from once.project import ROUTES, read_routes
 from once.screen import Row
 from once.stack.facade import Stack, read_clock_ms

@@ -12,7 +12,8 @@ from once.errors import OnceError
 from once.model.reasons import Outcome
 from once.model.records import Record
 from once.model.status import Status
-from once.model.story import Story, tell
+from once.model.story import Story
+from once.model.verdict import tell
 from once.stack.facade import Stack, explain_refusal, read_clock_ms
 from once.stack.log import OutcomeLog
 from once.stack.status import read_status

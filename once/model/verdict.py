@@ -1,23 +1,69 @@
-"""Says in a sentence what became of an event, and what its requests mean for the destination.
+"""Tells the stories of events in sentences: what became of each, what its requests mean for the
+destination, and why a copy is one.
 
-`once.model.story` collects the facts of a story; here is how people read them.
+`once.model.story` collects the facts of a story; here, and nowhere else, is how people read them.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from once.model import words
 from once.model.reasons import FOR_THE_BREAKER, MEANING, Outcome
-from once.model.records import GRACE_MS, LONGEST_DELAY_MS, Record, Status, windowed
+from once.model.records import GRACE_MS, LONGEST_DELAY_MS, Claim, Record, Status, windowed
 from once.model.status import Breaker, State
+from once.model.story import Chain, Chains, Story, collect, read_chains
 
-if TYPE_CHECKING:
-    from once.model.story import Chain, Story
+CAUSES = {
+    "SAME_MESSAGE": "the queue delivered the same message again",
+    "SAME_ENVELOPE": "EventBridge delivered the same event again (same envelope id)",
+    "SECOND_INTEGRATION": "a second integration sent it too",
+    "REPUBLISHED": "it was published again (new envelope id)",
+    "WITHIN_WINDOW": "the same change, sent again within its window",
+    "OLDER": "older than the newest state",
+    "IN_PROGRESS": "in progress elsewhere: it waits until that is settled",
+    "COPY": "a copy; the log does not tell how it came about",
+}
 
 
-def judge(
-    story: "Story", chains: "Mapping[str, Chain]", now_ms: int, breaker: Breaker | None
-) -> str:
+def tell(
+    records: Iterable[Record],
+    claims: Iterable[Claim],
+    now_ms: int,
+    breaker: Breaker | None = None,
+) -> list[Story]:
+    """Tells every event, in the order in which they occurred; `breaker` is that of now, which the
+    records of events that wait for it cannot know."""
+    chains = read_chains(records)
+    stories = collect(chains, claims)
+    for story in stories:
+        story.verdict = _judge(story, chains, now_ms, breaker)
+        story.meaning = _explain_requests(story)
+    for chain in chains.values():
+        _explain_copy(chain, chains)
+    return stories
+
+
+def summarise(stories: Sequence[Story]) -> str:
+    """Says in a line what became of them."""
+    ends = Counter(story.outcome for story in stories)
+    finals = [chain.end for story in stories for chain in story.chains]
+    copies = sum(record.outcome is Outcome.DUPLICATE and record.is_copy for record in finals)
+    parts = {
+        "acted on": ends[Outcome.PROCESSED],
+        "skipped as unchanged": ends[Outcome.DUPLICATE],
+        "skipped as stale": ends[Outcome.STALE],
+        "ignored": ends[Outcome.IGNORED],
+        "parked": ends[Outcome.PARKED],
+        "not settled": ends[Outcome.RETRY] + ends[None],
+        "copy skipped" if copies == 1 else "copies skipped": copies,
+    }
+    text = ", ".join(f"{number:,} {what}" for what, number in parts.items() if number)
+    doubt = sum(story.is_in_doubt for story in stories)
+    tail = f"; {doubt:,} of {len(stories):,} perhaps acted on more than once" if doubt else ""
+    return f"{words.count(len(stories), 'event')}: {text}{tail}" if text else "no event"
+
+
+def _judge(story: Story, chains: Chains, now_ms: int, breaker: Breaker | None) -> str:
     """Says what became of an event; `breaker` is that of now."""
     claim, lead = story.claim, story.lead
     acted_unconfirmed = lead is not None and lead.unconfirmed and story.acts
@@ -47,7 +93,7 @@ def judge(
     return _describe_skipped(story, _find_met(story, chains))
 
 
-def _describe_processed(story: "Story", acted: str) -> str:
+def _describe_processed(story: Story, acted: str) -> str:
     lead = story.lead
     if lead is None:
         return acted
@@ -65,7 +111,7 @@ def _describe_processed(story: "Story", acted: str) -> str:
     return text
 
 
-def _describe_ignored(story: "Story", lead: Record) -> str:
+def _describe_ignored(story: Story, lead: Record) -> str:
     text = f"ignored: {lead.cause or lead.why}"
     if lead.reason == "EXPIRED":
         text = f'ignored: too old for route "{lead.route}"'
@@ -77,7 +123,7 @@ def _describe_ignored(story: "Story", lead: Record) -> str:
     return text
 
 
-def _describe_parked(story: "Story") -> str:
+def _describe_parked(story: Story) -> str:
     lead, claim, text = story.lead, story.claim, "parked"
     if lead:
         text = f"parked: {lead.why}"
@@ -91,7 +137,7 @@ def _describe_parked(story: "Story") -> str:
     return f"dropped by an operator on {when} UTC (once parked drop); was {text}"
 
 
-def _describe_waiting(story: "Story", now_ms: int, breaker: Breaker | None) -> str:
+def _describe_waiting(story: Story, now_ms: int, breaker: Breaker | None) -> str:
     """Says why an event waits, when it comes back, and how often it was tried."""
     lead, claim = story.lead, story.claim
     due_ms = max(lead.due_at_ms if lead else 0, (claim.due_at or 0) if claim else 0)
@@ -115,7 +161,7 @@ def _describe_waiting(story: "Story", now_ms: int, breaker: Breaker | None) -> s
     return f"{text}; due {age} ago and not recorded since: see once status, once parked list"
 
 
-def _find_met(story: "Story", chains: "Mapping[str, Chain]") -> Record | None:
+def _find_met(story: Story, chains: Chains) -> Record | None:
     """Finds the event that passed a stale event, or the first of the equal states."""
     skipped = (
         end for end in story.ends if end.outcome is Outcome.STALE or end.reason == "UNCHANGED"
@@ -128,7 +174,7 @@ def _find_met(story: "Story", chains: "Mapping[str, Chain]") -> Record | None:
     return met
 
 
-def _describe_skipped(story: "Story", met: Record | None) -> str:
+def _describe_skipped(story: Story, met: Record | None) -> str:
     """Names the event that a skipped one met, and the setting that would have acted."""
     lead = story.lead
     if lead is None and story.outcome:
@@ -149,7 +195,7 @@ def _describe_skipped(story: "Story", met: Record | None) -> str:
     return f"skipped: unchanged since {since} UTC, as message {met.message_id} says{every}"
 
 
-def explain_requests(story: "Story") -> str:
+def _explain_requests(story: Story) -> str:
     """Says what more than one request means for the destination."""
     if story.has_unrecorded:
         return "an earlier delivery ended without a record, and may have sent a request"
@@ -175,3 +221,48 @@ def explain_requests(story: "Story") -> str:
 
 def _describe_forgotten(ms: int) -> str:
     return f"`once forget` opened it on {words.format_second(ms)} UTC"
+
+
+def _explain_copy(chain: Chain, chains: Chains) -> None:
+    """Says why a chain was not acted on by itself, with the one that it met."""
+    end = chain.end
+    met = chains.get(end.met or "")
+    earlier = met.end if met else None
+    chain.cause = _find_cause(end, earlier)
+    chain.text = CAUSES[chain.cause] if chain.cause else end.why
+    if chain.cause == "SECOND_INTEGRATION" and earlier:
+        chain.text = f"a second integration, {end.source}, sent it as well as {earlier.source}"
+    if earlier is None or not end.is_copy or end.outcome is not Outcome.DUPLICATE:
+        return
+    # A copy can be judged, and logged, before the execution that acted is logged.
+    apart_ms = end.recorded_at_ms - earlier.recorded_at_ms
+    when, state = "at the same time as", "was settled"
+    if apart_ms >= 100:
+        when = f"{words.format_duration(apart_ms)} after"
+    if earlier.outcome is Outcome.PROCESSED:
+        state = "was acted on"
+    if end.reason == "WAITS_ALREADY":
+        when, state = "while", "waited"
+    chain.text += f"; decided {when} message {earlier.message_id} {state}"
+
+
+def _find_cause(record: Record, earlier: Record | None) -> str | None:
+    if record.reason == "HELD":
+        return "IN_PROGRESS"
+    if record.outcome is Outcome.STALE:
+        return "OLDER"
+    if not record.is_copy:
+        return None
+    if record.met == record.message_id:
+        return "SAME_MESSAGE"
+    if earlier is None:
+        return "COPY"
+    if record.envelope_id is not None and record.envelope_id == earlier.envelope_id:
+        return "SAME_ENVELOPE"
+    if record.source and earlier.source not in (None, record.source):
+        return "SECOND_INTEGRATION"
+    if record.event_id is not None and record.event_id == earlier.event_id:
+        return "REPUBLISHED"
+    if record.occurred_at_ms != earlier.occurred_at_ms:
+        return "WITHIN_WINDOW"
+    return "REPUBLISHED" if record.envelope_id and earlier.envelope_id else "COPY"

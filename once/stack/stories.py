@@ -8,7 +8,8 @@ from once_enrichment.keys import opaque
 from once.errors import OnceError
 from once.model.reasons import FOR_THE_BREAKER, REASONS, Acted, Outcome
 from once.model.records import Key, Record, Subject
-from once.model.story import Story, tell
+from once.model.story import Story
+from once.model.verdict import tell
 from once.stack import log
 from once.stack.facade import Stack, read_clock_ms
 

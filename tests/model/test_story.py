@@ -8,7 +8,8 @@ import pytest
 from once.model.reasons import Outcome
 from once.model.records import Record
 from once.model.status import Breaker, State
-from once.model.story import Story, summarise, tell
+from once.model.story import Story
+from once.model.verdict import summarise, tell
 from tests.model.support import DIGEST, NOW_MS, PK, SK, claim, record
 
 
