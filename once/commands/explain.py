@@ -21,7 +21,8 @@ from once.model.verdict import summarise
 from once.project import ROUTES, read_routes
 from once.screen import Row
 from once.stack.facade import Stack, read_clock_ms
-from once.stack.stories import MOST_SUBJECTS, Result, find, find_problems
+from once.stack.log import MOST_IDS
+from once.stack.stories import Result, find, find_problems
 
 _SHOWN = 200
 _INDENT = " " * 6
@@ -226,7 +227,7 @@ def _view_problems(result: Result, verbose: bool) -> Iterator[str]:
     elif not result.subjects:
         yield "No event is parked; none may have been acted on twice."
     if not (result.is_complete or result.has_unrecorded):
-        yield f"[yellow]There may be more: these are of the newest {MOST_SUBJECTS} subjects.[/]"
+        yield f"[yellow]There may be more: these are of the newest {MOST_IDS} subjects.[/]"
     yield "[dim]Their deliveries: once explain ID. Events that wait: once status[/]"
 
 

@@ -20,6 +20,9 @@ from pydantic import ConfigDict, Field
 from once.model import Model
 from once.model.reasons import REASONS, SETTLED, Outcome, describe_end
 
+LATEST = "latest/"
+LONGEST_DELAY_MS = 900_000  # SQS delays a message by 15 minutes at most
+GRACE_MS = 300_000  # a running pipe takes a message within minutes after its return
 _SPACE = re.compile(r" (?=v[0-9]+/)")
 
 
@@ -71,8 +74,6 @@ def read_message_id(owner: str) -> str:
     return owner.rpartition("#")[2]
 
 
-LATEST = "latest/"
-
 PastMs = Annotated[int, Field(gt=0, description="Epoch milliseconds.")]
 ExpiresAt = Annotated[
     int,
@@ -88,7 +89,7 @@ ClaimOwner = Annotated[
 ]
 
 
-class Status(StrEnum):
+class ClaimStatus(StrEnum):
     IN_PROGRESS = "IN_PROGRESS"
     DONE = "DONE"
     FAILED = "FAILED"
@@ -105,7 +106,7 @@ class Claim(_Row):
     """Organisation, subject type and subject id: one Query shows all about a subject."""
     sk: str = Field(pattern="^v[0-9]+/", examples=["v2/conversation.acd.start/p1/s1/1777888800123"])
     """Key version, family and identity parts."""
-    status: Status
+    status: ClaimStatus
     """FAILED: the event waits, and the message that was put back may take the claim."""
     outcome: Outcome | None = None
     """Absent while the first attempt works on it."""
@@ -152,7 +153,7 @@ class Claim(_Row):
         return self.dropped_at if self.outcome is Outcome.PARKED else None
 
     def is_held(self, now_ms: int) -> bool:
-        return self.status is Status.IN_PROGRESS and self.lease_until >= now_ms
+        return self.status is ClaimStatus.IN_PROGRESS and self.lease_until >= now_ms
 
     def free_in_seconds(self, now_ms: int) -> int:
         return (self.lease_until - now_ms) // 1000 + 1
@@ -212,8 +213,6 @@ def windowed() -> frozenset[str]:
     )
 
 
-LONGEST_DELAY_MS = 900_000  # SQS delays a message by 15 minutes at most
-GRACE_MS = 300_000  # a running pipe takes a message within minutes after its return
 # Lambda could not load the code, so no request was sent.
 NEVER_RAN = {
     "Runtime.ImportModuleError",

@@ -12,7 +12,7 @@ from once_data_action.errors import ENDED
 
 from once.model import words
 from once.model.reasons import REASONS, Acted, Outcome
-from once.model.records import Claim, Key, Record, Status
+from once.model.records import Claim, ClaimStatus, Key, Record
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Story:
         # row a later request says so: a copy of a settled event sends none.
         is_open = bool(newest.requests)
         if claim is not None:
-            is_open = claim.status is not Status.DONE or claim.outcome is Outcome.PARKED
+            is_open = claim.status is not ClaimStatus.DONE or claim.outcome is Outcome.PARKED
         is_later = newest.recorded_at_ms > act.recorded_at_ms
         again = newest.outcome in (Outcome.RETRY, Outcome.PARKED)
         return newest if is_open and is_later and again else act

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from once.model import words
 from once.model.reasons import FOR_THE_BREAKER, MEANING, Outcome
-from once.model.records import GRACE_MS, LONGEST_DELAY_MS, Claim, Record, Status, windowed
+from once.model.records import GRACE_MS, LONGEST_DELAY_MS, Claim, ClaimStatus, Record, windowed
 from once.model.status import Breaker, State
 from once.model.story import Chain, Chains, Story, collect, read_chains
 
@@ -69,7 +69,7 @@ def _judge(story: Story, chains: Chains, now_ms: int, breaker: Breaker | None) -
     acted_unconfirmed = lead is not None and lead.unconfirmed and story.acts
     # A function that failed without an answer keeps its claim while its event waits.
     is_put_back = lead is not None and claim is not None and lead.run == claim.owner
-    if claim and claim.status is Status.IN_PROGRESS and not (acted_unconfirmed or is_put_back):
+    if claim and claim.status is ClaimStatus.IN_PROGRESS and not (acted_unconfirmed or is_put_back):
         if not claim.is_held(now_ms):
             return "its owner died; it may have sent a request, and the next delivery takes over"
         return f"in progress; if the owner died, it is free in {claim.free_in_seconds(now_ms)} s"
@@ -77,7 +77,12 @@ def _judge(story: Story, chains: Chains, now_ms: int, breaker: Breaker | None) -
     if len(story.acts) > 1:
         acted += f" {words.count_times(len(story.acts))}"
     is_recorded_since = lead is not None and lead.recorded_at_ms > story.forgotten_ms
-    if story.forgotten_ms and claim and claim.status is Status.FAILED and not is_recorded_since:
+    if (
+        story.forgotten_ms
+        and claim
+        and claim.status is ClaimStatus.FAILED
+        and not is_recorded_since
+    ):
         opened = f"{_describe_forgotten(story.forgotten_ms)}: its next copy is acted on"
         return f"{acted}; {opened}" if story.acts else opened
     before = f"{acted}, and then " if story.acts else ""

@@ -48,7 +48,7 @@ class Checked(Model):
         return any(check.works is False for check in self.checks)
 
 
-PARTNER = "aws.partner/"
+_PARTNER = "aws.partner/"
 _SET_UP = "docs/operations.md#set-up-the-genesys-side"
 # eventbridge API, EventSource, State.
 _STATES = {
@@ -69,9 +69,9 @@ _STATES = {
 def check_source(stack: Stack) -> Iterator[Check]:
     """Checks the rule, and the partner source if events come by one."""
     bus = stack.outputs["EventBusName"]
-    prefix = stack.parameters.get("SourcePrefix", PARTNER)
+    prefix = stack.parameters.get("SourcePrefix", _PARTNER)
     yield Check.of("rule", *_look_at_rule(stack, bus, prefix))
-    if bus.startswith(PARTNER) or prefix.startswith(PARTNER):
+    if bus.startswith(_PARTNER) or prefix.startswith(_PARTNER):
         yield Check.of("partner source", *_look_at_source(stack, bus, prefix))
 
 
@@ -88,14 +88,14 @@ def _look_at_rule(stack: Stack, bus: str, prefix: str) -> tuple[bool | None, str
     queue = stack.outputs["EventQueueUrl"].rpartition("/")[2]
     if not any(target["Arn"].rpartition(":")[2] == queue for target in targets):
         return False, "it does not send to the event queue: deploy again"
-    if bus.startswith(PARTNER) and not bus.startswith(prefix):
+    if bus.startswith(_PARTNER) and not bus.startswith(prefix):
         return False, _describe_mismatch(bus, prefix)
     return None, "ENABLED, sends to the event queue; only an event of Genesys can test it"
 
 
 def _look_at_source(stack: Stack, bus: str, prefix: str) -> tuple[bool | None, str]:
     events = stack.client("events")
-    if bus.startswith(PARTNER):
+    if bus.startswith(_PARTNER):
         try:
             state = events.describe_event_source(Name=bus)["State"]
         except events.exceptions.ResourceNotFoundException:
@@ -105,7 +105,7 @@ def _look_at_source(stack: Stack, bus: str, prefix: str) -> tuple[bool | None, s
     if stack.is_local:
         return None, "a local stack has none: once send sends its events"
     alone = f"partner events never reach the bus {bus} by themselves"
-    sources = events.list_event_sources(NamePrefix=f"{PARTNER}genesys.com")["EventSources"]
+    sources = events.list_event_sources(NamePrefix=f"{_PARTNER}genesys.com")["EventSources"]
     for source in sources:
         if _is_passed_on(events, source["Name"], bus):
             if not source["Name"].startswith(prefix):
@@ -124,7 +124,7 @@ def _look_at_source(stack: Stack, bus: str, prefix: str) -> tuple[bool | None, s
 def _describe_mismatch(source: str, prefix: str) -> str:
     return (
         f"the rule takes only events whose source begins with {prefix}, and those of {source} do "
-        f"not. Deploy with SourcePrefix={PARTNER}genesys.com"
+        f"not. Deploy with SourcePrefix={_PARTNER}genesys.com"
     )
 
 

@@ -30,7 +30,6 @@ _HIDE_SECONDS = 900  # beside the time that a replay takes
 _LONGEST_HIDE_SECONDS = 43_200
 _PER_SECOND = 50  # events that a replay sends
 _KEPT_MS = 14 * 86_400_000
-_NAMED = 50  # ids that fit into one search
 _UNSURE_MS = 500  # see statemachine/: with order `changes`, two clocks may differ so much
 _CARRIED = ("firstMessageId", "firstSentAtMs", "after", "canary")
 
@@ -259,7 +258,7 @@ def _add_records(stack: Stack, letters: Sequence[DeadLetter]) -> None:
     if not letters:
         return
     ids = [letter.message_id for letter in letters]
-    pattern = log.any_of(*ids) if len(ids) <= _NAMED else "RETRY"
+    pattern = log.any_of(*ids) if len(ids) <= log.MOST_IDS else "RETRY"
     records = log.search(stack, pattern, since_ms=read_clock_ms() - _KEPT_MS).records
     last = {record.message_id: record for record in records if record.reason}
     for letter in letters:

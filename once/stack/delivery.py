@@ -22,6 +22,7 @@ from once.stack.log import OutcomeLog
 
 _BATCH = 10
 _BATCH_BYTES = 900_000
+_CLOCKS_APART_MS = 60_000  # of this machine and of AWS
 _T = TypeVar("_T")
 
 
@@ -49,7 +50,7 @@ def send_to_queue(stack: Stack, lines: Iterable[Line]) -> Iterator[Sent]:
             raise _refused(line, line, failed.get("Message", failed["Code"]))
 
 
-def chain_by_claim(lines: Iterable[Line]) -> list[deque[Line]]:
+def _chain_by_claim(lines: Iterable[Line]) -> list[deque[Line]]:
     """Returns copies, and the states of one thing, one by one: no other line depends on them."""
     chains: dict[object, deque[Line]] = defaultdict(deque)
     for line in lines:
@@ -82,9 +83,6 @@ def _refused(first: Line, last: Line, why: str) -> OnceError:
         "A message is at most 1 MiB and has no control characters but tab and line ends. Lines "
         "before it, and some after it, are sent; sent again, they are skipped as copies."
     )
-
-
-_CLOCKS_APART_MS = 60_000  # of this machine and of AWS
 
 
 class Waiter:
@@ -155,7 +153,7 @@ class Delivery:
     def send_in_steps(self, lines: Iterable[Line]) -> bool:
         """Sends a copy or newer state when the one before it is settled. Returns false if it was
         over before all are."""
-        chains = chain_by_claim(lines)
+        chains = _chain_by_claim(lines)
         while chains:
             self.send(chain[0] for chain in chains if not self.is_sent(chain[0]))
             if not self._wait([chain[0] for chain in chains], any):

@@ -36,6 +36,8 @@ from once.stack.stories import CANARY_FAMILY
 
 _Part = TypeVar("_Part")
 _DAY_MS = 86_400_000
+_LOOKS_BACK_MS = (3_600_000, _DAY_MS, 11 * _DAY_MS)
+_SETTLED = f'"outcome": ?"({"|".join(sorted(SETTLED))})"'
 _TAKEN_MS = 600_000
 _AGAIN_MS = 300_000  # a message that still fails has come back within four minutes
 
@@ -63,7 +65,7 @@ def read_status(stack: Stack, now_ms: int) -> Status:
     empty = Depth(visible=0, in_flight=0, delayed=0)
     queue = read(empty, stack.read_depth, "EventQueueUrl")
     queued = queue.delayed or min(queue.total, 1)
-    waiting = read(Waiting([], True), read_waiting, stack, breaker, queued, now_ms)
+    waiting = read(Waiting([], True), _read_waiting, stack, breaker, queued, now_ms)
     failure = waiting.failure
     parked = read(empty, stack.read_depth, QUEUE).total
     names = [name for name in outputs if name.endswith("LogGroupName")]
@@ -73,7 +75,7 @@ def read_status(stack: Stack, now_ms: int) -> Status:
         breaker=breaker,
         table_error=table_error,
         limit=int(outputs.get("MaxActionsPerMinute") or 0),
-        waiting=group_by_reason(waiting, breaker, now_ms),
+        waiting=_group_by_reason(waiting, breaker, now_ms),
         last_failure=failure.why if failure else "",
         is_answer_lost=bool(failure and failure.requests and failure.status is None),
         last_parked=read("", _read_parked, stack, now_ms) if parked else "",
@@ -189,12 +191,6 @@ def _read_alarms(stack: Stack) -> list[Alarm]:
     ]
 
 
-_HOUR_MS = 3_600_000
-_LOOKS_BACK_MS = (_HOUR_MS, 24 * _HOUR_MS, 11 * 24 * _HOUR_MS)
-_NAMED = 50  # ids that fit into one search
-_SETTLED = f'"outcome": ?"({"|".join(sorted(SETTLED))})"'
-
-
 @dataclass(frozen=True)
 class Waiting:
     """The newest record of each event that waits."""
@@ -206,7 +202,7 @@ class Waiting:
     """The newest failed request. Its event may have met another reason since."""
 
 
-def read_waiting(stack: Stack, breaker: Breaker, queued: int, now_ms: int) -> Waiting:
+def _read_waiting(stack: Stack, breaker: Breaker, queued: int, now_ms: int) -> Waiting:
     """Reads what waits, with `queued` messages on the queue; looks back further until records of
     so many events are found, or of no more."""
     waiting = Waiting([], True)
@@ -225,7 +221,7 @@ def _read_since(stack: Stack, breaker: Breaker, since_ms: int, now_ms: int) -> W
     newest = {record.message_id: record for record in waits}
     if not newest:
         return Waiting([], put_back.is_complete)
-    pattern = _SETTLED if len(newest) > _NAMED else log.any_of(*newest)
+    pattern = _SETTLED if len(newest) > log.MOST_IDS else log.any_of(*newest)
     oldest_ms = min(record.recorded_at_ms for record in newest.values())
     ends = log.search(stack, pattern, since_ms=oldest_ms)
     for end in ends.records:
@@ -250,7 +246,7 @@ def _read_since(stack: Stack, breaker: Breaker, since_ms: int, now_ms: int) -> W
     return Waiting(waits, is_complete, failures[-1] if failures else None)
 
 
-def group_by_reason(waiting: Waiting, breaker: Breaker, now_ms: int) -> list[Waits]:
+def _group_by_reason(waiting: Waiting, breaker: Breaker, now_ms: int) -> list[Waits]:
     """Groups what waits, the largest group first."""
     groups: dict[str, list[Record]] = defaultdict(list)
     for record in waiting.records:

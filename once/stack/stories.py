@@ -18,7 +18,6 @@ _KINDS = ("conversation", "user", "queue")
 _ORGANISATION = re.compile(r"aws\.partner/genesys\.com[^/]*/[^/]+/([^/]+)/")
 _SHORT_ID = re.compile(r"[0-9a-f]{8}[0-9a-f-]*")
 _DAY_MS = 86_400_000
-MOST_SUBJECTS = 50  # so many fit into one search
 
 
 @dataclass
@@ -83,7 +82,7 @@ def find_problems(stack: Stack, since_ms: int) -> Result:
         is_problem = record.outcome is Outcome.PARKED or is_unclear
         if record.pk and record.family != CANARY_FAMILY and is_problem:
             pks[record.pk] = None
-    newest = list(pks)[:MOST_SUBJECTS]
+    newest = list(pks)[: log.MOST_IDS]
     own = log.search(stack, log.any_of(*newest), since_ms=since_ms).records if newest else []
     is_complete = searched.is_complete and len(pks) == len(newest) and len(own) < log.MOST
     failed = log.search_lines(
