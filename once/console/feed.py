@@ -48,7 +48,7 @@ class Feed:
         fitting = (
             story
             for story in self._newest
-            if (not outcome or outcome == story.outcome) and (not text or is_in(text, story))
+            if (not outcome or outcome == story.outcome) and (not text or _is_in(text, story))
         )
         return list(islice(fitting, SHOWN))
 
@@ -95,14 +95,11 @@ class Feed:
             self._stories[home] = tell(self._records[home], [], now_ms, breaker)
         if changed:
             every = chain.from_iterable(self._stories.values())
-            self._newest = sorted(every, key=_read_last_ms, reverse=True)
+            # Each story here has a record.
+            self._newest = sorted(every, key=lambda story: -story.records[-1].recorded_at_ms)
 
 
-def is_in(text: str, story: Story) -> bool:
+def _is_in(text: str, story: Story) -> bool:
     """Returns true if a text is in an id of an event, or in what is said of it."""
     words = f"{story.text} {story.verdict} {story.key or ''}".lower()
     return text.lower() in words or any(text in name for name in story.names)
-
-
-def _read_last_ms(story: Story) -> int:
-    return story.records[-1].recorded_at_ms  # each story here has a record

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Literal
 
+from once_data_action.breaker import Row
 from pydantic import Field
 
 from once.model import Model, words
@@ -45,36 +46,32 @@ class Breaker(Model):
     until_ms: int | None = Field(default=None, description="While OPEN: no request before then.")
 
     @classmethod
-    def parse(cls, row: Mapping[str, Any] | None, now_ms: int) -> "Breaker":
+    def parse(cls, item: Mapping[str, Any] | None, now_ms: int) -> "Breaker":
         """Reads the row as DynamoDB returns it; a healthy stack has none."""
-        if row is None:
+        row = Row.of(item)
+        if item is None or row is None:
             return cls()
-
-        def number(name: str) -> int:
-            return int(row[name]["N"]) if name in row else 0
-
-        open_until, not_before, is_held = number("open_until"), number("not_before"), "held" in row
-        until_ms = max(open_until, not_before)
-        failed = len(row["failed"]["SS"]) if "failed" in row else 0
+        not_before_ms = row.not_before_ms or 0
         state = State.CLOSED
         why: Literal["", "outage", "429", "pause"] = ""
-        if until_ms:
-            state = State.OPEN if now_ms < until_ms else State.HALF_OPEN
+        if row.until_ms:
+            state = State.OPEN if now_ms < row.until_ms else State.HALF_OPEN
             # A 429 or a pause that began later than an outage counts before it.
-            is_outage = open_until > not_before and failed > 0
-            why = "outage" if is_outage else "pause" if is_held else "429"
+            is_outage = (row.open_until_ms or 0) > not_before_ms and row.failed > 0
+            why = "outage" if is_outage else "429" if row.held is None else "pause"
         pause = None
-        if is_held and now_ms < not_before:
-            by = row["held_by"]["S"] if "held_by" in row else None
-            since_ms = number("held_at") or None
-            pause = Pause(reason=row["held"]["S"], by=by, since_ms=since_ms, until_ms=not_before)
+        if row.held is not None and now_ms < not_before_ms:
+            since_ms = int(item["held_at"]["N"]) if "held_at" in item else None
+            pause = Pause(
+                reason=row.held, by=row.held_by, since_ms=since_ms, until_ms=not_before_ms
+            )
         return cls(
             state=state,
             pause=pause,
             why=why,
-            failed=failed,
-            since_ms=number("since") or None,
-            until_ms=until_ms if state is State.OPEN else None,
+            failed=row.failed,
+            since_ms=row.since_ms,
+            until_ms=row.until_ms if state is State.OPEN else None,
         )
 
     @property

@@ -244,9 +244,12 @@ def waits(ago_ms: int, reason: str = "CALL_FAILED", **fields: Any) -> Record:
     ("records", "row", "verdict"),
     [
         ([record("a", "PROCESSED", "ACTED", age_ms=400)], {}, r"acted on, 0\.4 s after .*"),
+        ([record("a", "PROCESSED", "ACTED", age_ms=86_399_999)], {}, "acted on, 24 h after .*"),
+        ([record("a", "PROCESSED", "ACTED", age_ms=86_400_000)], {}, "acted on"),
         ([record("a", "PROCESSED", "OBSERVED")], {}, "observed; nothing .*"),
         ([], {"owner": "a"}, "acted on"),
         ([ACTED, AGAIN], {}, "acted on twice"),
+        ([ACTED], FORGOTTEN, "acted on"),
         ([ACTED, AGAIN], FORGOTTEN, f"acted on twice; {OPENED}"),
         ([ACTED], {**FORGOTTEN, "status": "FAILED"}, f"acted on; {OPENED}: .*"),
         ([waits(90_000)], {**FORGOTTEN, "status": "FAILED"}, f"{OPENED}: .*"),
