@@ -128,11 +128,14 @@ def test_explain_event_needs_no_stack(tmp_path: Path, monkeypatch: pytest.Monkey
     file = tmp_path / "events.jsonl"
     file.write_text(f"{presence}\nno event\n")
     answer = once("explain", "--event", str(file), "--json")
-    first, second = answer.json["identities"]
+    first, second = answer.json["elements"]
     assert answer.code == 0
-    assert (first["family"], first["order"]) == ("user.presence", "latest")
-    assert first["key"].startswith(f"{PK}/v2/user.presence/")
-    assert second["problem"].startswith("NOT_JSON")
+    assert first["policy"]["order"] == "latest"
+    assert first["key"]["sk"].startswith("v2/user.presence/")
+    assert second["detail"].startswith("NOT_JSON")
+    shown = once("explain", "--event", str(file)).out
+    assert f"{PK}/v2/user.presence/" in shown
+    assert "NOT_JSON" in shown
     file.write_text("no event\n")
     answer = once("explain", "--event", str(file))
     assert answer.code == 1
