@@ -35,6 +35,11 @@ def row(**values: Any) -> dict[str, Any]:
             State.OPEN,
             "429",
         ),
+        (
+            {"since": 1, "failed": ["a"], "open_until": NOW_MS + 9, "not_before": NOW_MS + 9},
+            State.OPEN,
+            "429",
+        ),
     ],
 )
 def test_the_row_says_how_requests_flow(values: Any, state: State, why: str) -> None:

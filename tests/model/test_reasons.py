@@ -62,6 +62,8 @@ def test_only_reasons_with_a_request_may_have_acted() -> None:
 
 def test_a_code_of_another_release_is_put_in_words() -> None:
     assert describe("SOME_NEW_CODE") == "some new code"
+    assert all(describe(code) == sentence for code, sentence in reasons.UNRECORDED.items())
+    assert {"NOT_DELIVERED", "NOT_READ", "NOT_RECORDED"} == {*reasons.UNRECORDED}
     assert describe_end("REJECTED", "HTTP 422").endswith("HTTP 422")
 
 

@@ -395,6 +395,8 @@ def test_a_chain_that_acted_and_waits_again_ends_with_its_last_act() -> None:
     story = tell_one(ACTED, AGAIN, held, copy)
     assert story.chains[0].end == AGAIN
     assert tell_one(held, copy).chains[0].end == held
+    settled = record("a", "DUPLICATE", "SAME_KEY", 1_000, because="run#z")
+    assert tell_one(held, settled).chains[0].end == settled
 
 
 def test_later_deliveries_alone_count_as_one_act() -> None:
