@@ -1,7 +1,7 @@
-"""What `once check` looks at and tries: the way of events to the queue, and canaries from there.
+"""What `once check` looks at and tries: the path of events to the queue, and canaries from there.
 
-Only Genesys Cloud can send by the rule, its bus and the partner source behind it, so these are
-looked at and nothing is tried. The data action answers canaries itself, not the destination: a
+Only Genesys Cloud can send through the rule, its bus and the partner source behind it: these are
+looked at, and nothing is sent. The data action answers canaries itself, not the destination: a
 message attribute marks them. What they ask for ends with their check: a canary that is delivered
 later is acted on. Only a target bus gets them, with the source genesys-once.check.
 """
