@@ -46,6 +46,7 @@ def test_the_row_says_how_requests_flow(values: Any, state: State, why: str) -> 
     item = None if values is None else row(**values)
     breaker = Breaker.parse(item, NOW_MS)
     assert (breaker.state, breaker.why) == (state, why)
+    assert breaker.failed == len((values or {}).get("failed", []))
     assert (breaker.until_ms == NOW_MS + 9) is (state is State.OPEN)
     assert f"breaker {state.name}" in breaker.model_copy(update={"pause": None}).text(NOW_MS)
     assert isinstance(judge(Row.of(item), NOW_MS, Times.of()), Wait) == (state is State.OPEN)
