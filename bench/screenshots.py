@@ -49,7 +49,7 @@ def _make_stack(story: list[Captured]) -> PagesStack:
             number,
             outcome,
             ago_ms,
-            messageId=names[element["messageId"]],
+            firstMessageId=names[element["messageId"]],
             run=f"run#{names[element['messageId']]}",
             pk=element["key"]["pk"],
             sk=element["key"]["sk"],

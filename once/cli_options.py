@@ -28,8 +28,7 @@ from rich.console import Console, RenderableType
 
 from once.errors import OnceError
 from once.screen import put, screen, showable
-from once.stack.facade import LOCAL, Stack
-from once.stack.refusals import explain_refusal
+from once.stack.facade import LOCAL, Stack, explain_refusal
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

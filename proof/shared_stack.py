@@ -91,7 +91,6 @@ class Tried:
         delivery = Delivery(
             self.stack,
             lambda standing: standing.seconds > seconds,
-            ends_when_quiet=False,
         )
         if steps:
             delivery.send_in_steps(lines)

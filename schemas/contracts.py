@@ -8,8 +8,7 @@ from once_data_action.request import WebhookRequest
 from once_enrichment.handler import VERSION
 from pydantic import TypeAdapter
 
-from once.model.claims import Claim, Latest
-from once.model.records import LoggedRecord
+from once.model.records import Claim, Latest, LoggedRecord
 from schemas import models
 
 Schema = dict[str, Any]

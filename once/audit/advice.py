@@ -10,7 +10,7 @@ from typing import NamedTuple
 from once.audit.report import AuditReport, Plan
 from once.audit.tally import Tally
 from once.model import words
-from once.model.outcomes import Outcome
+from once.model.reasons import Outcome
 
 _MONTH_MS = 30 * 86_400_000
 _SHORTEST_MS = 60_000  # a plan from less would be a guess

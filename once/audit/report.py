@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from once.lines import Place
-from once.model.base import Model
-from once.model.outcomes import Outcome
+from once.model import Model
+from once.model.reasons import Outcome
 
 Outcomes = dict[Outcome, int]
 

@@ -24,7 +24,7 @@ from once.audit.report import (
     Window,
 )
 from once.lines import Place, Source
-from once.model.outcomes import Outcome
+from once.model.reasons import Outcome
 from once.model.rule import Rows, Verdict
 
 _MOST_FIELDS = 3  # that tell a state from the one before it, for them to be named

@@ -12,7 +12,7 @@ from rich.text import Text
 from once.audit.advice import duration, percent, rough
 from once.audit.report import AuditReport
 from once.model import words
-from once.model.outcomes import MEANING
+from once.model.reasons import MEANING
 from once.screen import showable
 
 _MOST_ROWS = 25

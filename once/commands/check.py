@@ -17,15 +17,12 @@ from rich.markup import escape
 from once.cli_options import ATTENTION, YES, Operation, on_stack
 from once.errors import OnceError
 from once.model import words
-from once.model.checks import Check, Checked
 from once.model.findings import is_throttled, read_concurrency
-from once.model.outcomes import Outcome
-from once.model.pace import State
-from once.model.reasons import REASONS
+from once.model.reasons import REASONS, Outcome
 from once.model.rule import Event, Rows
+from once.model.status import State
 from once.project import EXAMPLE
-from once.stack.canaries import Canary, Trial, make_canary, make_copy
-from once.stack.event_source import check_source
+from once.stack.checks import Canary, Check, Checked, Trial, check_source, make_canary, make_copy
 from once.stack.facade import Stack, read_clock_ms
 
 _PATIENCE_SECONDS = 240

@@ -7,14 +7,12 @@ from typing import Any
 
 import click
 import urllib3
-from pydantic import Field
 from rich.markup import escape
 
 from once.cli_options import Operation, on_stack
 from once.errors import OnceError
 from once.genesys.server import ALWAYS, KEY_HEADER, RECEIVED
-from once.model import words
-from once.model.base import Model
+from once.model import Model, words
 from once.screen import Row
 from once.stack.facade import Stack
 
@@ -33,25 +31,11 @@ _MEANING = {
 }
 
 
-class Request(Model):
-    """One request that the destination received."""
-
-    received_at_ms: int
-    family: str | None = None
-    state: str | None = None
-    subject_id: str | None = None
-    idempotency_key: str | None = None
-    status: int | None = Field(default=None, description="Its response; null if it hung up.")
-    acted: bool
-    repeated: bool = Field(description="True if it had acted under this key before.")
-    body: Any = None
-
-
 class Destination(Model):
     """The behaviour of the destination from now on, and without STATE what it received."""
 
     destination: str
-    requests: list[Request] | None = None
+    requests: list[dict[str, Any]] | None = None
 
 
 @on_stack("once destination down", answers=Destination)
@@ -63,7 +47,7 @@ def command(operation: Operation, state: str | None) -> None:
     or authentication (docs/data-action.md).
     """
     stack = operation.stack
-    requests: list[Request] | None = None
+    requests = None
     if state is not None:
         if state.isdecimal() and not 200 <= int(state) <= 599:
             raise click.UsageError(f"{state} is no status that ends a request: 200 to 599.")
@@ -72,11 +56,7 @@ def command(operation: Operation, state: str | None) -> None:
         _request(stack, "PUT", ALWAYS, reply, hint=hint)
     else:
         entries = json.loads(_request(stack, "GET", RECEIVED))
-        requests = [
-            Request.model_validate({**entry, **entry["facts"], "receivedAtMs": entry["atMs"]})
-            for entry in entries
-            if entry["facts"]
-        ]
+        requests = [entry for entry in entries if entry["facts"]]
     now = json.loads(_request(stack, "GET", ALWAYS))
     if state is None:
         names = (name for name, reply in _STATES.items() if reply == now["reply"])
@@ -114,19 +94,16 @@ def _request(stack: Stack, method: str, path: str, content: Any = None, *, hint:
     return response.data
 
 
-def _view(requests: list[Request]) -> Iterator[str]:
+def _view(requests: list[dict[str, Any]]) -> Iterator[str]:
     for request in requests[-_LISTED:]:
-        acted = "again" if request.repeated else "acted" if request.acted else ""
-        family, state = request.family or "", request.state or ""
-        state = "" if family.endswith(state) else state
-        parts = (family, state, request.subject_id, request.idempotency_key)
-        head = (
-            f"{words.format_clock(request.received_at_ms)} {request.status or 'none':>4} {acted:5}"
-        )
-        yield Row.of(f"{head} ", escape(words.shorten_ids(" ".join(filter(None, parts)))))
+        acted = "again" if request["repeated"] else "acted" if request["acted"] else ""
+        head = f"{words.format_clock(request['atMs'])} {request['status'] or 'none':>4} {acted:5} "
+        names = ("family", "state", "subjectId", "idempotencyKey")
+        facts = " ".join(request["facts"][name] for name in names if name in request["facts"])
+        yield Row.of(head, escape(words.shorten_ids(facts)))
     if len(requests) > _LISTED:
         yield f"The last {_LISTED} of {len(requests):,}; --json has all."
-    acts = sum(request.acted and not request.repeated for request in requests)
-    again = sum(request.repeated for request in requests)
+    again = sum(request["repeated"] for request in requests)
+    acts = sum(request["acted"] for request in requests) - again
     total = words.count(len(requests), "request")
     yield f"{total}; acted on {words.count(acts, 'event')}; {again:,} came after it had acted."

@@ -22,9 +22,9 @@ from once.ports import LOOPBACK, listen
 from once.project import EXAMPLE, say_how_to_type_once
 from once.screen import say
 from once.stack import running
+from once.stack.delivery import send_to_queue
 from once.stack.facade import Stack
 from once.stack.log import OutcomeLog
-from once.stack.sending import send_to_queue
 
 _POLL_SECONDS = 0.5
 _DEMO_SECONDS = 1.0

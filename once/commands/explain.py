@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 from once_enrichment.handler import normalise
@@ -13,17 +13,16 @@ from rich.markup import escape
 from once.cli_options import Operation, Output, on_stack
 from once.errors import OnceError
 from once.lines import find_sources, read_records
-from once.model import words
-from once.model.base import Model
-from once.model.claims import Claim
-from once.model.keys import Subject
-from once.model.outcomes import SIGN, Outcome
-from once.model.records import Record
-from once.model.story import Chain, Story, summarise
+from once.model import Model, words
+from once.model.reasons import SIGN, Outcome
+from once.model.records import Claim, Record, Subject
+from once.model.story import Chain, Story
+from once.model.verdict import summarise
 from once.project import ROUTES, read_routes
 from once.screen import Row
 from once.stack.facade import Stack, read_clock_ms
-from once.stack.stories import MOST_SUBJECTS, Result, find, find_problems
+from once.stack.log import MOST_IDS
+from once.stack.stories import Result, find, find_problems
 
 _SHOWN = 200
 _INDENT = " " * 6
@@ -61,23 +60,6 @@ class ToldSubject(Model):
     events: list[ToldEvent]
 
 
-class Identity(Model):
-    """Shows what the enrichment makes of an event in a file."""
-
-    place: str
-    key: str
-    family: str
-    order: str
-    window_ms: int
-    occurred_at_ms: int
-    key_hash: str
-    facts: str | None = Field(description="The hash of the fields that count, if they do.")
-    route: str | None = Field(description="Name and action of its route; null for a broken one.")
-    ignored: str | None = Field(description="Why its route ignores it.")
-    problem: str | None = Field(description="Why it holds no event.")
-    note: str | None
-
-
 class Explanation(Model):
     """The events of what was asked for."""
 
@@ -85,7 +67,7 @@ class Explanation(Model):
     since_ms: int
     is_complete: bool = Field(description="False if there may be more than is shown.")
     subjects: list[ToldSubject] = Field(default=[])
-    identities: list[Identity] = Field(default=[], description="Of --event only.")
+    elements: list[dict[str, Any]] = Field(default=[], description="Of --event only.")
 
 
 @on_stack("once explain 3f0c7e1a-5d2b-4c1e-9a77-0b6d9f0e2c11", answers=Explanation)
@@ -108,10 +90,10 @@ def command(
     ID is a conversation, user, Genesys queue, message, key, subject or Idempotency-Key.
     """
     if file is not None:
-        identities = list(_identify(file))
-        answer = Explanation(id=str(file), since_ms=0, is_complete=True, identities=identities)
-        has_event = any(identity.problem is None for identity in identities)
-        Output.answer(operation, answer, _view_identities(identities))
+        elements = list(_identify(file))
+        answer = Explanation(id=str(file), since_ms=0, is_complete=True, elements=elements)
+        has_event = any("broken" not in element for element in elements)
+        Output.answer(operation, answer, _view_elements(elements))
         if not (has_event or operation.as_json):
             operation.say([f"There is no event in {file}."])
         operation.exit(0 if has_event else 1)
@@ -126,7 +108,7 @@ def command(
     if thing and not result.subjects:
         raise OnceError(_explain_absence(stack, result))
     if thing and problems:
-        result.subjects = [(pk, [s for s in told if s.is_problem]) for pk, told in result.subjects]
+        result.subjects = [(pk, [s for s in told if s.is_unclear]) for pk, told in result.subjects]
     subjects = [
         ToldSubject(
             pk=pk,
@@ -142,41 +124,39 @@ def command(
     operation.answer(answer, view)
 
 
-def _identify(file: Path) -> Iterator[Identity]:
+def _identify(file: Path) -> Iterator[dict[str, Any]]:
     """Yields what the enrichment makes of each event in a file, with the routes of this clone."""
     routes = read_routes() if ROUTES.is_file() else None
     for source in find_sources([file]):
         for event in read_records(source):
-            element = normalise(event.record, routes)
-            policy, route = element["policy"], element.get("route")
-            yield Identity(
-                place=f"{source.name}:{event.place.line}",
-                key=f"{element['key']['pk']}/{element['key']['sk']}",
-                family=element["family"],
-                order=policy["order"],
-                window_ms=policy["windowMs"],
-                occurred_at_ms=element["occurredAtMs"],
-                key_hash=element["keyHash"],
-                facts=element.get("facts"),
-                route=f"{route['name']}: {route['action']}" if route else None,
-                ignored=route.get("ignored") if route else None,
-                problem=element.get("detail"),
-                note=element.get("note"),
-            )
+            yield {"place": f"{source.name}:{event.place.line}"} | normalise(event.record, routes)
         if source.trouble:
             raise OnceError(f"{source.path} {source.trouble}.")
 
 
-def _view_identities(identities: Sequence[Identity]) -> Iterator[str]:
-    for identity in identities:
-        yield Row.of(f"[dim]{escape(identity.place)}[/] ", f"[bold]{escape(identity.key)}[/]")
-        known = identity.model_dump(exclude={"place", "key"}, exclude_none=True)
-        known["occurred_at_ms"] = words.format_time(identity.occurred_at_ms)
-        if identity.problem:
-            known = {"problem": identity.problem}
-        for name, value in known.items():
-            label = name.removesuffix("_at_ms").replace("_", " ")
-            yield Row.of(f"{_INDENT}[dim]{label}[/] ", escape(str(value)))
+def _view_elements(elements: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for element in elements:
+        key, policy, route = element["key"], element["policy"], element.get("route", {})
+        yield Row.of(
+            f"[dim]{escape(element['place'])}[/] ",
+            f"[bold]{escape(key['pk'])}/{escape(key['sk'])}[/]",
+        )
+        facts = {
+            "family": element["family"],
+            "order": policy["order"],
+            "window ms": policy["windowMs"],
+            "occurred": words.format_time(element["occurredAtMs"]),
+            "key hash": element["keyHash"],
+            "facts": element.get("facts"),
+            "route": route and f"{route['name']}: {route['action']}",
+            "ignored": route.get("ignored"),
+            "note": element.get("note"),
+        }
+        if "broken" in element:
+            facts = {"problem": element["detail"]}
+        for label, value in facts.items():
+            if value:
+                yield Row.of(f"{_INDENT}[dim]{label}[/] ", escape(str(value)))
 
 
 def _explain_absence(stack: Stack, result: Result) -> str:
@@ -228,7 +208,7 @@ def _view_problems(result: Result, verbose: bool) -> Iterator[str]:
     elif not result.subjects:
         yield "No event is parked; none may have been acted on twice."
     if not (result.is_complete or result.has_unrecorded):
-        yield f"[yellow]There may be more: these are of the newest {MOST_SUBJECTS} subjects.[/]"
+        yield f"[yellow]There may be more: these are of the newest {MOST_IDS} subjects.[/]"
     yield "[dim]Their deliveries: once explain ID. Events that wait: once status[/]"
 
 

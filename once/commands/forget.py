@@ -9,10 +9,8 @@ from rich.markup import escape
 
 from once.cli_options import YES, Operation, on_stack
 from once.errors import OnceError
-from once.model import words
-from once.model.base import Model
-from once.model.claims import LATEST, Claim, Latest, Status, row_key
-from once.model.keys import Key
+from once.model import Model, words
+from once.model.records import LATEST, Claim, ClaimStatus, Key, Latest, row_key
 from once.stack.facade import read_clock_ms
 
 
@@ -107,7 +105,7 @@ def _open(claim: Claim, now_ms: int, expires: dict[str, str]) -> dict[str, Any]:
         "ConditionExpression": "#owner = :owner AND #status = :seen",
         "ExpressionAttributeNames": {"#status": "status", "#owner": "owner"},
         "ExpressionAttributeValues": {
-            ":failed": {"S": Status.FAILED},
+            ":failed": {"S": ClaimStatus.FAILED},
             # Below zero it is told from all that events bring with them.
             ":occurrence": {"N": str(-now_ms)},
             ":zero": {"N": "0"},

@@ -4,7 +4,6 @@ SQS's own redrive to a custom destination, the event queue, replays them as well
 """
 
 import shlex
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -15,10 +14,9 @@ from rich.markup import escape
 
 from once.cli_options import ATTENTION, INTERRUPTED, YES, Operation, on_stack
 from once.errors import OnceError
-from once.model import words
-from once.model.base import Model
-from once.model.keys import Key
+from once.model import Model, words
 from once.model.reasons import REASONS, Acted, describe
+from once.model.records import Key
 from once.screen import Row
 from once.stack import dead_letters
 from once.stack.dead_letters import DeadLetter
@@ -71,15 +69,10 @@ def list_parked(
 @on_stack("once parked replay user.presence --reason REJECTED", answers=Done)
 @_WHICH
 @_REASON
-@click.option(
-    "--rate", type=click.FloatRange(min=0.1), default=50, help="At most so many per second."
-)
 @YES
-def replay(
-    operation: Operation, which: Sequence[str], reason: str | None, rate: float, yes: bool
-) -> None:
+def replay(operation: Operation, which: Sequence[str], reason: str | None, yes: bool) -> None:
     """Send parked events again, after you have removed the cause."""
-    with dead_letters.reading(operation.stack, rate) as every:
+    with dead_letters.reading(operation.stack) as every:
         letters = _choose(every, which, reason)
         dead_letters.mark_stale(operation.stack, letters)
         facts = [*_count_reasons(letters), "Each is acted on, unless a copy of it has been."]
@@ -90,7 +83,7 @@ def replay(
             codes = ", ".join(unsure)
             facts.append(f"{codes}: may have been acted on already. Look at the destination first.")
         operation.confirm(f"Replay {words.count(len(letters), 'event')}?", yes, facts)
-        _settle(operation, letters, "replayed", dead_letters.replay, rate)
+        _settle(operation, letters, "replayed", dead_letters.replay)
 
 
 @on_stack("once parked drop 681e3548-4471-4ed2-b5b0-42109261e2d2", answers=Done)
@@ -133,20 +126,18 @@ def _settle(
     letters: Sequence[DeadLetter],
     word: str,
     act: Callable[[Stack, Sequence[DeadLetter]], dict[str, str]],
-    rate: float = 1_000,
 ) -> None:
-    """Replays or drops them, at most `rate` per second, and answers what was done."""
+    """Replays or drops them, and answers what was done."""
     done = Done()
     try:
         for batch in dead_letters.batches(letters):
             failed = act(operation.stack, batch)
             done.failed |= {
-                letter.message_id: failed[letter.queue_id]
+                letter.first_message_id: failed[letter.queue_id]
                 for letter in batch
                 if letter.queue_id in failed
             }
             done.done += len(batch) - len(failed)
-            time.sleep(len(batch) / rate)
     except KeyboardInterrupt:
         done.left = len(letters) - done.done - len(done.failed)
     view = [f"{done.done} {word}."]
@@ -181,7 +172,7 @@ def _view(letters: Sequence[DeadLetter], groups: Counter[str], verbose: bool) ->
     for letter in letters if is_listed else ():
         why = escape(words.shorten_ids(f"{letter.reason}: {letter.why}"))
         age = words.format_age(now_ms - letter.parked_at_ms)
-        yield Row.of(f"{age:>6}  ", f"{letter.message_id} {why}")
+        yield Row.of(f"{age:>6}  ", f"{letter.first_message_id} {why}")
         if key := Key.parse(letter.key or ""):
             about = escape(f"({key.subject.kind} {key.subject.id})")
             yield f"{'':8}{escape(letter.text)} [dim]{about}[/]"
@@ -189,6 +180,6 @@ def _view(letters: Sequence[DeadLetter], groups: Counter[str], verbose: bool) ->
             yield f"{'':8}[yellow]A newer state has passed: a replay will be STALE.[/]"
         if verbose:
             yield escape(letter.event)
-    example = shlex.quote(letters[0].message_id)
+    example = shlex.quote(letters[0].first_message_id)
     yield "When the cause is removed: once parked replay (all), or once parked replay [dim]WHICH[/]"
     yield f"Never to be acted on: once parked drop {example}"

@@ -8,9 +8,8 @@ from pydantic import Field
 from rich.markup import escape
 
 from once.cli_options import YES, Operation, on_stack
-from once.model import words
-from once.model.base import Model
-from once.model.pace import Pause
+from once.model import Model, words
+from once.model.status import Pause
 from once.stack.facade import read_clock_ms
 
 _LONGEST_MS = 24 * 3_600_000  # nobody forgets a pause for longer than a day

@@ -9,9 +9,8 @@ from rich.markup import escape
 
 from once.cli_options import YES, Operation, on_stack
 from once.errors import OnceError
-from once.model import words
-from once.model.base import Model
-from once.model.pace import Pause
+from once.model import Model, words
+from once.model.status import Pause
 from once.stack.facade import Stack, read_clock_ms
 
 _POLL_SECONDS = 0.5

@@ -16,18 +16,16 @@ from once.errors import OnceError
 from once.genesys.server import Received
 from once.lines import Line, read_lines
 from once.local.stack import SCRIPT, SET, local_stack
-from once.model import keys, words
-from once.model.families import windowed
-from once.model.outcomes import MEANING, Outcome
-from once.model.reasons import describe
-from once.model.report import Key, LineReport, Report
+from once.model import Model, words
+from once.model.reasons import MEANING, SETTLED, Outcome, describe
+from once.model.records import Key, windowed
 from once.project import EXAMPLE, say_how_to_type_once
 from once.screen import say
 from once.stack.delivery import Delivery, Standing
 from once.stack.facade import Stack
 
 # An event comes back after at most three minutes here, and half of it again.
-_PATIENCE_SECONDS = 300.0
+_PATIENCE_SECONDS = 300
 _LISTED_LINES = 100
 _STILL_SECONDS = 10  # usually the next line is settled sooner
 _SHORT = {
@@ -38,10 +36,32 @@ _SHORT = {
     Outcome.PARKED: "parked for a person",
 }
 _BAR_WIDTH = 30
-_BURST = (
-    "Sent all together, newer states overtook older ones, which are then stale. Without --burst "
-    "each waits for the one before, as they happened."
-)
+
+
+class LineReport(Model):
+    """The outcome of one line of the file."""
+
+    line: int
+    """Its number in the file, from 1."""
+    outcome: Outcome
+    key: str | None
+    """Null for a line that could not be read as an event."""
+    reason: str | None
+    because_of_line: int | None
+    """If the line was skipped, the line whose claim or turn it met."""
+
+
+class Report(Model):
+    """The whole of a run."""
+
+    received: int
+    outcomes: dict[Outcome, int]
+    events: list[LineReport]
+    seconds: float
+
+    @property
+    def settled(self) -> bool:
+        return set(self.outcomes) <= SETTLED
 
 
 @standalone("once run events.jsonl --report report.json")
@@ -51,27 +71,12 @@ _BURST = (
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Write the outcome of each line to this file.",
 )
-@click.option(
-    "--burst",
-    is_flag=True,
-    help="Send all lines together. Default: a copy or newer state is sent when the one before it "
-    "is settled.",
-)
-@click.option(
-    "--patience",
-    metavar="SECONDS",
-    type=click.FloatRange(min=1),
-    default=_PATIENCE_SECONDS,
-    help="End if no line was settled for this long.",
-)
 @SCRIPT
 @SET
 def command(
     output: Output,
     events: Path | None,
     report: Path | None,
-    burst: bool,
-    patience: float,
     script: Path | None,
     parameters: dict[str, str],
 ) -> None:
@@ -94,15 +99,11 @@ def command(
 
         def is_over(standing: Standing) -> bool:
             status.update(_describe(standing, len(lines)))
-            return standing.still_seconds > patience
+            return standing.still_seconds > _PATIENCE_SECONDS
 
         delivery = Delivery(Stack.at(local.describe()), is_over)
         started = time.monotonic()
-        if burst:
-            delivery.send(lines)
-            delivery.wait_for(lines)
-        else:
-            delivery.send_in_steps(lines)
+        delivery.send_in_steps(lines)
         seconds = time.monotonic() - started
     reports = [_report_line(line, delivery) for line in lines]
     result = Report(
@@ -112,12 +113,14 @@ def command(
         seconds=round(seconds, 3),
     )
     output.say(_view(result, [entry for entry in local.destination.log if entry.facts]))
-    if burst and any(each.reason == "NEWER_STATE" for each in reports):
-        output.say([_BURST])
     if report is not None:
-        report.write_text(result.to_json())
+        report.write_text(result.model_dump_json(by_alias=True, indent=2) + "\n")
     if events is None:
-        output.say(_next_steps())
+        if line := say_how_to_type_once():
+            output.say([f"[dim]To put the command once on your PATH: {escape(line)}[/]"])
+        own = "Your own events: once run FILE. Your own server: once dev. All commands: once"
+        output.say(["[dim]The events that were sent, line by line: once example[/]"])
+        output.say([f"[dim]{own}[/]"])
     output.exit(0 if result.settled else 1)
 
 
@@ -141,7 +144,7 @@ def _report_line(line: Line, delivery: Delivery) -> LineReport:
     return LineReport(
         line=line.number,
         outcome=record.outcome if record else Outcome.RETRY,
-        key=Key(pk=str(record.pk), sk=str(record.sk)) if record and record.key else None,
+        key=str(record.key) if record and record.key else None,
         reason=reason,
         because_of_line=earlier if earlier != line.number else None,
     )
@@ -163,12 +166,9 @@ def _view(report: Report, requests: list[Received]) -> Iterator[RenderableType]:
     if skipped and len(report.events) <= _LISTED_LINES:
         yield _list_skipped(skipped)
     yield _count_requests(requests)
-    passed = {
-        keys.Key.of_row(event.key.pk, event.key.sk).family
-        for event in report.events
-        if event.key and event.reason in ("NEWER_STATE", "UNCHANGED")
-    }
-    if passed - windowed():
+    passed = [event for event in report.events if event.reason in ("NEWER_STATE", "UNCHANGED")]
+    keys = (Key.parse(event.key or "") for event in passed)
+    if {key.family for key in keys if key} - windowed():
         yield 'To act on every change of a state: order = "every" on its route (docs/routes.md).'
     style = "bold green" if report.settled else "bold red"
     yield f"[{style}]{_judge(report)}[/]"
@@ -226,11 +226,3 @@ def _judge(report: Report) -> str:
     if report.received == 1:
         return f"The message is accounted for: {', '.join(numbers)}."
     return f"All {report.received} messages are accounted for: {', '.join(numbers)}."
-
-
-def _next_steps() -> Iterator[str]:
-    """Yields what to type next for those who have tried only the example yet."""
-    if line := say_how_to_type_once():
-        yield f"[dim]To put the command once on your PATH: {escape(line)}[/]"
-    yield "[dim]The events that were sent, line by line: once example[/]"
-    yield "[dim]Your own events: once run FILE. Your own server: once dev. All commands: once[/]"

@@ -11,14 +11,13 @@ from rich.markup import escape
 from once.cli_options import ATTENTION, YES, Operation, on_stack
 from once.errors import OnceError
 from once.lines import Line, read_lines
-from once.model import words
-from once.model.base import Model
-from once.model.outcomes import Outcome
-from once.model.reasons import describe
+from once.model import Model, words
+from once.model.reasons import Outcome, describe
 from once.project import EXAMPLE, HOW_TO_GET_EVENTS
 from once.stack.delivery import Delivery, Standing
 
 _LISTED_LINES = 20
+_PATIENCE_SECONDS = 300
 
 
 class Sent(Model):
@@ -40,17 +39,8 @@ class Sent(Model):
     help="Send a copy or newer state when the one before it is settled, and wait until all are; "
     "exit code 3 if they are not in time. Default: send all together.",
 )
-@click.option(
-    "--timeout",
-    metavar="SECONDS",
-    type=click.FloatRange(min=0),
-    default=300,
-    help="How long --wait waits.",
-)
 @YES
-def command(
-    operation: Operation, events: Path | None, wait: bool, timeout: float, yes: bool
-) -> None:
+def command(operation: Operation, events: Path | None, wait: bool, yes: bool) -> None:
     """Put EVENTS, a file or folder in any known form, into the queue, as the rule would.
 
     Default, on a local stack: the example story.
@@ -72,14 +62,9 @@ def command(
 
         def is_over(standing: Standing) -> bool:
             status.update(f"{standing.settled} of {len(lines)} settled …")
-            return standing.seconds > timeout
+            return standing.seconds > _PATIENCE_SECONDS
 
-        delivery = Delivery(
-            stack,
-            is_over,
-            poll_seconds=0.1 if stack.is_local else 1.0,
-            ends_when_quiet=False,
-        )
+        delivery = Delivery(stack, is_over)
         if wait:
             delivery.send_in_steps(lines)
         else:
@@ -87,7 +72,7 @@ def command(
     sent = Sent(sent=sum(map(delivery.is_sent, lines)), no_event=no_event)
     if wait:
         _add_ends(sent, lines, delivery)
-    operation.answer(sent, _view(sent, lines, delivery, timeout))
+    operation.answer(sent, _view(sent, lines, delivery))
     if sent.unsettled:
         operation.exit(ATTENTION)
 
@@ -106,7 +91,7 @@ def _add_ends(sent: Sent, lines: list[Line], delivery: Delivery) -> None:
     sent.outcomes, sent.unsettled = dict(outcomes), dict(unsettled)
 
 
-def _view(sent: Sent, lines: list[Line], delivery: Delivery, timeout: float) -> Iterator[str]:
+def _view(sent: Sent, lines: list[Line], delivery: Delivery) -> Iterator[str]:
     number = words.count(sent.sent, "message")
     if sent.outcomes is None:
         yield f"{number} sent. To follow them: once status"
@@ -119,7 +104,8 @@ def _view(sent: Sent, lines: list[Line], delivery: Delivery, timeout: float) -> 
                 key = f"  once explain {escape(str(end.key))}" if end.key else ""
                 yield f"{line.number:>3}  {end.outcome:<9}  {escape(why)}{key}"
     for reason, unsettled in (sent.unsettled or {}).items():
-        failed = "Not sent" if reason == "NOT_SENT" else f"Not settled within {timeout:g} s"
+        is_sent = reason != "NOT_SENT"
+        failed = f"Not settled within {_PATIENCE_SECONDS} s" if is_sent else "Not sent"
         yield f"{failed}: {words.count(unsettled, 'message')}, {describe(reason)}."
     if sent.unsettled:
         yield "See why with: once status"

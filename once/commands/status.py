@@ -9,9 +9,8 @@ from rich.markup import escape
 
 from once.cli_options import ATTENTION, Operation, on_stack
 from once.model import words
-from once.model.outcomes import Outcome
-from once.model.pace import FOR_THE_BREAKER, State
-from once.model.status import Arrived, Status
+from once.model.reasons import FOR_THE_BREAKER, Outcome
+from once.model.status import Arrived, State, Status
 from once.screen import Row, Whole
 from once.stack.facade import read_clock_ms
 from once.stack.status import read_status

@@ -2,10 +2,13 @@
 page shows to be pasted."""
 
 import hashlib
+import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +21,23 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from once.console import axis, drawing
 from once.console.feed import SHOWN, Feed
 from once.console.guard import Guard
 from once.errors import OnceError
 from once.model import words
-from once.model.outcomes import MEANING, Outcome
-from once.model.reasons import describe
+from once.model.reasons import MEANING, Outcome, describe
 from once.model.story import Story
+from once.project import ROOT
 from once.screen import showable
-from once.stack.facade import Stack, read_clock_ms
+from once.stack.facade import Stack, explain_refusal, read_clock_ms
 from once.stack.log import read_path
-from once.stack.refusals import explain_refusal
 from once.stack.stories import Result, find
 
 _FOLDER = Path(__file__).parent
 _BACK_MS = 14 * 86_400_000
 _OTHERS = 4
+_PICTURE = ROOT / "docs" / "statemachine.svg"
+_STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 
 
 def make(stack: Stack, port: int, token: str, options: str = "") -> Starlette:
@@ -121,15 +124,13 @@ class _Pages:
         shown = next(iter([*asked, *story.own, *story.chains]), None)
         record = shown.records[-1] if shown else None
         steps = read_path(self._stack, record) if record and record.run else []
-        lanes, ticks = axis.draw(story, others[:_OTHERS], steps, shown)
         values = {
             "story": story,
             "shown": shown,
             "record": record,
-            "lanes": lanes,
-            "ticks": ticks,
+            "others": others[:_OTHERS],
             "steps": steps,
-            "picture": drawing.light([state for state, _ in steps]) if steps else "",
+            "picture": _light([state for state, _ in steps]) if steps else "",
             "link": "" if self._stack.is_local else self._stack.outputs["StateMachineConsole"],
             "commands": list(self._suggest(story)),
         }
@@ -172,3 +173,23 @@ def _count_copies(story: Story) -> Iterable[tuple[str, int]]:
     """Counts the copies of an event by how they came about."""
     copies = [chain for chain in story.chains if chain not in story.own]
     return Counter(chain.text.partition("; ")[0] for chain in copies if chain.text).items()
+
+
+@cache
+def _read_drawing() -> str:
+    """Reads the drawing without its style: the page's policy takes none from a drawing."""
+    return _STYLE.sub("", _PICTURE.read_text("utf-8"))
+
+
+def _light(states: Sequence[str]) -> str:
+    """Returns the drawing with these states and the arrows between them lit. The ids in it are the
+    names of the states."""
+    picture = _read_drawing()
+    path = ["Start", *states, "End"]
+    for state in dict.fromkeys(path):
+        picture = picture.replace(f'<g id="{state}" class="', f'<g id="{state}" class="lit ', 1)
+    for start, end in dict.fromkeys(pairwise(path)):
+        arrow = f'<g id="{start}&#45;{end}" class="'
+        picture = picture.replace(arrow, f"{arrow}lit ", 1)
+    label = f"The path it took: {', '.join(states)}."
+    return picture.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)

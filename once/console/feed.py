@@ -9,13 +9,13 @@ from itertools import chain, islice
 from botocore.exceptions import BotoCoreError, ClientError
 
 from once.errors import OnceError
-from once.model.outcomes import Outcome
+from once.model.reasons import Outcome
 from once.model.records import Record
 from once.model.status import Status
-from once.model.story import Story, tell
-from once.stack.facade import Stack, read_clock_ms
+from once.model.story import Story
+from once.model.verdict import tell
+from once.stack.facade import Stack, explain_refusal, read_clock_ms
 from once.stack.log import OutcomeLog
-from once.stack.refusals import explain_refusal
 from once.stack.status import read_status
 
 SHOWN = 200
@@ -48,7 +48,7 @@ class Feed:
         fitting = (
             story
             for story in self._newest
-            if (not outcome or outcome == story.outcome) and (not text or is_in(text, story))
+            if (not outcome or outcome == story.outcome) and (not text or _is_in(text, story))
         )
         return list(islice(fitting, SHOWN))
 
@@ -78,8 +78,8 @@ class Feed:
             self._log = OutcomeLog(self.stack.client, self.stack.outputs, oldest_ms)
         changed = set()
         for record in self._log.read_new():
-            self._records[record.pk or record.message_id].append(record)
-            changed.add(record.pk or record.message_id)
+            self._records[record.pk or record.first_message_id].append(record)
+            changed.add(record.pk or record.first_message_id)
         for home, stories in self._stories.items():  # what is said of them changes with time
             if any(story.outcome in (None, Outcome.RETRY) for story in stories):
                 changed.add(home)
@@ -95,14 +95,11 @@ class Feed:
             self._stories[home] = tell(self._records[home], [], now_ms, breaker)
         if changed:
             every = chain.from_iterable(self._stories.values())
-            self._newest = sorted(every, key=_read_last_ms, reverse=True)
+            # Each story here has a record.
+            self._newest = sorted(every, key=lambda story: -story.records[-1].recorded_at_ms)
 
 
-def is_in(text: str, story: Story) -> bool:
+def _is_in(text: str, story: Story) -> bool:
     """Returns true if a text is in an id of an event, or in what is said of it."""
     words = f"{story.text} {story.verdict} {story.key or ''}".lower()
     return text.lower() in words or any(text in name for name in story.names)
-
-
-def _read_last_ms(story: Story) -> int:
-    return story.records[-1].recorded_at_ms  # each story here has a record

@@ -5,13 +5,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from once.model import words
-from once.model.outcomes import Outcome
-from once.model.pace import FOR_THE_BREAKER, State
-from once.model.reasons import REASONS
-from once.model.status import UNKNOWN, Finding, Severity, Status, Waits
+from once.model.reasons import FOR_THE_BREAKER, OF_DESTINATION, REASONS, Outcome
+from once.model.status import UNKNOWN, Finding, Severity, State, Status, Waits
 
 OPERATOR_POLICY = "docs/examples/operator-policy.json"
-OF_DESTINATION = ("CALL_FAILED", "SETUP_FAULT", "RATE_LIMITED")
 _HOUR_MS = 3_600_000
 _SHORT_MS = 120_000  # a 429 that ends by then is the limit at work
 _LONGEST_ERROR = 300

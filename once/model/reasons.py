@@ -1,4 +1,4 @@
-"""Every reason for which an event ends or waits as it does, with everything that is known about it.
+"""The outcomes of an event, and every reason for which it ends or waits so.
 
 The definition and the functions produce the codes. Commands, console, runbook and the tests of the
 alarms read this table, so another reason is one more entry here.
@@ -7,7 +7,35 @@ alarms read this table, so another reason is one more entry here.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from once.model.outcomes import Outcome
+
+class Outcome(StrEnum):
+    """An outcome, in the word that rows, logs and metrics have."""
+
+    PROCESSED = "PROCESSED"
+    DUPLICATE = "DUPLICATE"
+    STALE = "STALE"
+    IGNORED = "IGNORED"
+    PARKED = "PARKED"
+    RETRY = "RETRY"
+
+
+MEANING = {
+    Outcome.PROCESSED: "acted on",
+    Outcome.DUPLICATE: "skipped: a copy, or an unchanged state",
+    Outcome.STALE: "skipped: older than another event of its subject",
+    Outcome.IGNORED: "skipped: no route wants it, or it is too old for its route",
+    Outcome.PARKED: "in the dead-letter queue: unreadable, rejected or given up",
+    Outcome.RETRY: "waits: its message was put back",
+}
+SIGN = {
+    Outcome.PROCESSED: "✓",
+    Outcome.DUPLICATE: "=",
+    Outcome.STALE: "<",
+    Outcome.IGNORED: "-",
+    Outcome.PARKED: "!",
+    Outcome.RETRY: "…",
+}
+SETTLED = frozenset(Outcome) - {Outcome.RETRY}
 
 
 class Acted(StrEnum):
@@ -206,6 +234,11 @@ _ALL = (
     ),
 )
 REASONS: dict[str, Reason] = {reason.code: reason for reason in _ALL}
+
+FOR_THE_BREAKER = ("BREAKER_OPEN", "PAUSED")
+"""The reasons of events that wait because nothing may be sent, whatever is in them."""
+OF_DESTINATION = ("CALL_FAILED", "SETUP_FAULT", "RATE_LIMITED")
+"""The reasons of events that wait since a request failed or was rejected."""
 
 UNRECORDED = {
     "NOT_DELIVERED": "the rule could not deliver it",

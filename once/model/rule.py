@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from once.model.outcomes import Outcome
+from once.model.reasons import Outcome
 
 _DAY_SECONDS = 86_400
 _UNSURE_MS = 500  # two clocks of Genesys may have written the times of two states

@@ -1,37 +1,18 @@
-"""Tells the stories of events: which records and which claim are one event, how it ended, and what
-its requests mean for the destination. The only reader of both records and claims, and pure.
+"""The story of an event: which records and which claim are one event, and how it ended. Pure.
 
-A story is computed here, and nowhere else; views show it. All messages that carry an event from one
-put-back or replay to the next are one chain, under the id of the first. A chain is a copy of the
-one that stood for it: its root. The roots of a key are one event, unless the key can occur again
-and they occurred at different times.
+All messages that carry an event from one put-back or replay to the next are one chain, under the id
+of the first. A chain is a copy of the one that stood for it: its root. The roots of a key are one
+event, unless the key can occur again and they occurred at different times.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from once_data_action.errors import ENDED
 
 from once.model import words
-from once.model.claims import Claim, Status
-from once.model.keys import Key
-from once.model.outcomes import Outcome
-from once.model.pace import Breaker
-from once.model.reasons import REASONS, Acted
-from once.model.records import Record
-from once.model.verdict import explain_requests, judge
-
-CAUSES = {
-    "SAME_MESSAGE": "the queue delivered the same message again",
-    "SAME_ENVELOPE": "EventBridge delivered the same event again (same envelope id)",
-    "SECOND_INTEGRATION": "a second integration sent it too",
-    "REPUBLISHED": "it was published again (new envelope id)",
-    "WITHIN_WINDOW": "the same change, sent again within its window",
-    "OLDER": "older than the newest state",
-    "IN_PROGRESS": "in progress elsewhere: it waits until that is settled",
-    "COPY": "a copy; the log does not tell how it came about",
-}
+from once.model.reasons import REASONS, Acted, Outcome
+from once.model.records import Claim, ClaimStatus, Key, Record
 
 
 @dataclass
@@ -41,7 +22,7 @@ class Chain:
     id: str
     records: list[Record] = field(default_factory=list)
     cause: str | None = None
-    """Why it was not acted on by itself: a name in CAUSES."""
+    """Why it was not acted on by itself: a name in CAUSES of verdict.py."""
     text: str = ""
 
     @property
@@ -78,7 +59,7 @@ class Story:
         acts = [
             record
             for record in self.records
-            if record.outcome is Outcome.PROCESSED and record.message_id in own
+            if record.outcome is Outcome.PROCESSED and record.first_message_id in own
         ]
         # If the log has only later deliveries of what acted, the first of them stands for it.
         self.acts = [record for record in acts if not record.is_copy] or acts[:1]
@@ -120,7 +101,7 @@ class Story:
         # row a later request says so: a copy of a settled event sends none.
         is_open = bool(newest.requests)
         if claim is not None:
-            is_open = claim.status is not Status.DONE or claim.outcome is Outcome.PARKED
+            is_open = claim.status is not ClaimStatus.DONE or claim.outcome is Outcome.PARKED
         is_later = newest.recorded_at_ms > act.recorded_at_ms
         again = newest.outcome in (Outcome.RETRY, Outcome.PARKED)
         return newest if is_open and is_later and again else act
@@ -171,7 +152,7 @@ class Story:
     def deliveries(self) -> int:
         """Counts the deliveries of its own chains that sent a request."""
         own = {chain.id for chain in self.own}
-        return sum(record.message_id in own for record in self.sent)
+        return sum(record.first_message_id in own for record in self.sent)
 
     @property
     def is_in_doubt(self) -> bool:
@@ -184,11 +165,6 @@ class Story:
         has_more = self.may_have_acted > len(self.acts) or self.has_unrecorded
         return self.outcome is Outcome.PARKED or has_more
 
-    @property
-    def is_problem(self) -> bool:
-        is_open = self.outcome in (None, Outcome.RETRY, Outcome.PARKED)
-        return is_open or self.is_in_doubt or self.note is not None
-
     def count_requests(self) -> str:
         if self.has_unrecorded:
             return "an unknown number of requests"
@@ -200,18 +176,16 @@ Chains = Mapping[str, Chain]
 """By the id of the first message."""
 
 
-def tell(
-    records: Iterable[Record],
-    claims: Iterable[Claim],
-    now_ms: int,
-    breaker: Breaker | None = None,
-) -> list[Story]:
-    """Tells every event, in the order in which they occurred; `breaker` is that of now, which the
-    records of events that wait for it cannot know."""
+def read_chains(records: Iterable[Record]) -> dict[str, Chain]:
     chains: dict[str, Chain] = {}
     for record in sorted(records, key=lambda record: record.recorded_at_ms):
-        chain = chains.setdefault(record.message_id, Chain(record.message_id))
+        chain = chains.setdefault(record.first_message_id, Chain(record.first_message_id))
         chain.records.append(record)
+    return chains
+
+
+def collect(chains: Chains, claims: Iterable[Claim]) -> list[Story]:
+    """Collects the chains and the claim of each event, in the order in which they occurred."""
     claim_of = {str(claim.key): claim for claim in claims}
     homes: dict[str, dict[str, list[Chain]]] = {key: {} for key in claim_of}
     for chain in chains.values():
@@ -221,41 +195,16 @@ def tell(
     for name, by_root in homes.items():
         claim = claim_of.get(name)
         if claim:
-            by_root.setdefault(claim.message_id, [])
+            by_root.setdefault(claim.first_message_id, [])
         for roots in _split(by_root, claim, chains):
             carried = [chain for root in roots for chain in by_root[root]]
             carried.sort(key=lambda chain: (chain.records[0].recorded_at_ms, chain.id not in roots))
-            held = claim if claim and claim.message_id in roots else None
+            held = claim if claim and claim.first_message_id in roots else None
             keys = (record.key for chain in carried for record in chain.records if record.key)
             key = held.key if held else next(keys, None)
             own = [chains[root] for root in roots if root in chains]
-            story = Story(key, held, carried, own)
-            story.verdict = judge(story, chains, now_ms, breaker)
-            story.meaning = explain_requests(story)
-            stories.append(story)
-    for chain in chains.values():
-        _explain_copy(chain, chains)
+            stories.append(Story(key, held, carried, own))
     return sorted(stories, key=lambda story: (story.occurred_ms, story.first_recorded_ms))
-
-
-def summarise(stories: Sequence[Story]) -> str:
-    """Says in a line what became of them."""
-    ends = Counter(story.outcome for story in stories)
-    finals = [chain.end for story in stories for chain in story.chains]
-    copies = sum(record.outcome is Outcome.DUPLICATE and record.is_copy for record in finals)
-    parts = {
-        "acted on": ends[Outcome.PROCESSED],
-        "skipped as unchanged": ends[Outcome.DUPLICATE],
-        "skipped as stale": ends[Outcome.STALE],
-        "ignored": ends[Outcome.IGNORED],
-        "parked": ends[Outcome.PARKED],
-        "not settled": ends[Outcome.RETRY] + ends[None],
-        "copy skipped" if copies == 1 else "copies skipped": copies,
-    }
-    text = ", ".join(f"{number:,} {what}" for what, number in parts.items() if number)
-    doubt = sum(story.is_in_doubt for story in stories)
-    tail = f"; {doubt:,} of {len(stories):,} perhaps acted on more than once" if doubt else ""
-    return f"{words.count(len(stories), 'event')}: {text}{tail}" if text else "no event"
 
 
 def _find_root(chain_id: str, chains: Chains) -> str:
@@ -284,48 +233,3 @@ def _split(roots: Iterable[str], claim: Claim | None, chains: Chains) -> list[li
         else:
             apart.append([root])
     return apart
-
-
-def _explain_copy(chain: Chain, chains: Chains) -> None:
-    """Says why a chain was not acted on by itself, with the one that it met."""
-    end = chain.end
-    met = chains.get(end.met or "")
-    earlier = met.end if met else None
-    chain.cause = _find_cause(end, earlier)
-    chain.text = CAUSES[chain.cause] if chain.cause else end.why
-    if chain.cause == "SECOND_INTEGRATION" and earlier:
-        chain.text = f"a second integration, {end.source}, sent it as well as {earlier.source}"
-    if earlier is None or not end.is_copy or end.outcome is not Outcome.DUPLICATE:
-        return
-    # A copy can be judged, and logged, before the execution that acted is logged.
-    apart_ms = end.recorded_at_ms - earlier.recorded_at_ms
-    when, state = "at the same time as", "was settled"
-    if apart_ms >= 100:
-        when = f"{words.format_duration(apart_ms)} after"
-    if earlier.outcome is Outcome.PROCESSED:
-        state = "was acted on"
-    if end.reason == "WAITS_ALREADY":
-        when, state = "while", "waited"
-    chain.text += f"; decided {when} message {earlier.message_id} {state}"
-
-
-def _find_cause(record: Record, earlier: Record | None) -> str | None:
-    if record.reason == "HELD":
-        return "IN_PROGRESS"
-    if record.outcome is Outcome.STALE:
-        return "OLDER"
-    if not record.is_copy:
-        return None
-    if record.met == record.message_id:
-        return "SAME_MESSAGE"
-    if earlier is None:
-        return "COPY"
-    if record.envelope_id is not None and record.envelope_id == earlier.envelope_id:
-        return "SAME_ENVELOPE"
-    if record.source and earlier.source not in (None, record.source):
-        return "SECOND_INTEGRATION"
-    if record.event_id is not None and record.event_id == earlier.event_id:
-        return "REPUBLISHED"
-    if record.occurred_at_ms != earlier.occurred_at_ms:
-        return "WITHIN_WINDOW"
-    return "REPUBLISHED" if record.envelope_id and earlier.envelope_id else "COPY"

@@ -18,7 +18,7 @@ from once_enrichment.identity import is_id_name
 from once_enrichment.patterns import Field
 from once_enrichment.routes import IGNORE, Path, Route, faults, route_of
 
-from once.model.families import declared, windowed
+from once.model.records import declared, windowed
 from once.routes import fields
 from once.routes.fields import Node
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from once.cli_options import ATTENTION, Output, standalone
 from once.errors import OnceError
 from once.lines import Captured, read_all
-from once.model.base import Model
+from once.model import Model
 from once.model.rule import Event, Rows
 from once.project import ROUTES, decode, read_routes
 from once.routes.check import check

@@ -7,6 +7,7 @@ normaliser on it, and in the records.
 """
 
 import json
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -16,20 +17,17 @@ from once_enrichment.handler import CANARY, LARGEST_BYTES, normalise, size_of
 from once_enrichment.keys import opaque
 from pydantic import Field
 
-from once.model import words
-from once.model.base import Model
-from once.model.claims import row_key
-from once.model.keys import Key
+from once.model import Model, words
 from once.model.reasons import describe_end
-from once.stack import log, sending
+from once.model.records import Key, row_key
+from once.stack import delivery, log
 from once.stack.facade import Stack, read_clock_ms
 
 QUEUE = "DeadLetterQueueUrl"
-_HIDE_SECONDS = 900  # beside the time that the work itself takes
+_HIDE_SECONDS = 900  # beside the time that a replay takes
 _LONGEST_HIDE_SECONDS = 43_200
-_PER_SECOND = 20
+_PER_SECOND = 50  # events that a replay sends
 _KEPT_MS = 14 * 86_400_000
-_NAMED = 50  # ids that fit into one search
 _UNSURE_MS = 500  # see statemachine/: with order `changes`, two clocks may differ so much
 _CARRIED = ("firstMessageId", "firstSentAtMs", "after", "canary")
 
@@ -37,7 +35,7 @@ _CARRIED = ("firstMessageId", "firstSentAtMs", "after", "canary")
 class DeadLetter(Model):
     """One message of the dead-letter queue."""
 
-    message_id: str = Field(description="The first message that carried the event.")
+    first_message_id: str = Field(description="The first message that carried the event.")
     reason: str
     why: str
     key: str | None
@@ -64,7 +62,7 @@ class DeadLetter(Model):
         # The key of an event of one's own hides an id that may be about a person.
         if key and key.subject.id in (name, opaque(name)):
             return True
-        ids = (self.message_id, self.queue_id, key.subject.id if key else "")
+        ids = (self.first_message_id, self.queue_id, key.subject.id if key else "")
         is_beginning = len(name) >= 8 and any(known.startswith(name) for known in ids)
         return is_beginning or name in (self.key, self.family, self.source)
 
@@ -108,7 +106,7 @@ def read_letter(message: dict[str, Any]) -> DeadLetter:
     key = parked_key or key
     unsure_ms = _UNSURE_MS if policy.get("order") == "changes" else policy.get("windowMs", 0)
     return DeadLetter(
-        message_id=once.get("firstMessageId") or message["MessageId"],
+        first_message_id=once.get("firstMessageId") or message["MessageId"],
         reason=reason or "NOT_RECORDED",
         why=why or describe_end("NOT_RECORDED", None),
         is_given_up=is_given_up,
@@ -129,10 +127,10 @@ def read_letter(message: dict[str, Any]) -> DeadLetter:
 
 
 @contextmanager
-def reading(stack: Stack, per_second: float = _PER_SECOND) -> Iterator[list[DeadLetter]]:
+def reading(stack: Stack) -> Iterator[list[DeadLetter]]:
     """Yields every message, oldest first, hidden from other readers until the end of the block."""
     sqs, url = stack.client("sqs"), stack.outputs[QUEUE]
-    hidden = _HIDE_SECONDS + round(stack.read_depth(QUEUE).total / per_second)
+    hidden = _HIDE_SECONDS + round(stack.read_depth(QUEUE).total / _PER_SECOND)
     letters: dict[str, DeadLetter] = {}
     while messages := sqs.receive_message(
         QueueUrl=url,
@@ -180,6 +178,7 @@ def replay(stack: Stack, letters: Sequence[DeadLetter]) -> dict[str, str]:
     sent = stack.client("sqs").send_message_batch(
         QueueUrl=stack.outputs["EventQueueUrl"], Entries=entries
     )
+    time.sleep(len(letters) / _PER_SECOND)
     failed = _read_failures(sent)
     return failed | delete(stack, [letter for letter in letters if letter.queue_id not in failed])
 
@@ -221,7 +220,7 @@ def delete(stack: Stack, letters: Sequence[DeadLetter]) -> dict[str, str]:
 
 def batches(letters: Sequence[DeadLetter]) -> Iterator[Sequence[DeadLetter]]:
     """Yields what one request to SQS takes; as text in JSON an event may grow."""
-    return sending.batches(letters, lambda letter: 2 * len(letter.event.encode()))
+    return delivery.batches(letters, lambda letter: 2 * len(letter.event.encode()))
 
 
 def _open(body: str) -> tuple[dict[str, Any], str]:
@@ -256,12 +255,12 @@ def _add_records(stack: Stack, letters: Sequence[DeadLetter]) -> None:
     """Adds the last recorded reason to messages that the event queue gave up."""
     if not letters:
         return
-    ids = [letter.message_id for letter in letters]
-    pattern = log.any_of(*ids) if len(ids) <= _NAMED else "RETRY"
+    ids = [letter.first_message_id for letter in letters]
+    pattern = log.any_of(*ids) if len(ids) <= log.MOST_IDS else "RETRY"
     records = log.search(stack, pattern, since_ms=read_clock_ms() - _KEPT_MS).records
-    last = {record.message_id: record for record in records if record.reason}
+    last = {record.first_message_id: record for record in records if record.reason}
     for letter in letters:
-        if record := last.get(letter.message_id):
+        if record := last.get(letter.first_message_id):
             letter.reason, letter.why = record.reason or letter.reason, record.why
 
 

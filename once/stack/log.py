@@ -13,6 +13,7 @@ from once.model.records import Record
 from once.stack.facade import Stack, read_clock_ms
 
 MOST = 10_000  # Logs Insights returns at most so many lines
+MOST_IDS = 50  # so many fit into one search
 _POLL_SECONDS = 0.3
 _SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
 # Executions end in another order than they stamp their records, by less than this.

@@ -92,16 +92,13 @@ def find(folder: Path = FOLDER) -> Running | None:
         if not _is_own(folder):
             return None
         with (folder / _NOTE).open() as note:
-            return Running.model_validate_json(note.read()) if _is_held(note) else None
+            import fcntl
+
+            try:
+                fcntl.flock(note, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:  # its process lives
+                text = note.read()
+                return Running.model_validate_json(text) if text else None
+            return None
     except (FileNotFoundError, PermissionError):
         return None
-
-
-def _is_held(note: IO[str]) -> bool:
-    import fcntl
-
-    try:
-        fcntl.flock(note, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return os.fstat(note.fileno()).st_size > 0
-    return False

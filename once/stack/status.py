@@ -1,27 +1,43 @@
-"""Reads the facts of a stack for `once status` and the console."""
+"""Reads the facts of a stack for `once status` and the console.
+
+Nobody can look at delayed messages, so the records tell which events wait: each was put back and is
+not settled. While requests are paused or the breaker is open, an event that comes back writes no
+record unless its reason has changed: its last record may be days old.
+"""
 
 import json
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from botocore.exceptions import ClientError
 
 from once.model.findings import find
-from once.model.outcomes import Outcome
-from once.model.pace import Breaker
-from once.model.status import UNKNOWN, Alarm, Arrived, Depth, PipeFailure, Status
+from once.model.reasons import FOR_THE_BREAKER, OF_DESTINATION, SETTLED, Outcome
+from once.model.records import GRACE_MS, LONGEST_DELAY_MS, Record
+from once.model.status import (
+    UNKNOWN,
+    Alarm,
+    Arrived,
+    Breaker,
+    Depth,
+    PipeFailure,
+    State,
+    Status,
+    Waits,
+)
 from once.stack import log
 from once.stack.dead_letters import QUEUE
-from once.stack.facade import Stack
-from once.stack.refusals import lacks_permission
+from once.stack.facade import Stack, lacks_permission
 from once.stack.stories import CANARY_FAMILY
-from once.stack.waiting import Waiting, group_by_reason, read_waiting
 
 _Part = TypeVar("_Part")
 _DAY_MS = 86_400_000
+_LOOKS_BACK_MS = (3_600_000, _DAY_MS, 11 * _DAY_MS)
+_SETTLED = f'"outcome": ?"({"|".join(sorted(SETTLED))})"'
 _TAKEN_MS = 600_000
 _AGAIN_MS = 300_000  # a message that still fails has come back within four minutes
 
@@ -49,7 +65,7 @@ def read_status(stack: Stack, now_ms: int) -> Status:
     empty = Depth(visible=0, in_flight=0, delayed=0)
     queue = read(empty, stack.read_depth, "EventQueueUrl")
     queued = queue.delayed or min(queue.total, 1)
-    waiting = read(Waiting([], True), read_waiting, stack, breaker, queued, now_ms)
+    waiting = read(Waiting([], True), _read_waiting, stack, breaker, queued, now_ms)
     failure = waiting.failure
     parked = read(empty, stack.read_depth, QUEUE).total
     names = [name for name in outputs if name.endswith("LogGroupName")]
@@ -59,7 +75,7 @@ def read_status(stack: Stack, now_ms: int) -> Status:
         breaker=breaker,
         table_error=table_error,
         limit=int(outputs.get("MaxActionsPerMinute") or 0),
-        waiting=group_by_reason(waiting, breaker, now_ms),
+        waiting=_group_by_reason(waiting, breaker, now_ms),
         last_failure=failure.why if failure else "",
         is_answer_lost=bool(failure and failure.requests and failure.status is None),
         last_parked=read("", _read_parked, stack, now_ms) if parked else "",
@@ -90,7 +106,7 @@ def _read_machine(stack: Stack) -> str:
 
 
 def _read_recorded_ms(stack: Stack, now_ms: int) -> int | None:
-    recent = log.search(stack, '"messageId"', since_ms=now_ms - _TAKEN_MS, most=1)
+    recent = log.search(stack, '"firstMessageId"', since_ms=now_ms - _TAKEN_MS, most=1)
     return recent.records[-1].recorded_at_ms if recent.records else None
 
 
@@ -173,3 +189,92 @@ def _read_alarms(stack: Stack) -> list[Alarm]:
         )
         for alarm in found["MetricAlarms"]
     ]
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The newest record of each event that waits."""
+
+    records: list[Record]
+    is_complete: bool
+    """False if more can wait than one search of the log returns; then the newest are known."""
+    failure: Record | None = None
+    """The newest failed request. Its event may have met another reason since."""
+
+
+def _read_waiting(stack: Stack, breaker: Breaker, queued: int, now_ms: int) -> Waiting:
+    """Reads what waits, with `queued` messages on the queue; looks back further until records of
+    so many events are found, or of no more."""
+    waiting = Waiting([], True)
+    for ago_ms in _LOOKS_BACK_MS if queued else ():
+        before = len(waiting.records)
+        waiting = _read_since(stack, breaker, now_ms - ago_ms, now_ms)
+        is_all = len(waiting.records) >= queued or 0 < len(waiting.records) == before
+        if is_all or not waiting.is_complete:
+            break
+    return waiting
+
+
+def _read_since(stack: Stack, breaker: Breaker, since_ms: int, now_ms: int) -> Waiting:
+    put_back = log.search(stack, f'"{Outcome.RETRY}"', since_ms=since_ms)
+    waits = [record for record in put_back.records if record.outcome is Outcome.RETRY]
+    newest = {record.first_message_id: record for record in waits}
+    if not newest:
+        return Waiting([], put_back.is_complete)
+    pattern = _SETTLED if len(newest) > log.MOST_IDS else log.any_of(*newest)
+    oldest_ms = min(record.recorded_at_ms for record in newest.values())
+    ends = log.search(stack, pattern, since_ms=oldest_ms)
+    for end in ends.records:
+        put_back_last = newest.get(end.first_message_id)
+        is_later = put_back_last and end.recorded_at_ms >= put_back_last.recorded_at_ms
+        if end.is_settled and is_later:
+            del newest[end.first_message_id]
+    is_open = breaker.state is not State.CLOSED
+    waits = [
+        record
+        for record in newest.values()
+        if is_open or record.due_at_ms + LONGEST_DELAY_MS + GRACE_MS > now_ms
+    ]
+    since_ms = breaker.since_ms or now_ms  # failures of an earlier outage are another story
+    failures = [
+        record
+        for record in put_back.records
+        if record.reason in OF_DESTINATION and record.recorded_at_ms >= since_ms
+    ]
+    failures = [one for one in failures if one.requests] or failures
+    is_complete = put_back.is_complete and ends.is_complete
+    return Waiting(waits, is_complete, failures[-1] if failures else None)
+
+
+def _group_by_reason(waiting: Waiting, breaker: Breaker, now_ms: int) -> list[Waits]:
+    """Groups what waits, the largest group first."""
+    groups: dict[str, list[Record]] = defaultdict(list)
+    for record in waiting.records:
+        groups[record.reason or "RETRY"].append(record)
+    made = []
+    for code, records in groups.items():
+        newest = max(records, key=lambda record: record.recorded_at_ms)
+        # An event that waits with the others knows less than the one that met the cause.
+        witness = max(records, key=lambda one: (bool(one.requests), one.recorded_at_ms))
+        oldest = min(records, key=_read_since_ms)
+        is_paced = code in FOR_THE_BREAKER
+        last_due_ms = max(record.due_at_ms for record in records)
+        if last_due_ms < now_ms:  # it came back since, and wrote no record
+            last_due_ms = now_ms + LONGEST_DELAY_MS
+        made.append(
+            Waits(
+                reason=code,
+                sentence=breaker.explain_wait(code, now_ms) if is_paced else witness.why,
+                families=sorted({record.family for record in records if record.family}),
+                events=len(records),
+                since_ms=_read_since_ms(oldest),
+                newest_ms=newest.recorded_at_ms,
+                last_due_ms=last_due_ms,
+                example=oldest.key.subject.id if oldest.key else oldest.first_message_id,
+            )
+        )
+    return sorted(made, key=lambda waits: (-waits.events, waits.reason))
+
+
+def _read_since_ms(record: Record) -> int:
+    return record.waits_since_ms or record.recorded_at_ms

@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 from once_enrichment.keys import opaque
 
 from once.errors import OnceError
-from once.model.keys import Key, Subject
-from once.model.outcomes import Outcome
-from once.model.pace import FOR_THE_BREAKER
-from once.model.reasons import REASONS, Acted
-from once.model.records import Record
-from once.model.story import Story, tell
+from once.model.reasons import FOR_THE_BREAKER, REASONS, Acted, Outcome
+from once.model.records import Key, Record, Subject
+from once.model.story import Story
+from once.model.verdict import tell
 from once.stack import log
 from once.stack.facade import Stack, read_clock_ms
 
@@ -20,7 +18,6 @@ _KINDS = ("conversation", "user", "queue")
 _ORGANISATION = re.compile(r"aws\.partner/genesys\.com[^/]*/[^/]+/([^/]+)/")
 _SHORT_ID = re.compile(r"[0-9a-f]{8}[0-9a-f-]*")
 _DAY_MS = 86_400_000
-MOST_SUBJECTS = 50  # so many fit into one search
 
 
 @dataclass
@@ -85,7 +82,7 @@ def find_problems(stack: Stack, since_ms: int) -> Result:
         is_problem = record.outcome is Outcome.PARKED or is_unclear
         if record.pk and record.family != CANARY_FAMILY and is_problem:
             pks[record.pk] = None
-    newest = list(pks)[:MOST_SUBJECTS]
+    newest = list(pks)[: log.MOST_IDS]
     own = log.search(stack, log.any_of(*newest), since_ms=since_ms).records if newest else []
     is_complete = searched.is_complete and len(pks) == len(newest) and len(own) < log.MOST
     failed = log.search_lines(
@@ -119,7 +116,13 @@ def _tell(stack: Stack, pk: str, records: list[Record]) -> list[Story]:
 def _read_names(record: Record) -> set[str]:
     """Returns all that a record is about; a search finds text anywhere in it."""
     subject = Subject.parse(record.pk).id if record.pk else None
-    ids = (record.message_id, record.met, record.envelope_id, record.event_id, record.returned_as)
+    ids = (
+        record.first_message_id,
+        record.met,
+        record.envelope_id,
+        record.event_id,
+        record.returned_as,
+    )
     names = (record.pk, subject, str(record.key), record.idempotency_key, *ids)
     return {name for name in names if name}
 

@@ -1,6 +1,5 @@
 """The commands as a person types them, on a stack in memory."""
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,9 +24,7 @@ def dynamodb() -> Any:
 def stack(dynamodb: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeStack]:
     """The stack that every command finds, at a time that only sleeping moves."""
     clock = Clock()
-    monkeypatch.setattr(time, "time_ns", lambda: clock.ms * 1_000_000)
-    monkeypatch.setattr(time, "monotonic", lambda: clock.ms / 1000)
-    monkeypatch.setattr(time, "sleep", clock.sleep)
+    clock.replace_time(monkeypatch)
     with mock_aws():
         keys = {"pk": "HASH", "sk": "RANGE"}
         dynamodb.create_table(

@@ -5,11 +5,14 @@
 import json
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from once.stack.facade import Stack
 
@@ -48,6 +51,11 @@ class Clock:
         self.ms = NOW_MS
         self._thread = threading.get_ident()
 
+    def replace_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(time, "time_ns", lambda: self.ms * 1_000_000)
+        monkeypatch.setattr(time, "monotonic", lambda: self.ms / 1000)
+        monkeypatch.setattr(time, "sleep", self.sleep)
+
     def sleep(self, seconds: float) -> None:
         if threading.get_ident() == self._thread:
             self.ms += round(seconds * 1000)
@@ -67,9 +75,9 @@ class Logs:
 
     def add(self, outcome: str, reason: str, ago_ms: int = 60_000, **fields: Any) -> None:
         """Adds a record of the first message of a presence, unless the fields say otherwise."""
-        record = {"messageId": FIRST, "pk": PK, "sk": SK, "family": "user.presence"}
+        record = {"firstMessageId": FIRST, "pk": PK, "sk": SK, "family": "user.presence"}
         record |= {"outcome": outcome, "reason": reason, "occurredAtMs": NOW_MS - 600_000}
-        record |= {"run": f"run#{fields.get('messageId', FIRST)}", **fields}
+        record |= {"run": f"run#{fields.get('firstMessageId', FIRST)}", **fields}
         known = {name: value for name, value in record.items() if value is not None}
         self.lines.append((self._clock.ms - ago_ms, known))
 
@@ -161,10 +169,12 @@ class Sqs:
 
     def send_message_batch(self, *, QueueUrl: str, Entries: list[Any]) -> dict[str, Any]:
         failed = [e for e in Entries if any(text in e["MessageBody"] for text in self.refused)]
-        for entry in Entries:
-            if entry not in failed:
-                self.put(QueueUrl.rpartition("/")[2], entry["MessageBody"])
-        return {"Failed": [{"Id": entry["Id"], "Code": "refused"} for entry in failed]}
+        sent = [
+            {"Id": e["Id"], "MessageId": self.put(QueueUrl.rpartition("/")[2], e["MessageBody"])}
+            for e in Entries
+            if e not in failed
+        ]
+        return {"Successful": sent, "Failed": [{"Id": e["Id"], "Code": "refused"} for e in failed]}
 
     def receive_message(self, *, QueueUrl: str, **_: Any) -> dict[str, Any]:
         messages = [m for m in self._queue(QueueUrl) if m["MessageId"] not in self.hidden][:10]
@@ -282,5 +292,5 @@ class FakeStack(Stack):
 
 
 def _write_time(ms: int) -> str:
-    time = datetime.fromtimestamp(ms / 1000, UTC)
-    return time.strftime("%Y-%m-%d %H:%M:%S.") + f"{ms % 1000:03d}"
+    written = datetime.fromtimestamp(ms / 1000, UTC)
+    return written.strftime("%Y-%m-%d %H:%M:%S.") + f"{ms % 1000:03d}"

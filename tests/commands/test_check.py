@@ -29,7 +29,7 @@ class Machine:
         element = normalise({**message, "messageId": message["MessageId"], "body": message["Body"]})
         self.took.append({**message, "element": element})
         first = element["firstMessageId"]
-        record = {"messageId": first, "pk": element["key"]["pk"], "sk": element["key"]["sk"]}
+        record = {"firstMessageId": first, "pk": element["key"]["pk"], "sk": element["key"]["sk"]}
         verdict = self.rows.settle(Event.of(element), clock.ms)
         body = {} if "broken" in element else json.loads(element["raw"])
         for step in element["bodyPath"]:
@@ -146,7 +146,10 @@ def test_check_ends_when_the_same_failure_has_come_twice(
 ) -> None:
     def fail(message: dict[str, Any]) -> None:
         for ago_ms in (2_000, 1_000):
-            record = {"messageId": message["MessageId"], "errorClass": "Runtime.ImportModuleError"}
+            record = {
+                "firstMessageId": message["MessageId"],
+                "errorClass": "Runtime.ImportModuleError",
+            }
             stack.logs.add("RETRY", "FUNCTION_FAILED", ago_ms=ago_ms, **record)
 
     stack.sqs.machine = fail

@@ -35,7 +35,7 @@ def test_destination_shows_the_requests_that_it_received(mock: GenesysServer) ->
         body = {"idempotencyKey": KEY, "family": "user.presence", "subjectId": "u-1"}
         urllib3.request("POST", mock.webhook_url, json=body, timeout=5)
     requests = once("destination", "--json").json["requests"]
-    assert [request["idempotencyKey"] for request in requests] == [KEY, KEY]
+    assert [request["facts"]["idempotencyKey"] for request in requests] == [KEY, KEY]
     assert "user.presence u-1" in once("destination").out
 
 

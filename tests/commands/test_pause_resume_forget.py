@@ -4,7 +4,7 @@ import pytest
 from once_data_action.breaker import Row, Times, Wait, judge
 
 from tests.commands.conftest import once
-from tests.commands.fakes import FIRST, KEY, NOW_MS, PK, SK, USER, FakeStack
+from tests.commands.fakes import KEY, NOW_MS, PK, SK, USER, FakeStack
 
 HOUR_MS = 3_600_000
 LATEST = "latest/user.presence/PURECLOUD"
@@ -102,12 +102,3 @@ def test_forget_leaves_a_claim_that_is_held(stack: FakeStack) -> None:
 def test_forget_refuses_what_is_no_claim(stack: FakeStack, key: str) -> None:
     stack.put_claim()
     assert once("forget", key, "--yes").code == 1
-
-
-def test_explain_tells_a_forgotten_event(stack: FakeStack) -> None:
-    stack.logs.add("PROCESSED", "ACTED", requests=1, idempotencyKey="a" * 64)
-    stack.put_claim()
-    once("forget", KEY, "--yes")
-    (event,) = once("explain", USER, "--json").json["subjects"][0]["events"]
-    assert "once forget" in event["verdict"]
-    assert event["chains"][0]["messageId"] == FIRST

@@ -106,7 +106,7 @@ class PagesStack(FakeStack):
         name = id_of(number)
         sk = fields.pop("sk", f"v2/conversation.{step}/p/s/{number}")
         known = {
-            "messageId": name, "run": f"execution-{number}#{name}", "pk": CALL_PK, "sk": sk,
+            "firstMessageId": name, "run": f"execution-{number}#{name}", "pk": CALL_PK, "sk": sk,
             "family": f"conversation.{step}", "occurredAtMs": read_clock_ms() - 61_000, **fields,
         }  # fmt: skip
         self.logs.add(outcome, known.pop("reason", reason), ago_ms=ago_ms, **known)

@@ -16,12 +16,8 @@ from click.testing import CliRunner
 
 from once.cli import app
 from once.console import command, feed
-from once.console.axis import draw
 from once.console.feed import Feed
-from once.model.outcomes import Outcome
-from once.model.story import tell
 from once.stack.facade import Stack
-from once.stack.log import OutcomeLog
 from tests.console.conftest import ask
 from tests.console.stacks import CALL, CALL_PK, HOSTILE, PATH, PagesStack, id_of, story_stack
 
@@ -97,7 +93,7 @@ def test_event_has_the_commands_that_suit_it(
 @pytest.mark.parametrize("name", [id_of(1), id_of(2), "e-2", "a" * 64, KEY])
 def test_event_is_found_by_each_of_its_names(console: str, name: str) -> None:
     text = page(console, f"/event?of={name}")
-    assert text.count('class="lane') == 3  # the ticks, the event, its copy
+    assert text.count('class="lane') == 2  # the event, its copy
     assert "DONE" in text
 
 
@@ -180,20 +176,6 @@ def test_feed_forgets_the_subjects_that_were_quiet_for_longest(
         stack.add(number, "PROCESSED", 90_000 - number, pk=f"-/user/{number}")
     shown = [story.chains[0].id for story in Feed(stack).read_stories()]
     assert shown == [id_of(3), id_of(2)]
-
-
-def test_axis_has_a_lane_for_each_message_and_a_mark_for_each_moment() -> None:
-    stack = story_stack()
-    told = tell(OutcomeLog(stack.client, stack.outputs).read_new(), [], stack.clock.ms)
-    story = next(story for story in told if story.outcome is Outcome.RETRY)
-    lanes, ticks = draw(story, [], [("RunAction", story.occurred_ms + 500)], story.chains[0])
-    [lane] = lanes
-    assert [mark.kind for mark in lane.marks] == ["occurred", "step", "retry"]
-    assert [mark.x for mark in lane.marks] == sorted(mark.x for mark in lane.marks)
-    waits = lane.marks[-1]
-    assert waits.until_x is not None
-    assert waits.x < waits.until_x <= 94
-    assert len(ticks) == 4
 
 
 def test_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from once.model.outcomes import Outcome
+from once.model.reasons import Outcome
 from once.model.rule import Event, Rows
 from tests.enrichment.examples import (
     NINE_MS,

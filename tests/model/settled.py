@@ -5,7 +5,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from once.model.outcomes import Outcome
+from once.model.reasons import Outcome
 from once.model.rule import Event, Rows, Verdict
 from proof.asl.errors import Failure
 from proof.asl.jsonata import Library

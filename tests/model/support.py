@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from once.model.claims import Claim
-from once.model.records import Record
+from once.model.records import Claim, Record
 
 NOW_MS = 1_800_000_000_000
 PK = "org/conversation/c0de"
@@ -15,7 +14,7 @@ def record(message: str, outcome: str, reason: str, ago_ms: int = 60_000, **fiel
     known = {"pk": PK, "sk": SK, "family": "conversation.acd.start", "run": f"run#{message}"}
     known |= {"occurred_at_ms": NOW_MS - 600_000, **fields}
     return Record(
-        message_id=message,
+        first_message_id=message,
         outcome=outcome,
         reason=reason,
         recorded_at_ms=NOW_MS - ago_ms,

@@ -5,9 +5,8 @@ from once_enrichment.families import BY_TOPIC, family_name
 
 from once.errors import OnceError
 from once.model import words
-from once.model.claims import read_rows, row_key
-from once.model.keys import Key, Subject, read_message_id
-from once.model.outcomes import SIGN, Outcome
+from once.model.reasons import SIGN, Outcome
+from once.model.records import Key, Subject, read_message_id, read_rows, row_key
 from tests.model.support import PK, claim
 
 NOW_MS = 1_800_000_000_000

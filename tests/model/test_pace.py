@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from once_data_action.breaker import Row, Times, Wait, judge
 
-from once.model.pace import Breaker, State
+from once.model.status import Breaker, State
 
 NOW_MS = 1_800_000_000_000
 PAUSE = {"held": "repair", "held_by": "ada", "held_at": NOW_MS - 1}
@@ -34,12 +34,19 @@ def row(**values: Any) -> dict[str, Any]:
             State.OPEN,
             "429",
         ),
+        (
+            {"since": 1, "failed": ["a"], "open_until": NOW_MS + 9, "not_before": NOW_MS + 9},
+            State.OPEN,
+            "429",
+        ),
     ],
 )
 def test_the_row_says_how_requests_flow(values: Any, state: State, why: str) -> None:
     item = None if values is None else row(**values)
     breaker = Breaker.parse(item, NOW_MS)
     assert (breaker.state, breaker.why) == (state, why)
+    assert breaker.failed == len((values or {}).get("failed", []))
+    assert (breaker.until_ms == NOW_MS + 9) is (state is State.OPEN)
     assert f"breaker {state.name}" in breaker.model_copy(update={"pause": None}).text(NOW_MS)
     assert isinstance(judge(Row.of(item), NOW_MS, Times.of()), Wait) == (state is State.OPEN)
 

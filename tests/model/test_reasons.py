@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from once.model import reasons
-from once.model.outcomes import Outcome
-from once.model.reasons import REASONS, Acted, describe, describe_end
+from once.model.reasons import REASONS, Acted, Outcome, describe, describe_end
 from schemas import checks
 
 ROOT = Path(__file__).parents[2]
@@ -63,5 +62,12 @@ def test_only_reasons_with_a_request_may_have_acted() -> None:
 
 def test_a_code_of_another_release_is_put_in_words() -> None:
     assert describe("SOME_NEW_CODE") == "some new code"
+    assert all(describe(code) == sentence for code, sentence in reasons.UNRECORDED.items())
+    assert {"NOT_DELIVERED", "NOT_READ", "NOT_RECORDED"} == {*reasons.UNRECORDED}
     assert describe_end("REJECTED", "HTTP 422").endswith("HTTP 422")
-    assert describe_end("CALL_FAILED", "connection refused") == "connection refused"
+
+
+def test_a_cause_stands_alone_if_it_says_all() -> None:
+    alone = {code for code in REASONS if describe_end(code, "a cause") == "a cause"}
+    of_waits = {"CALL_FAILED", "RATE_LIMITED", "PAUSED", "BREAKER_OPEN", "SETUP_FAULT", "TOO_LATE"}
+    assert alone == of_waits | {"ACTED"}

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from once.model.outcomes import Outcome
+from once.model.reasons import Outcome
 from once.model.records import Record
 from tests.model.support import NOW_MS, record
 
 
 def test_a_line_of_the_log_is_a_record_if_it_names_a_message() -> None:
-    read = Record.parse(json.dumps({"messageId": "m", "outcome": "PARKED"}), NOW_MS)
+    read = Record.parse(json.dumps({"firstMessageId": "m", "outcome": "PARKED"}), NOW_MS)
     assert read is not None
     assert (read.outcome, read.recorded_at_ms, read.key) == (Outcome.PARKED, NOW_MS, None)
     assert Record.parse('{"outcome": "PARKED"}', NOW_MS) is None

@@ -47,10 +47,6 @@ def test_a_route_that_wants_every_change_is_never_stale_nor_unchanged() -> None:
     assert settle(event("a"), *every, event("d", 20_000)) == ["ACTED"] * 4
 
 
-def test_a_state_older_than_the_newest_is_stale() -> None:
-    assert settle(event("a", 60_000), event("b", 0, "off")) == ["ACTED", "NEWER_STATE"]
-
-
 def test_states_in_doubt_about_their_order_act_and_so_does_the_next() -> None:
     states = [event("a", 400), event("b", 0, "off"), event("c", 5_000)]
     assert settle(*states) == ["ACTED", "ACTED", "ACTED"]

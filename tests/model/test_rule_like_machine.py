@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from once.model.outcomes import Outcome
+from once.model.reasons import Outcome
 from once.model.rule import Event, Rows
 from tests.model.settled import START_MS, Settled, find_differences, random_stream
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from once.model.outcomes import Outcome
-from once.model.pace import Breaker, State
+from once.model.reasons import Outcome
 from once.model.records import Record
-from once.model.story import Story, summarise, tell
+from once.model.status import Breaker, State
+from once.model.story import Story
+from once.model.verdict import summarise, tell
 from tests.model.support import DIGEST, NOW_MS, PK, SK, claim, record
 
 
@@ -98,28 +99,22 @@ def test_a_key_that_cannot_occur_again_is_one_event_however_often_it_was_sent() 
 
 
 @pytest.mark.parametrize(
-    ("ago_ms", "state", "verdict"),
+    ("reason", "ago_ms", "state", "verdict"),
     [
-        (7_200_000, State.OPEN, ".*no request succeeded.*; comes back at 08:15:00 UTC .*"),
-        (900_000, State.OPEN, ".*no request succeeded.*; comes back at 08:15:00 UTC .*"),
-        (60_000, State.OPEN, ".*no request succeeded.*; comes back at 08:14:00 UTC .*"),
-        (7_200_000, State.CLOSED, ".*closed again; due 105 min ago .*"),
+        ("BREAKER_OPEN", 7_200_000, State.OPEN, ".*no request succeeded.* at 08:15:00 UTC .*"),
+        ("BREAKER_OPEN", 900_000, State.OPEN, ".*no request succeeded.* at 08:15:00 UTC .*"),
+        ("BREAKER_OPEN", 60_000, State.OPEN, ".*no request succeeded.* at 08:14:00 UTC .*"),
+        ("BREAKER_OPEN", 7_200_000, State.CLOSED, ".*closed again; due 105 min ago .*"),
+        ("PAUSED", 10_000, State.CLOSED, "waits: .* the pause is over; comes back .*"),
     ],
 )
 def test_the_breaker_of_now_explains_what_waits_for_it(
-    ago_ms: int, state: State, verdict: str
+    reason: str, ago_ms: int, state: State, verdict: str
 ) -> None:
-    put_back = record("a", "RETRY", "BREAKER_OPEN", ago_ms)
+    put_back = record("a", "RETRY", reason, ago_ms, cause="paused by ada: repair")
     (story,) = tell([put_back], [], NOW_MS, Breaker(state=state, since_ms=1))
     assert re.fullmatch(verdict, story.verdict), story.verdict
-
-
-def test_a_pause_that_is_over_is_told_as_over() -> None:
-    put_back = record("a", "RETRY", "PAUSED", 10_000, cause="paused by ada: repair")
-    (story,) = tell([put_back], [], NOW_MS, Breaker())
-    assert "over" in story.verdict
     assert "ada" not in story.verdict
-    assert "comes back" in story.verdict
 
 
 @pytest.mark.parametrize(
@@ -176,21 +171,19 @@ def test_an_event_that_is_not_acted_on_has_a_cause(
 
 
 @pytest.mark.parametrize(
-    ("outcome", "reason", "fields", "is_problem", "is_unclear"),
+    ("outcome", "reason", "requests", "is_unclear"),
     [
-        ("PROCESSED", "ACTED", {"requests": 1}, False, False),
-        ("PROCESSED", "ACTED", {"requests": 1, "note": "NO_STATE"}, True, False),
-        ("PROCESSED", "ACTED", {"requests": 2}, True, True),
-        ("IGNORED", "EXPIRED", {}, False, False),
-        ("PARKED", "UNREADABLE", {}, True, True),
-        ("RETRY", "LIMITED", {}, True, False),
+        ("PROCESSED", "ACTED", 1, False),
+        ("PROCESSED", "ACTED", 2, True),
+        ("IGNORED", "EXPIRED", None, False),
+        ("PARKED", "UNREADABLE", None, True),
+        ("RETRY", "LIMITED", None, False),
     ],
 )
-def test_an_open_doubtful_or_noted_event_is_a_problem(
-    outcome: str, reason: str, fields: dict[str, Any], is_problem: bool, is_unclear: bool
+def test_a_parked_or_doubtful_event_is_unclear(
+    outcome: str, reason: str, requests: int | None, is_unclear: bool
 ) -> None:
-    story = tell_one(record("a", outcome, reason, **fields))
-    assert (story.is_problem, story.is_unclear) == (is_problem, is_unclear)
+    assert tell_one(record("a", outcome, reason, requests=requests)).is_unclear is is_unclear
 
 
 @pytest.mark.parametrize(
@@ -222,7 +215,7 @@ def test_a_summary_counts_every_end() -> None:
     stories = tell(records, [in_progress], NOW_MS)
     assert summarise(stories) == f"7 events: {parts}, 2 not settled; {doubt}"
     copy = record("b", "DUPLICATE", "SAME_KEY", 10_000, because="run#a")
-    copies = [copy, copy.model_copy(update={"message_id": "c"})]
+    copies = [copy, copy.model_copy(update={"first_message_id": "c"})]
     assert summarise(tell([ACTED, copies[0]], [], NOW_MS)).endswith("1 acted on, 1 copy skipped")
     assert summarise(tell([ACTED, *copies], [], NOW_MS)).endswith("acted on, 2 copies skipped")
     assert summarise([]) == "no event"
@@ -245,9 +238,12 @@ def waits(ago_ms: int, reason: str = "CALL_FAILED", **fields: Any) -> Record:
     ("records", "row", "verdict"),
     [
         ([record("a", "PROCESSED", "ACTED", age_ms=400)], {}, r"acted on, 0\.4 s after .*"),
+        ([record("a", "PROCESSED", "ACTED", age_ms=86_399_999)], {}, "acted on, 24 h after .*"),
+        ([record("a", "PROCESSED", "ACTED", age_ms=86_400_000)], {}, "acted on"),
         ([record("a", "PROCESSED", "OBSERVED")], {}, "observed; nothing .*"),
         ([], {"owner": "a"}, "acted on"),
         ([ACTED, AGAIN], {}, "acted on twice"),
+        ([ACTED], FORGOTTEN, "acted on"),
         ([ACTED, AGAIN], FORGOTTEN, f"acted on twice; {OPENED}"),
         ([ACTED], {**FORGOTTEN, "status": "FAILED"}, f"acted on; {OPENED}: .*"),
         ([waits(90_000)], {**FORGOTTEN, "status": "FAILED"}, f"{OPENED}: .*"),
@@ -399,6 +395,8 @@ def test_a_chain_that_acted_and_waits_again_ends_with_its_last_act() -> None:
     story = tell_one(ACTED, AGAIN, held, copy)
     assert story.chains[0].end == AGAIN
     assert tell_one(held, copy).chains[0].end == held
+    settled = record("a", "DUPLICATE", "SAME_KEY", 1_000, because="run#z")
+    assert tell_one(held, settled).chains[0].end == settled
 
 
 def test_later_deliveries_alone_count_as_one_act() -> None:

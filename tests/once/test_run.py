@@ -10,27 +10,31 @@ from typing import Any
 import pytest
 
 from once.commands import run
-from once.model.outcomes import Outcome
 from tests.commands.conftest import once
-from tests.once.test_delivery import FakeStack, make_lines
-
-
-class Answering(FakeStack):
-    """Settles the first message, skips its copy, and leaves the others."""
-
-    def took(self, message_id: str) -> None:
-        if message_id == "a1":
-            self.record(message_id, Outcome.PROCESSED, "ACTED", pk="o/conversation/a", sk="v2/x/1")
-        if message_id == "a2":
-            self.record(message_id, Outcome.DUPLICATE, "SAME_KEY", because="run#a1")
+from tests.commands.fakes import KEY, Clock, FakeStack
+from tests.once.test_delivery import make_lines, read_sent, settle
 
 
 @pytest.fixture
 def events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of two lines on a stack that settles the first, skips its copy, and leaves others."""
+    clock = Clock()
+    clock.replace_time(monkeypatch)
+    stack = FakeStack(clock, None)
+
+    def take(message: dict[str, Any]) -> None:
+        name = json.loads(message["Body"])["id"]
+        if name == "a1":
+            settle(stack, name)
+        if name == "a2":
+            met = f"run#{read_sent(stack)['a1']}"
+            settle(stack, name, outcome="DUPLICATE", reason="SAME_KEY", because=met)
+
     @contextmanager
     def fake(*_: Any, **__: Any) -> Iterator[Any]:
-        yield SimpleNamespace(describe=Answering, destination=SimpleNamespace(log=[]))
+        yield SimpleNamespace(describe=lambda: stack, destination=SimpleNamespace(log=[]))
 
+    stack.sqs.machine = take
     monkeypatch.setattr(run, "local_stack", fake)
     monkeypatch.setattr(run.Stack, "at", lambda stack: stack)
     path = tmp_path / "events.jsonl"
@@ -45,14 +49,14 @@ def test_run_in_which_all_is_settled_ends_well_and_writes_its_report(events: Pat
     written = json.loads(report.read_text())
     assert written["outcomes"] == {"PROCESSED": 1, "DUPLICATE": 1}
     first, second = written["events"]
-    assert first["key"] == {"pk": "o/conversation/a", "sk": "v2/x/1"}
+    assert first["key"] == KEY
     assert (second["reason"], second["becauseOfLine"]) == ("SAME_KEY", 1)
 
 
 def test_run_that_leaves_an_event_unsettled_fails(events: Path) -> None:
     (line,) = make_lines("b1")
     events.write_text(events.read_text() + "\n" + line.text)
-    assert once("run", str(events), "--patience", "1").code == 1
+    assert once("run", str(events)).code == 1
 
 
 @pytest.mark.parametrize(
@@ -60,7 +64,6 @@ def test_run_that_leaves_an_event_unsettled_fails(events: Path) -> None:
     [
         (["--report", "no/such/folder/report.json"], 1),
         (["--set", "MaxTries"], 2),
-        (["--patience", "0"], 2),
     ],
     ids=str,
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from once.model.outcomes import Outcome
+from once.model.reasons import Outcome
 from once.project import EXAMPLE
 from proof.definition.asl import ROOT
 

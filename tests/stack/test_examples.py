@@ -27,7 +27,7 @@ def test_story_ends_as_it_tells_and_each_event_acts_once(local: SharedStack) -> 
         assert [record.outcome for record in records] == [e["outcome"] for e in EXPECTED]
         first: dict[str, str] = {}
         for record, expected in zip(records, EXPECTED, strict=True):
-            settled_by = first.setdefault(expected["happening"], record.message_id)
+            settled_by = first.setdefault(expected["happening"], record.first_message_id)
             if record.outcome == "DUPLICATE":
                 assert record.met == settled_by
         processed = [record for record in records if record.outcome == "PROCESSED"]

@@ -23,7 +23,7 @@ def test_parked_event_that_is_sent_to_the_queue_twice_acts_once(local: SharedSta
         records = variant.wait(lambda: (r := variant.records())[2:] and r)
         reasons = [record.reason for record in records]
         assert sorted(map(str, reasons)) == ["ACTED", "REJECTED", "SETTLED_BEFORE"]
-        assert {record.message_id for record in records} == {parked.message_id}
+        assert {record.first_message_id for record in records} == {parked.first_message_id}
         statuses = [request["status"] for request in variant.requests(conversation)]
         assert statuses == [422, 200]
         for queue in ("EventQueueUrl", "DeadLetterQueueUrl"):
