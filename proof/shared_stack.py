@@ -18,11 +18,13 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from fcntl import LOCK_EX, flock
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
+import pytest
 import urllib3
 from botocore.config import Config
 
@@ -44,14 +46,6 @@ FOLDER, RUN = "ONCE_TEST_STACK", "ONCE_TEST_RUN"
 _SECONDS, _POLL_SECONDS = 120.0, 0.2
 T = TypeVar("T")
 _LAST_LINES = 20
-
-
-class DiedError(Exception):
-    """The stack did not start, or has ended: the first process to notice says why."""
-
-
-class SeenDeadError(Exception):
-    """Another process has already reported that the stack is dead."""
 
 
 class Tried:
@@ -211,12 +205,6 @@ class SharedStack(Tried):
             )
         return self._pipe_clients[service]
 
-    def physical(self, logical_id: str) -> str:
-        detail = self.client("cloudformation").describe_stack_resource(
-            StackName=self.up.stack, LogicalResourceId=logical_id
-        )["StackResourceDetail"]
-        return str(detail["PhysicalResourceId"])
-
 
 class Variant(Tried):
     """Queues, table, log, machine and functions of its own, with what the deployed ones have."""
@@ -360,33 +348,31 @@ def end_run() -> None:
 
 
 def find_or_start() -> SharedStack:
-    """Finds the stack of this run. Raises DiedError in one process, SeenDeadError in the others."""
+    """Finds the stack of this run. If it is dead, the first test that notices fails with its last
+    error, and all others are skipped."""
     folder = Path(os.environ[FOLDER])
     dead, started = folder / "dead", folder / "started"
     with (folder / "lock").open("w") as lock:
         flock(lock, LOCK_EX)
         if dead.exists():
-            raise SeenDeadError
+            pytest.skip("the shared stack is dead; another test says why")
+        if not started.exists():
+            started.touch()
+            _start(folder)
         up = running.find(folder / running.FOLDER)
         if up is None:
-            try:
-                if started.exists():
-                    raise DiedError(f"The shared stack has ended:\n{_read_end(folder)}")
-                started.touch()
-                _start(folder)
-            except DiedError:
-                dead.touch()
-                raise
-            up = running.find(folder / running.FOLDER)
-            assert up is not None
-    return SharedStack(folder, up)
+            dead.touch()
+            pytest.fail(f"The shared stack has ended:\n{_read_end(folder)}", pytrace=False)
+    return _open(folder, up.model_dump_json())
 
 
-def is_alive(shared: SharedStack) -> bool:
-    return running.find(shared.folder / running.FOLDER) is not None
+@cache
+def _open(folder: Path, note: str) -> SharedStack:
+    return SharedStack(folder, Running.model_validate_json(note))
 
 
 def _start(folder: Path) -> None:
+    """Waits until the stack is up, or has ended and left the reason in its log."""
     plan: dict[str, Any] = {"parameters": {}, "destination": None, "parent": int(os.environ[RUN])}
     with (folder / "keeper.log").open("wb") as log:
         process = subprocess.Popen(
@@ -398,19 +384,15 @@ def _start(folder: Path) -> None:
             start_new_session=True,
             text=True,
         )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(json.dumps(plan))
-    process.stdin.close()
-    with process.stdout as lines:
-        for line in lines:
-            told = json.loads(line)
-            if "failed" in told:
-                raise DiedError(told["failed"])
-            if "up" in told:
-                process.returncode = 0  # it outlives this process, which waits for it no more
-                return
-    raise DiedError(f"The shared stack did not come up:\n{_read_end(folder)}")
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(plan))
+        process.stdin.close()
+        with process.stdout as lines:
+            for line in lines:
+                if "failed" in (told := json.loads(line)):
+                    log.write(told["failed"].encode())
+    process.returncode = 0  # it outlives this process, which waits for it no more
 
 
 def _read_end(folder: Path) -> str:

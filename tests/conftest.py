@@ -3,7 +3,7 @@
 import gc
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any
 
 import botocore.loaders
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import settings
 from playwright.sync_api import Browser
 
 from proof import shared_stack
-from proof.shared_stack import DiedError, SeenDeadError, SharedStack
+from proof.shared_stack import SharedStack
 
 # The speed of an example depends on the machine and on what else it does.
 settings.register_profile("any machine", deadline=None)
@@ -60,33 +60,10 @@ def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None]:
         terminalreporter.write_line(f"First to fail: {first.nodeid}\n{cause}", red=True)
 
 
-@pytest.fixture(scope="session")
-def _shared() -> SharedStack | Exception:
-    try:
-        return shared_stack.find_or_start()
-    except DiedError as error:
-        pytest.fail(str(error), pytrace=False)
-    except SeenDeadError as error:
-        return error
-
-
 @pytest.fixture
-def local(_shared: SharedStack | Exception) -> SharedStack:
+def local() -> SharedStack:
     """The project's own template, deployed once for the whole run."""
-    if not isinstance(_shared, SharedStack) or not shared_stack.is_alive(_shared):
-        _report_dead_stack()
-    return _shared
-
-
-def _report_dead_stack() -> NoReturn:
-    """Fails the first test that finds the stack dead, with its last error, and skips the others."""
-    try:
-        shared_stack.find_or_start()
-    except DiedError as error:
-        pytest.fail(str(error), pytrace=False)
-    except SeenDeadError:
-        pytest.skip("the shared stack is dead; another test says why")
-    raise AssertionError("the shared stack is alive")
+    return shared_stack.find_or_start()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -95,10 +72,9 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     try:
         yield
     except Exception:
-        shared = getattr(item, "funcargs", {}).get("local")
-        if not isinstance(shared, SharedStack) or shared_stack.is_alive(shared):
-            raise
-        _report_dead_stack()
+        if "local" in getattr(item, "fixturenames", ()):
+            shared_stack.find_or_start()
+        raise
 
 
 @pytest.fixture(scope="session")

@@ -36,6 +36,9 @@ def machine(states: Mapping[str, Json], readings: Readings | None = None, **more
 class Play:
     """One execution of a definition from start to end."""
 
+    usual: Mapping[str, Json] = {}
+    """What a task answers if no answer is left."""
+
     def __init__(
         self,
         played: Machine | Mapping[str, Json],
@@ -43,14 +46,15 @@ class Play:
         answers: Mapping[str, Sequence[Json]] | None = None,
         *,
         takes_ms: int = 0,
+        started_ms: int = STARTED_MS,
     ) -> None:
         self.machine = played if isinstance(played, Machine) else machine(played)
         self.calls: list[Call] = []
         self.called_ms: list[int] = []
-        self.clock_ms = STARTED_MS
+        self.clock_ms = started_ms
         self._left = defaultdict(list, {name: [*them] for name, them in (answers or {}).items()})
         arn = "arn:aws:states:us-east-1:123456789012:express:small:run:uuid"
-        at = self.machine.start(Execution(arn, given, STARTED_MS), STARTED_MS)
+        at = self.machine.start(Execution(arn, given, started_ms), started_ms)
         while isinstance(at, Position):
             at = self._moved(at, takes_ms)
         self.ended: Ended = at
@@ -63,10 +67,10 @@ class Play:
         if isinstance(call, Failure):
             return self.machine.fail(at, call, self.clock_ms)
         self.calls.append(call)
-        self.called_ms.append(self.clock_ms - STARTED_MS)
+        self.called_ms.append(self.clock_ms - at.execution.started_ms)
         self.clock_ms += takes_ms
         left = self._left[call.state]
-        answer = left.pop(0) if left else {}
+        answer = left.pop(0) if left else self.usual.get(call.state, {})
         if isinstance(answer, Failure):
             return self.machine.fail(at, answer, self.clock_ms)
         return self.machine.answer(at, answer, self.clock_ms)

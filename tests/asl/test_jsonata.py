@@ -60,10 +60,6 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
         ("$empty", None),
         ("$exists($empty)", True),
         ("$text & ''", TEXT),
-        (
-            "$match('afterSeconds\": 12', /afterSeconds[^0-9]{1,8}([0-9]{1,6})/)[0].groups[0]",
-            "12",
-        ),
     ],
 )
 def test_an_expression_has_its_documented_value(

@@ -3,7 +3,7 @@
 import pytest
 
 from bench.cost import backlog_s, fixed, outage_quotas, played
-from bench.costs.count import CHARGES, PRICES, Units, dollars
+from bench.costs.count import PRICES, Units, dollars
 from bench.events import START_MS, Centre, text
 
 
@@ -20,12 +20,6 @@ def test_level_of_the_log_changes_its_own_items_alone() -> None:
     some, every = dollars(units, "ERROR"), dollars(units, "ALL")
     changed = {item for item in every if every[item] != some[item]}
     assert changed == {"Logs: executions", "Logs: kept and queried"}
-
-
-def test_each_charge_has_a_price() -> None:
-    for _, path, _ in CHARGES:
-        service, _, name = path.partition(".")
-        assert PRICES[service][name] > 0
 
 
 def test_act_and_its_copy_are_counted() -> None:

@@ -7,10 +7,6 @@ import pytest
 from bench import numbers, sources
 
 
-def test_documents_are_as_the_records_say() -> None:
-    assert numbers.outdated() == {}
-
-
 def test_region_is_written_between_its_markers() -> None:
     document = "a\n<!-- numbers:quotas -->\nold\n<!-- /numbers:quotas -->\nb\n"
     filled = numbers.filled(document)

@@ -5,10 +5,10 @@ import subprocess
 
 import botocore.session
 import pytest
-import yaml
 from botocore import xform_name
 
 from proof.definition.asl import ROOT
+from proof.template import TEMPLATE
 
 PAGES = {page.name: page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md")}
 JOINED = {name: re.sub(r"\\\n\s*", " ", text) for name, text in PAGES.items()}
@@ -47,10 +47,9 @@ def test_aws_commands_that_erase_an_id_are_found() -> None:
 
 
 def test_outputs_that_the_pages_read_are_in_the_template() -> None:
-    template = yaml.load((ROOT / "template.yaml").read_text(), Loader=yaml.BaseLoader)
     read = set(re.findall(r"\$\(output (\w+)\)", PAGES["personal-data.md"]))
     assert read
-    assert read <= template["Outputs"].keys()
+    assert read <= TEMPLATE["Outputs"].keys()
 
 
 @pytest.mark.parametrize("page", PAGES)

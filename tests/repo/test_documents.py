@@ -58,18 +58,6 @@ def test_named_file_exists(page: Path) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def test_design_explains_every_outcome() -> None:
-    words = (ROOT / "docs" / "design.md").read_text("utf-8").split("\n## ")[2]
-    assert words.startswith("Words")
-    assert [outcome for outcome in Outcome if f"`{outcome}`" not in words] == []
-
-
-def test_contributing_names_every_folder_of_proof() -> None:
-    named = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    libraries = {one.name for one in (ROOT / "proof").iterdir() if (one / "__init__.py").exists()}
-    assert sorted(folder for folder in libraries if f"`proof/{folder}/`" not in named) == []
-
-
 def test_readme_counts_the_example_as_its_story_does() -> None:
     story = json.loads(EXAMPLE.with_suffix(".expected.json").read_text("utf-8"))
     events = {one["happening"] for one in story if one["outcome"] != Outcome.PARKED}

@@ -1,12 +1,13 @@
 """Conditions and updates agree with moto's evaluator."""
 
 from collections import defaultdict
-from copy import deepcopy
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from moto.dynamodb.exceptions import ConditionalCheckFailed
-from moto.dynamodb.models import DynamoDBBackend
+from moto import mock_aws
 
+from once.session import open_anonymous_session
 from proof.sim import deployed, world
 from proof.sim.table import RefusedError, Request, Row, key_of, written
 from proof.sim.walk import Walk
@@ -14,59 +15,44 @@ from proof.sim.walk import Walk
 TABLE = "claims"
 
 
-@pytest.fixture(scope="module")
-def backend() -> DynamoDBBackend:
-    backend = DynamoDBBackend("us-east-1", "123456789012")
-    names = ("pk", "sk")
-    backend.create_table(
-        TABLE,
-        schema=[
-            {"AttributeName": n, "KeyType": t}
-            for n, t in zip(names, ("HASH", "RANGE"), strict=True)
-        ],
-        attr=[{"AttributeName": name, "AttributeType": "S"} for name in names],
-        throughput=None,
-        indexes=None,
-        global_indexes=None,
-        streams=None,
-        billing_mode="PAY_PER_REQUEST",
-        sse_specification=None,
-        tags=[],
-        deletion_protection_enabled=False,
-        warm_throughput=None,
-    )
-    return backend
+@pytest.fixture
+def client() -> Iterator[Any]:
+    with mock_aws():
+        made = open_anonymous_session().client(
+            "dynamodb",
+            region_name="us-east-1",
+            aws_access_key_id="testing",
+            aws_secret_access_key="testing",
+        )
+        made.create_table(
+            TableName=TABLE,
+            KeySchema=[
+                {"AttributeName": "pk", "KeyType": "HASH"},
+                {"AttributeName": "sk", "KeyType": "RANGE"},
+            ],
+            AttributeDefinitions=[
+                {"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")
+            ],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        yield made
 
 
-def by_moto(backend: DynamoDBBackend, verb: str, request: Request, row: Row | None) -> Row | None:
+def by_moto(client: Any, verb: str, request: Request, row: Row | None) -> Row | None:
     pk, sk = key_of(request)
     place = {"pk": {"S": pk}, "sk": {"S": sk}}
-    backend.delete_item(TABLE, place)
+    client.delete_item(TableName=TABLE, Key=place)
     if row is not None:
-        backend.put_item(TABLE, deepcopy(row), overwrite=True)
-    expressions = {
-        "condition_expression": request.get("ConditionExpression"),
-        "expression_attribute_names": request.get("ExpressionAttributeNames", {}),
-        "expression_attribute_values": request.get("ExpressionAttributeValues", {}),
-    }
-    if verb == "put":
-        backend.put_item(TABLE, request["Item"], **expressions)
-    elif verb == "delete":
-        backend.delete_item(TABLE, place, **expressions)
-    else:
-        update = request["UpdateExpression"]
-        backend.update_item(TABLE, place, update_expression=update, **expressions)
-    item = backend.get_item(TABLE, place)
-    row: Row | None = item.to_json()["Attributes"] if item else None
-    for value in (row or {}).values():
+        client.put_item(TableName=TABLE, Item=row)
+    getattr(client, f"{verb}_item")(**{**request, "TableName": TABLE})
+    after: Row | None = client.get_item(TableName=TABLE, Key=place).get("Item")
+    for value in (after or {}).values():
         if "SS" in value:
             value["SS"].sort()
-    return row
+    return after
 
 
-def test_writes_of_walks_end_as_with_moto(
-    backend: DynamoDBBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_writes_of_walks_end_as_with_moto(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     samples = defaultdict(list)
 
     def noted(verb: str, request: Request, row: Row | None) -> Row | None:
@@ -88,7 +74,7 @@ def test_writes_of_walks_end_as_with_moto(
     for (verb, _, is_refused), writes in samples.items():
         for request, row, after in writes[:: len(writes) // 8 + 1]:
             if is_refused:
-                with pytest.raises(ConditionalCheckFailed):
-                    by_moto(backend, verb, request, row)
+                with pytest.raises(client.exceptions.ConditionalCheckFailedException):
+                    by_moto(client, verb, request, row)
             else:
-                assert by_moto(backend, verb, request, row) == after, request
+                assert by_moto(client, verb, request, row) == after, request

@@ -23,18 +23,3 @@ def presence(user: str, name: str, at_ms: int) -> dict[str, Any]:
         "modifiedDate": iso(at_ms),
     }
     return enveloped("v2.users.{id}.presence", user, body, at_ms + 90, SOURCE)
-
-
-def status(conversation: str, name: str, at_ms: int) -> dict[str, Any]:
-    """Makes a state of a chat on a bus of one's own."""
-    return {
-        "version": "0",
-        "id": new_id(),
-        "detail-type": "Conversation Status Change",
-        "source": "contact-centre.chat",
-        "account": "123456789012",
-        "time": iso(at_ms)[:19] + "Z",
-        "region": "eu-central-1",
-        "resources": [],
-        "detail": {"conversation_id": conversation, "status": name, "timestamp": iso(at_ms)},
-    }

@@ -2,34 +2,18 @@
 Ctrl-C."""
 
 import os
-import select
 import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from once.project import EXAMPLE
-from proof.terminal import hear_ctrl_c
+from proof.terminal import SECONDS, hear_ctrl_c, read_until
 
 pytestmark = pytest.mark.local
-
-_SECONDS = 240.0
-
-
-def read_until(process: subprocess.Popen[bytes], output: bytearray, text: str) -> None:
-    assert process.stdout is not None
-    until = time.monotonic() + _SECONDS
-    while text.encode() not in output:
-        left = until - time.monotonic()
-        assert left > 0, output.decode()
-        if select.select([process.stdout], [], [], left)[0]:
-            chunk = os.read(process.stdout.fileno(), 65536)
-            assert chunk, output.decode()
-            output += chunk
 
 
 def test_event_waits_for_a_server_and_is_verified_by_it(tmp_path: Path) -> None:
@@ -75,5 +59,5 @@ def test_event_waits_for_a_server_and_is_verified_by_it(tmp_path: Path) -> None:
             assert url.encode() in output.partition(b"PROCESSED")[2]
         finally:
             dev.send_signal(signal.SIGINT)
-        assert dev.wait(_SECONDS) == 0, output.decode()
+        assert dev.wait(SECONDS) == 0, output.decode()
     assert not (tmp_path / ".once" / "stack.json").exists()

@@ -2,7 +2,6 @@
 
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -13,11 +12,9 @@ from pathlib import Path
 import pytest
 
 from proof.events import customer_start
-from proof.terminal import hear_ctrl_c
+from proof.terminal import SECONDS, hear_ctrl_c, read_until
 
 pytestmark = pytest.mark.local
-
-_SECONDS = 240.0
 
 
 class Run:
@@ -37,21 +34,10 @@ class Run:
             start_new_session=True,
             preexec_fn=hear_ctrl_c,
         )
-        self.output = b""
-
-    def read_until(self, text: str) -> None:
-        assert self.process.stdout is not None
-        until = time.monotonic() + _SECONDS
-        while text.encode() not in self.output:
-            left = until - time.monotonic()
-            assert left > 0, self.output.decode()
-            if select.select([self.process.stdout], [], [], left)[0]:
-                chunk = os.read(self.process.stdout.fileno(), 65536)
-                assert chunk, self.output.decode()
-                self.output += chunk
+        self.output = bytearray()
 
     def wait(self) -> int:
-        rest, _ = self.process.communicate(timeout=_SECONDS)
+        rest, _ = self.process.communicate(timeout=SECONDS)
         self.output += rest
         return self.process.returncode
 
@@ -66,7 +52,7 @@ class Run:
         ]
 
     def assert_nothing_is_left(self) -> None:
-        until = time.monotonic() + _SECONDS
+        until = time.monotonic() + SECONDS
         while self.processes() and time.monotonic() < until:
             time.sleep(0.1)
         assert self.processes() == []
@@ -102,28 +88,25 @@ def test_unknown_parameter_is_named_with_those_there_are(start: Callable[..., Ru
     assert b"Traceback" not in run.output
 
 
+BUILDS, DEPLOYS = "starting the AWS emulator", "deploying (sam deploy)"
+
+
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)]
+    ("step", "number", "code"),
+    [
+        (BUILDS, signal.SIGINT, 130),
+        (BUILDS, signal.SIGTERM, 143),
+        (BUILDS, signal.SIGKILL, -9),
+        (DEPLOYS, signal.SIGKILL, -9),
+    ],
 )
-def test_signal_while_it_builds_leaves_nothing(
-    start: Callable[..., Run], number: signal.Signals, code: int
+def test_signal_leaves_nothing(
+    start: Callable[..., Run], step: str, number: signal.Signals, code: int
 ) -> None:
     run = start()
-    run.read_until("starting the AWS emulator")
+    read_until(run.process, run.output, step)
     time.sleep(0.3)  # the middle of a step, not its first instruction
     run.process.send_signal(number)
     assert run.wait() == code
     run.assert_nothing_is_left()
     assert b"Traceback" not in run.output
-
-
-def test_kill_while_it_sends_leaves_no_process(start: Callable[..., Run], tmp_path: Path) -> None:
-    (tmp_path / "my events.destination.json").write_text(
-        '{"rules": [{"then": {"answer": "none"}}]}'
-    )
-    run = start()
-    run.read_until("deploying (sam deploy)")
-    time.sleep(0.3)
-    run.process.kill()
-    assert run.wait() == -signal.SIGKILL
-    run.assert_nothing_is_left()

@@ -1,4 +1,4 @@
-"""Promises hold when states come together, requests are paused, or a parked event is sent again."""
+"""Promises hold when states come together, and when requests are paused."""
 
 import random
 import time

@@ -1,17 +1,16 @@
 """Plays one event through the deployed definition, with the answers that its tasks get."""
 
 import json
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from proof.asl.errors import Failure
 from proof.asl.jsonata import Library
-from proof.asl.machine import Call, Machine
-from proof.asl.position import Ended, Execution
+from proof.asl.machine import Machine
 from proof.asl.services import REFUSED, function_error, function_result
 from proof.definition.asl import definition
+from tests.asl import playing as asl
 
 Json = Any
 NOW_MS = 1_777_888_800_000
@@ -106,8 +105,10 @@ def raised(name: str, **facts: Json) -> Failure:
     return function_error(name, json.dumps(facts))
 
 
-class Play:
-    """One execution from start to end. A task without an answer gets an empty one."""
+class Play(asl.Play):
+    """One event from start to end. A task without an answer gets an empty one."""
+
+    usual: Mapping[str, Json] = {"PutBack": {"MessageId": "m3"}}
 
     def __init__(
         self,
@@ -115,27 +116,7 @@ class Play:
         answers: Mapping[str, Sequence[Json]] | None = None,
         played: Machine | None = None,
     ) -> None:
-        self.calls: list[Call] = []
-        left = defaultdict(list, {name: [*them] for name, them in (answers or {}).items()})
-        played, clock_ms = played or machine(), NOW_MS
-        arn = "arn:aws:states:us-east-1:123456789012:express:once:run:uuid"
-        at = played.start(Execution(arn, given, clock_ms), clock_ms)
-        while not isinstance(at, Ended):
-            if at.top.wakes_ms is not None:
-                clock_ms = at.top.wakes_ms
-                at = played.resume(at, clock_ms)
-                continue
-            call = played.call(at, clock_ms)
-            answer: Json = call
-            if isinstance(call, Call):
-                self.calls.append(call)
-                usual = {"MessageId": "m3"} if call.state == "PutBack" else {}
-                answer = left[call.state].pop(0) if left[call.state] else usual
-            if isinstance(answer, Failure):
-                at = played.fail(at, answer, clock_ms)
-            else:
-                at = played.answer(at, answer, clock_ms)
-        self.ended: Ended = at
+        super().__init__(played or machine(), given, answers, started_ms=NOW_MS)
 
     @property
     def path(self) -> list[str]:
@@ -157,8 +138,7 @@ class Play:
 
     @property
     def record(self) -> dict[str, Json]:
-        assert self.ended.failure is None, f"failed: {self.ended.failure}"
-        assert self.ended.output == {"batchItemFailures": []}
+        assert self.output == {"batchItemFailures": []}
         (event,) = self.asked("RecordOutcome")["LogEvents"]
         record = json.loads(event["Message"])
         assert isinstance(record, dict)

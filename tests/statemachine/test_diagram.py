@@ -5,11 +5,7 @@ import copy
 import pytest
 
 from proof.definition.asl import definition, states
-from proof.definition.diagram import LABELS, PICTURE, made_from
-
-
-def test_picture_is_drawn_from_the_definition() -> None:
-    assert made_from(definition()) in PICTURE.read_text("utf-8")
+from proof.definition.diagram import LABELS, made_from
 
 
 @pytest.mark.parametrize("field", ["Next", "Comment", "Catch"])

@@ -25,12 +25,6 @@ def looked(event: dict[str, Any], breaker: Any = OPEN) -> Play:
     return Play([event], {**answers, "ReadBreaker": [breaker]})
 
 
-def test_a_short_look_claims_and_records_nothing() -> None:
-    play = looked(returning())
-    assert play.path == SHORT
-    assert play.ended.output == {"batchItemFailures": []}
-
-
 def test_a_short_look_keeps_what_the_message_goes_on_from() -> None:
     event = returning(canary=True)
     assert looked(event).body("PutBack") == {

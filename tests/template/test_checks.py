@@ -32,9 +32,5 @@ def test_check_refuses_its_broken_sample(name: str, sample: str) -> None:
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_check_has_a_rule_a_source_and_a_broken_sample(name: str) -> None:
-    one = CHECKS[name]
-    assert one.rule
-    assert one.broken
-    assert one.sources
-    assert all(source.startswith("https://") for source in one.sources)
+def test_check_has_a_broken_sample(name: str) -> None:
+    assert CHECKS[name].broken

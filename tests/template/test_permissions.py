@@ -205,20 +205,6 @@ def test_data_action_can_touch_no_claim() -> None:
     ]
 
 
-def test_calls_of_the_functions_are_found_in_their_code() -> None:
-    """If the search for calls went blind, the comparison above would prove nothing."""
-    assert aws_calls(ROOT / "functions/enrichment/once_enrichment") == set()
-    assert aws_calls(ROOT / "functions/data_action/once_data_action") == {
-        ("dynamodb", "DeleteItem"),
-        ("dynamodb", "GetItem"),
-        ("dynamodb", "UpdateItem"),
-        ("events", "DescribeEventBus"),
-        ("events", "PutEvents"),
-        ("lambda", "Invoke"),
-        ("secretsmanager", "GetSecretValue"),
-    }
-
-
 def test_role_is_assumed_by_one_service_for_this_account() -> None:
     principals = {"PipeRole": "pipes", "StateMachineRole": "states"}
     for role, body in of_type("AWS::IAM::Role").items():

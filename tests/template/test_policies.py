@@ -71,22 +71,15 @@ def matches(action: str, patterns: Any) -> bool:
 
 
 @cache
-def schemas() -> dict[str, dict[str, Any]]:
-    """Returns the schema of each type of resource, with those that a parameter adds."""
+def needed_to_deploy() -> dict[str, set[str]]:
+    """Returns what the schema of each type names, with the types that a parameter adds."""
     more = {"AlarmEmail": "on-call@example.com", "ArchiveDays": "7"}
     deployed = Translated({**WEBHOOK, **PARTNER, **more})
     assert deployed.resources.keys() >= RESOURCES.keys()
-    known = json.loads((SCHEMAS / "providers" / f"{deployed.region}.json").read_text())
-    return {
-        kind: json.loads((SCHEMAS / "resources" / f"{known[kind]}.json").read_text())
-        for kind in {resource["Type"] for resource in deployed.resources.values()}
-    }
-
-
-@cache
-def needed_to_deploy() -> dict[str, set[str]]:
+    files = json.loads((SCHEMAS / "providers" / f"{deployed.region}.json").read_text())
     found = {}
-    for kind, schema in schemas().items():
+    for kind in {resource["Type"] for resource in deployed.resources.values()}:
+        schema = json.loads((SCHEMAS / "resources" / f"{files[kind]}.json").read_text())
         handlers = [body for name, body in schema["handlers"].items() if name != "list"]
         parts = [*handlers, schema.get("tagging", {})]
         actions = {action for part in parts for action in part.get("permissions", [])}

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from once_data_action.handler import Settings
 
 from once.local.deploy import DURATIONS
 from proof.definition.asl import ROOT, SUBSTITUTIONS, definition, states
@@ -115,38 +114,16 @@ def test_all_that_is_kept_is_encrypted_with_the_key_that_is_given(
     assert archive.get("KmsKeyIdentifier") == key
 
 
-def variables(package: str) -> set[str]:
+@pytest.mark.parametrize("package", ["enrichment", "data_action"])
+def test_the_template_sets_each_setting_that_a_function_reads_and_no_other(package: str) -> None:
     (given,) = [
         function["Properties"]["Environment"]["Variables"]
         for function in of_type("AWS::Serverless::Function").values()
         if function["Properties"]["CodeUri"] == f"functions/{package}/"
     ]
-    return set(given)
-
-
-class Asked(dict[str, str]):
-    """An environment with nothing in it, that remembers what was looked for."""
-
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-
-    def get(self, name: str, default: Any = None) -> Any:
-        self.names.add(name)
-        return default
-
-
-def test_the_template_sets_each_setting_of_the_data_action_and_no_other() -> None:
-    environment = Asked()
-    Settings.read(environment)
-    assert variables("data_action") == environment.names
-
-
-def test_the_template_sets_each_setting_of_the_enrichment_and_no_other() -> None:
-    code = "".join(
-        file.read_text()
-        for file in (ROOT / "functions" / "enrichment" / "once_enrichment").glob("*.py")
-    )
-    assert variables("enrichment") == set(re.findall(r"""environ(?:\.get\(|\[)"(\w+)""", code))
+    files = (ROOT / "functions" / package / f"once_{package}").glob("*.py")
+    code = "".join(file.read_text() for file in files)
+    assert set(given) == set(re.findall(r"""\benviron(?:ment)?(?:\.get\(|\[)"(\w+)""", code))
 
 
 def physical_names(deployed: Translated) -> set[str]:
