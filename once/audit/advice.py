@@ -29,25 +29,27 @@ _ORIGINS = {
     "envelope": Origin(
         "the same envelope id",
         "EventBridge or a queue delivered one event again, or two rules send it to one target",
-        "Check if two rules match the same events and have the same target. Otherwise this is "
-        "at-least-once delivery, which no setting ends: only a claim on the event skips it.",
+        "For copies with the same envelope id: check if two rules match the same events and have "
+        "the same target. Otherwise this is at-least-once delivery, which no setting ends: only a "
+        "claim on the event skips them.",
     ),
     "published": Origin(
         "another envelope id, the same integration",
         "Genesys Cloud published the event again",
-        "The ids and times of the envelope differ between such copies, so a key must not contain "
-        "them. Make the key from the event's own content, subject and time.",
+        "Events that Genesys Cloud publishes again have other ids and times in the envelope, so a "
+        "key must not contain these. Make it from the event's own content, subject and time.",
     ),
     "integration": Origin(
         "another integration of the same organisation",
         "two EventBridge integrations in Genesys Cloud send the same topics",
-        "Remove the topics from one of the integrations in Genesys Cloud, or let the rule match "
-        "one source only. Until then a claim on the event skips the copies.",
+        "If two integrations send the same topics: remove the topics from one of them in Genesys "
+        "Cloud, or let the rule match one source only. Until then a claim skips the copies.",
     ),
     "custom": Origin(
         "the shape of a custom event",
         "your own publisher",
-        "Let the publisher give each event an id that stays the same when it sends it again.",
+        "Let your own publisher give each event an id that stays the same when it sends the event "
+        "again.",
     ),
     "replay": Origin(
         "an archive's replay",
@@ -110,7 +112,8 @@ def _verdict(report: AuditReport) -> str:
     verdict = f"{text}. {events} to act on."
     if report.late:
         records = "record is" if report.late == 1 else "records are"
-        verdict += f" {report.late:,} {records} late, by up to {duration(report.longest_late_ms)}."
+        longest = duration(report.longest_late_ms)
+        verdict += f" {report.late:,} {records} later than a newer event, by up to {longest}."
     return verdict
 
 
@@ -161,8 +164,8 @@ def _advise(report: AuditReport, tally: Tally) -> Iterator[str]:
         names = ", ".join(sorted({topic.source for topic in only}))
         topics = "1 topic" if len(only) == 1 else f"{len(only)} topics"
         yield (
-            f"Everything that {names} sent on {topics} was a copy: if you remove these topics "
-            "there, you lose nothing."
+            f"Everything that the source {names} sent on {topics} was a copy: if you remove these "
+            "topics there, you lose nothing."
         )
     undated = sum(window.count for window in report.windows if window.window_ms > 1_500)
     if undated:
@@ -177,7 +180,7 @@ def _advise(report: AuditReport, tally: Tally) -> Iterator[str]:
         )
     if tally.custom and any(topic.startswith("v2.") for topic in tally.topics):
         yield (
-            f"{tally.custom:,} of these are custom events. The template's rule takes one "
+            f"The capture has {tally.custom:,} custom events. The template's rule takes one "
             "SourcePrefix, by default that of Genesys Cloud: send the others to the queue by a "
             "rule of your own."
         )

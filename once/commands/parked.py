@@ -27,11 +27,7 @@ _LISTED = 20  # more are shown as groups alone
 _WHICH = click.argument("which", nargs=-1, metavar="[WHICH]...")
 _REASON = click.option("--reason", metavar="CODE", help="Only those with this reason.")
 
-command = click.Group(
-    "parked",
-    help="List, replay or drop events in the dead-letter queue. WHICH is a message, key, subject, "
-    "family or source.",
-)
+command = click.Group("parked", help="List, replay or drop events in the dead-letter queue.")
 
 
 class Listed(Model):
@@ -56,7 +52,10 @@ class Done(Model):
 def list_parked(
     operation: Operation, which: Sequence[str], reason: str | None, verbose: bool
 ) -> None:
-    """List parked events, and which a newer state has passed."""
+    """List parked events, and which a newer state has passed.
+
+    WHICH is a message, key, subject, family or source; default: all.
+    """
     with dead_letters.reading(operation.stack) as every:
         letters = _choose(every, which, reason) if every or which or reason else []
         if verbose or operation.as_json or len(letters) <= _LISTED:
@@ -71,7 +70,10 @@ def list_parked(
 @_REASON
 @YES
 def replay(operation: Operation, which: Sequence[str], reason: str | None, yes: bool) -> None:
-    """Send parked events again, after you have removed the cause."""
+    """Send parked events again, after you have removed the cause.
+
+    WHICH is a message, key, subject, family or source; default: all.
+    """
     with dead_letters.reading(operation.stack) as every:
         letters = _choose(every, which, reason)
         dead_letters.mark_stale(operation.stack, letters)
@@ -91,7 +93,10 @@ def replay(operation: Operation, which: Sequence[str], reason: str | None, yes: 
 @_REASON
 @YES
 def drop(operation: Operation, which: Sequence[str], reason: str | None, yes: bool) -> None:
-    """Delete parked events that must never be acted on."""
+    """Delete parked events that must never be acted on.
+
+    WHICH is a message, key, subject, family or source.
+    """
     if not which and not reason:
         raise click.UsageError("Name what to delete: WHICH, or --reason CODE.")
     with dead_letters.reading(operation.stack) as every:

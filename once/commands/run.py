@@ -71,12 +71,19 @@ class Report(Model):
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Write the outcome of each line to this file.",
 )
+@click.option(
+    "--burst",
+    is_flag=True,
+    help="Send all lines together. Default: a copy or newer state is sent when the one before it "
+    "is settled.",
+)
 @SCRIPT
 @SET
 def command(
     output: Output,
     events: Path | None,
     report: Path | None,
+    burst: bool,
     script: Path | None,
     parameters: dict[str, str],
 ) -> None:
@@ -103,7 +110,11 @@ def command(
 
         delivery = Delivery(Stack.at(local.describe()), is_over)
         started = time.monotonic()
-        delivery.send_in_steps(lines)
+        if burst:
+            delivery.send(lines)
+            delivery.wait_for(lines)
+        else:
+            delivery.send_in_steps(lines)
         seconds = time.monotonic() - started
     reports = [_report_line(line, delivery) for line in lines]
     result = Report(
@@ -113,6 +124,8 @@ def command(
         seconds=round(seconds, 3),
     )
     output.say(_view(result, [entry for entry in local.destination.log if entry.facts]))
+    if burst and any(each.reason == "NEWER_STATE" for each in reports):
+        output.say(["Sent together, newer states overtook older ones, which are then stale."])
     if report is not None:
         report.write_text(result.model_dump_json(by_alias=True, indent=2) + "\n")
     if events is None:

@@ -29,7 +29,7 @@ _END_SECONDS = 60
 def command(_: Output, parameters: dict[str, str], script: Path | None, prints_env: bool) -> None:
     """Start a local stack that stays up, until `once down`.
 
-    AWS's own tools use it in a shell that has run: eval "$(once up --env)"
+    AWS's own tools (of its CLI version 2) use it after: eval "$(once up --env)"
     """
     stack = running.find()
     if prints_env:

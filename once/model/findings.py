@@ -11,7 +11,7 @@ from once.model.status import UNKNOWN, Finding, Severity, State, Status, Waits
 OPERATOR_POLICY = "docs/examples/operator-policy.json"
 _HOUR_MS = 3_600_000
 _SHORT_MS = 120_000  # a 429 that ends by then is the limit at work
-_LONGEST_ERROR = 300
+_LONGEST_ERROR = 600  # the end of a refusal says which policy refused
 _FEW_FAMILIES = 2  # if more fail at the same time, they are counted and not named
 
 
@@ -139,7 +139,7 @@ def _find_failed_executions(status: Status) -> Iterator[Finding]:
         return
     if not queue.in_flight + queue.visible:
         return  # every message that failed has come back and is done
-    for failure in status.pipe_failures:
+    for failure in sorted(status.pipe_failures, key=lambda failure: -failure.last_ms):
         clock = words.format_clock(failure.last_ms)
         number = words.count_times(failure.executions)
         error = failure.error.rstrip(".")

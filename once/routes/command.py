@@ -15,7 +15,7 @@ from rich.table import Table
 from once.cli_options import ATTENTION, Output, standalone
 from once.errors import OnceError
 from once.lines import Captured, read_all
-from once.model import Model
+from once.model import Model, words
 from once.model.rule import Event, Rows
 from once.project import ROUTES, decode, read_routes
 from once.routes.check import check
@@ -71,7 +71,8 @@ class RoutesTrial(Model):
     )
     undated: int = Field(
         default=0,
-        description="Events without a time of arrival in the capture: none of them expires.",
+        description="Events of a route with `max_age` that have no time of arrival in the capture: "
+        "none of them expires.",
     )
     routes: list[RouteTaken] = Field(description="The routes in the order of the file.")
     changes: list[RouteChange] = Field(default=[], description="Empty without another file.")
@@ -80,7 +81,7 @@ class RoutesTrial(Model):
 @standalone("once routes try events.jsonl", answers=RoutesTrial)
 @click.argument("capture", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--routes", "file", type=_FILE, default=ROUTES, help="The file to try.")
-@click.option("--against", type=_FILE, help="Another file: which events end otherwise?")
+@click.option("--against", type=_FILE, help="Compare: which events end otherwise with this file?")
 def try_routes(output: Output, capture: tuple[Path, ...], file: Path, against: Path | None) -> None:
     """Show which events of a capture each route would take, and for which it acts.
 
@@ -116,7 +117,7 @@ def _try(records: Iterable[Captured], routes: Routes, other: Routes | None) -> R
         taken.expired += end == "EXPIRED"
         taken.without_facts += "no fact of its route" in element.get("note", "")
         trial.events += 1
-        trial.undated += not captured.arrived_ms
+        trial.undated += "expiresAtMs" in element and not captured.arrived_ms
         if other is None:
             continue
         element, after = _settle(captured, other, other_rows)
@@ -142,7 +143,8 @@ def _settle(captured: Captured, routes: Routes, rows: Rows) -> tuple[dict[str, A
 
 
 def _view(answer: RoutesTrial, against: Path | None) -> Iterator[RenderableType]:
-    yield f"Events: {answer.events:,}. Records without an event: {answer.unreadable:,}."
+    unreadable = f", and {answer.unreadable:,} that cannot be read" if answer.unreadable else ""
+    yield f"{words.count(answer.events, 'message')} with an event{unreadable}."
     table = Table("route", "action", box=None, pad_edge=False)
     for column in ("taken", "acts", "expired"):
         table.add_column(column, justify="right")
@@ -156,7 +158,8 @@ def _view(answer: RoutesTrial, against: Path | None) -> Iterator[RenderableType]
             text = f"Route {route.name}: {route.without_facts:,} events have none of its facts"
             yield f"[yellow]{escape(text)}, so their whole body counts.[/]"
     if answer.undated:
-        yield f"Events without a time of arrival, whose age is not judged: {answer.undated:,}."
+        undated = words.count(answer.undated, "message")
+        yield f"max_age was not applied to {undated}: the capture has no time of arrival."
     if against is not None:
         differ = sum(change.events for change in answer.changes)
         yield escape(f"Events that end otherwise with {against}: {differ:,}.")

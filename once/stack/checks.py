@@ -49,6 +49,7 @@ class Checked(Model):
 
 _PARTNER = "aws.partner/"
 _SET_UP = "docs/operations.md#set-up-the-genesys-side"
+_RESTORE = "restore it (docs/operations.md#a-change-by-hand)"
 # eventbridge API, EventSource, State.
 _STATES = {
     "ACTIVE": (True, "ACTIVE"),
@@ -80,13 +81,16 @@ def _look_at_rule(stack: Stack, bus: str, prefix: str) -> tuple[bool | None, str
         state = events.describe_rule(Name=name, EventBusName=bus)["State"]
         targets = events.list_targets_by_rule(Rule=name, EventBusName=bus)["Targets"]
     except events.exceptions.ResourceNotFoundException:
-        return False, f"there is no rule {name} on the bus {bus}: deploy again"
+        return False, f"there is no rule {name} on the bus {bus}: {_RESTORE}"
     if state != "ENABLED":
         enable = f"aws events enable-rule --name {name} --event-bus-name {bus}"
         return False, f"{state}: events are lost meanwhile. Enable it: {enable}"
     queue = stack.outputs["EventQueueUrl"].rpartition("/")[2]
     if not any(target["Arn"].rpartition(":")[2] == queue for target in targets):
-        return False, "it does not send to the event queue: deploy again"
+        return (
+            False,
+            f"it does not send to the event queue: {_RESTORE}",
+        )
     if bus.startswith(_PARTNER) and not bus.startswith(prefix):
         return False, _describe_mismatch(bus, prefix)
     return None, "ENABLED, sends to the event queue; only an event of Genesys can test it"

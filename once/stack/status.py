@@ -241,7 +241,7 @@ def _read_since(stack: Stack, breaker: Breaker, since_ms: int, now_ms: int) -> W
         for record in put_back.records
         if record.reason in OF_DESTINATION and record.recorded_at_ms >= since_ms
     ]
-    failures = [one for one in failures if one.requests] or failures
+    failures = list(filter(_has_met_the_cause, failures)) or failures
     is_complete = put_back.is_complete and ends.is_complete
     return Waiting(waits, is_complete, failures[-1] if failures else None)
 
@@ -254,8 +254,7 @@ def _group_by_reason(waiting: Waiting, breaker: Breaker, now_ms: int) -> list[Wa
     made = []
     for code, records in groups.items():
         newest = max(records, key=lambda record: record.recorded_at_ms)
-        # An event that waits with the others knows less than the one that met the cause.
-        witness = max(records, key=lambda one: (bool(one.requests), one.recorded_at_ms))
+        witness = max(records, key=lambda one: (_has_met_the_cause(one), one.recorded_at_ms))
         oldest = min(records, key=_read_since_ms)
         is_paced = code in FOR_THE_BREAKER
         last_due_ms = max(record.due_at_ms for record in records)
@@ -274,6 +273,11 @@ def _group_by_reason(waiting: Waiting, breaker: Breaker, now_ms: int) -> list[Wa
             )
         )
     return sorted(made, key=lambda waits: (-waits.events, waits.reason))
+
+
+def _has_met_the_cause(record: Record) -> bool:
+    """Returns false if the event only waits with others. A refused connection is no request."""
+    return bool(record.requests) or record.reason == "CALL_FAILED"
 
 
 def _read_since_ms(record: Record) -> int:

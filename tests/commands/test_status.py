@@ -143,12 +143,19 @@ def test_status_shows_what_the_credentials_may_read(
     assert "Nothing is stuck" not in once("status").out
 
 
-@pytest.mark.parametrize(("status", "is_lost"), [(None, True), (503, False)])
+@pytest.mark.parametrize(
+    ("status", "is_refused_now", "is_lost"),
+    [(None, False, True), (503, False, False), (None, True, False)],
+)
 def test_status_offers_a_pause_if_a_probe_may_act_without_an_answer(
-    stack: FakeStack, status: int | None, is_lost: bool
+    stack: FakeStack, status: int | None, is_refused_now: bool, is_lost: bool
 ) -> None:
     stack.fail("a", since=NOW_MS - HOUR_MS, open_until=NOW_MS + 60_000)
-    stack.logs.add("RETRY", "CALL_FAILED", cause="no answer", requests=1, status=status)
+    lost = {"cause": "no answer", "requests": 1, "status": status}
+    stack.logs.add("RETRY", "CALL_FAILED", ago_ms=90_000, retryInSeconds=600, **lost)
+    if is_refused_now:
+        refused = {"firstMessageId": SECOND, "cause": "connection refused", "requests": 0}
+        stack.logs.add("RETRY", "CALL_FAILED", retryInSeconds=600, **refused)
     stack.sqs.delayed = 1
     finding = read_findings(once("status", "--json"))["DESTINATION_DOWN"]
     assert ("once pause" in finding["commands"]) is is_lost
