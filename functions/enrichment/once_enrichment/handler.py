@@ -37,7 +37,7 @@ from once_enrichment.routes import IGNORE, InvalidRoutesError, Route, Routes, pa
 Element = dict[str, Any]
 
 VERSION = "2"
-"""The version of the element, and of every other contract in schemas/."""
+"""The version of the element."""
 
 UNREADABLE = "UNREADABLE"
 """The reason with which the state machine parks a message that holds no event."""
