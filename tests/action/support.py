@@ -20,8 +20,7 @@ from once_data_action.outbound import Outbound, Secret
 from once_data_action.request import ActionRequest, Budget
 
 from once.genesys.server import CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET, GenesysServer
-from once.model.outcomes import Outcome
-from once.model.reasons import REASONS
+from once.model.reasons import REASONS, Outcome
 from proof.sim.table import Key, RefusedError, key_of, written
 
 NOW = 1_777_888_900_000
