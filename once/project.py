@@ -21,9 +21,7 @@ _IN_WHEEL = _PACKAGE / "_project"
 IN_CLONE = not _IN_WHEEL.is_dir()
 ROOT = _PACKAGE.parent if IN_CLONE else _IN_WHEEL
 TEMPLATE = ROOT / "template.yaml"
-ROUTES = Path("functions/enrichment/routes.toml")
-if not ROUTES.is_file():  # this folder is no project
-    ROUTES = ROOT / ROUTES
+ROUTES = ROOT / "functions" / "enrichment" / "routes.toml"
 EXAMPLE = _PACKAGE / "examples" / "story.jsonl"
 HOW_TO_GET_EVENTS = "Give a file of events, e.g. what this writes: once example > events.jsonl"
 _PYTHON = "3.13"  # of the functions, as samconfig.toml has it

@@ -54,12 +54,13 @@ _ORIGINS = {
     "replay": Origin(
         "an archive's replay",
         "an EventBridge archive was replayed",
-        "Nothing: settled events are skipped. To act on one again on purpose: `once forget`.",
+        "An archive's replay needs nothing: settled events are skipped. To act on one again on "
+        "purpose: `once forget`.",
     ),
     "queue": Origin(
         "the same queue message twice",
         "SQS delivered one message again",
-        "Nothing: a standard queue delivers at least once, and the claim knows the message.",
+        "That SQS delivers a message again needs nothing: the claim knows the message.",
     ),
     "unknown": Origin(
         "no envelope id to compare",
@@ -113,7 +114,8 @@ def _verdict(report: AuditReport) -> str:
     if report.late:
         records = "record is" if report.late == 1 else "records are"
         longest = duration(report.longest_late_ms)
-        verdict += f" {report.late:,} {records} later than a newer event, by up to {longest}."
+        verdict += f" {report.late:,} {records} later than a newer event, by up to {longest}:"
+        verdict += " stale only if the order matters."
     return verdict
 
 

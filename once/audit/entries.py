@@ -85,6 +85,9 @@ def read_entry(captured: Captured, routes: Routes, shown: "Shown") -> Entry | Br
     if "broken" in element:
         code, _, sentence = element["detail"].partition(": ")
         return Broken(captured.place, captured.arrived_ms, code, sentence)
+    if "route" not in element:
+        sentence = "It is a canary of `once check`."
+        return Broken(captured.place, captured.arrived_ms, "CANARY", sentence)
     opened = open_event(parse(element["raw"]))
     key, policy, trace = element["key"], element["policy"], element["trace"]
     pk, route, subject = key["pk"], element["route"], element["subject"]

@@ -120,7 +120,7 @@ def _introduce(address: str, forward: str | None, local: LocalStack) -> None:
         say(f"  SIGNING_SECRET={secret} PORT={urlsplit(forward).port or 80} python3 receiver.py")
     say("Send events from another terminal, in this folder: once send FILE. Ctrl-C ends all.")
     if line := say_how_to_type_once():
-        say(f"To put the command once on your PATH: {line}")
+        say(f"To have the command `once` on your PATH: {line}")
 
 
 def _print_outcomes(

@@ -18,7 +18,7 @@ from once.model.reasons import SIGN, Outcome
 from once.model.records import Claim, Record, Subject
 from once.model.story import Chain, Story
 from once.model.verdict import summarise
-from once.project import ROUTES, read_routes
+from once.project import read_routes
 from once.screen import Row
 from once.stack.facade import Stack, read_clock_ms
 from once.stack.log import MOST_IDS
@@ -125,11 +125,13 @@ def command(
 
 
 def _identify(file: Path) -> Iterator[dict[str, Any]]:
-    """Yields what the enrichment makes of each event in a file, with the routes of this clone."""
-    routes = read_routes() if ROUTES.is_file() else None
+    """Yields what the enrichment makes of each event in a file, but for the event itself."""
+    routes = read_routes()
     for source in find_sources([file]):
         for event in read_records(source):
-            yield {"place": f"{source.name}:{event.place.line}"} | normalise(event.record, routes)
+            element = normalise(event.record, routes)
+            del element["raw"]
+            yield {"place": f"{source.name}:{event.place.line}"} | element
         if source.trouble:
             raise OnceError(f"{source.path} {source.trouble}.")
 
@@ -146,16 +148,16 @@ def _view_elements(elements: Sequence[dict[str, Any]]) -> Iterator[str]:
             "order": policy["order"],
             "window ms": policy["windowMs"],
             "occurred": words.format_time(element["occurredAtMs"]),
-            "key hash": element["keyHash"],
+            "hash of the key": element["keyHash"],
             "facts": element.get("facts"),
-            "route": route and f"{route['name']}: {route['action']}",
+            "route": f"{route['name']}: {route['action']}" if route else None,
             "ignored": route.get("ignored"),
             "note": element.get("note"),
         }
         if "broken" in element:
             facts = {"problem": element["detail"]}
         for label, value in facts.items():
-            if value:
+            if value is not None:
                 yield Row.of(f"{_INDENT}[dim]{label}[/] ", escape(str(value)))
 
 

@@ -130,7 +130,7 @@ def command(
         report.write_text(result.model_dump_json(by_alias=True, indent=2) + "\n")
     if events is None:
         if line := say_how_to_type_once():
-            output.say([f"[dim]To put the command once on your PATH: {escape(line)}[/]"])
+            output.say([f"[dim]To have the command `once` on your PATH: {escape(line)}[/]"])
         own = "Your own events: once run FILE. Your own server: once dev. All commands: once"
         output.say(["[dim]The events that were sent, line by line: once example[/]"])
         output.say([f"[dim]{own}[/]"])
@@ -150,7 +150,7 @@ def _describe(standing: Standing, total: int) -> str:
 
 def _report_line(line: Line, delivery: Delivery) -> LineReport:
     record = delivery.end_of(line)
-    reason = record.reason if record else "LEFT_THE_QUEUE_WITHOUT_AN_OUTCOME"
+    reason = record.reason if record else "NOTHING_RECORDED"
     if not delivery.is_sent(line):
         reason = "NOT_SENT"
     earlier = delivery.line_of(record.met) if record and record.met else None
@@ -211,7 +211,9 @@ def _count_requests(requests: list[Received]) -> Table:
     by_key = Counter(request.facts.get("idempotencyKey") for request in requests)
     acted = {request.facts.get("idempotencyKey") for request in requests if request.acted}
     table.add_row("events acted on", str(len(acted)))
-    table.add_row("of these, after several requests", str(sum(by_key[key] > 1 for key in acted)))
+    table.add_row(
+        "of these, after more than one request", str(sum(by_key[key] > 1 for key in acted))
+    )
     return table
 
 

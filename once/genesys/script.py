@@ -40,7 +40,7 @@ _ActionError = Literal["ACTION.REMOTE_ENDPOINT", "ACTION.AUTHENTICATION", "ACTIO
 _M = TypeVar("_M", bound=BaseModel)
 _MISTAKES = {
     "extra_forbidden": "there is no such field; docs/data-action.md lists them",
-    "model_type": "it is not an object",
+    "model_type": 'it is not an object, such as {"rules": []}',
     "dict_type": "it is not an object",
     "list_type": "it is not a list",
 }

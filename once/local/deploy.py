@@ -24,7 +24,7 @@ from typing import Any
 from once.errors import OnceError
 from once.local import child
 from once.local.aws import Emulator, inherited_environment
-from once.project import ROOT, TEMPLATE, cache_folder, read_routes
+from once.project import ROUTES, TEMPLATE, cache_folder, read_routes
 
 STACK_NAME = "once"
 BUCKET = "once-artifacts"
@@ -60,7 +60,7 @@ def deploy(
 ) -> dict[str, str]:
     """Builds and deploys the template with short durations, for this Python and processor, and
     returns its outputs."""
-    routes = ROOT / "functions/enrichment" / parameters.get("RoutesFile", "routes.toml")
+    routes = ROUTES.with_name(parameters.get("RoutesFile", ROUTES.name))
     if not routes.is_file():
         raise OnceError(f"There is no file of routes {routes}.")
     read_routes(routes)

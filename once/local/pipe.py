@@ -190,7 +190,8 @@ class PipeRunner:
     def _end(self, delivery: Future[Delivery]) -> None:
         self._slots.release()
         error = delivery.exception()
-        if error is not None and not self._stopping.is_set():
+        is_refused = isinstance(error, ClientError | BotoCoreError)  # as by a stack that ends
+        if error is not None and not (is_refused and self._stopping.is_set()):
             log.warning("a delivery failed in the local pipe", exc_info=error)
 
     def _execute(self, record: Record) -> Delivery:

@@ -1,8 +1,7 @@
 """Starts ministack with what AWS does otherwise put right: the name of a Lambda's error, its
-throttling, conditional writes, the description of a pipe, a definition in YAML, and an alarm on
-several metrics. And it logs the states that an execution enters, counts
-received messages, counts records in logs, begins executions immediately, and keeps parsed
-JSONata.
+throttling, conditional writes, the description of a pipe, a definition in YAML, an archive in a
+template, and an alarm on several metrics. And it logs the states that an execution enters, counts
+received messages, counts records in logs, begins executions immediately, and keeps parsed JSONata.
 """
 
 import copy
@@ -12,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from http import HTTPStatus
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +20,7 @@ from ministack import app
 from ministack.core import lambda_runtime
 from ministack.services import (
     dynamodb,
+    eventbridge,
     lambda_svc,
     pipes,
     stepfunctions,
@@ -51,6 +52,7 @@ def put_right() -> None:
     _remember_whole_pipes()
     _read_definitions_in_yaml()
     _keep_alarms_on_metric_math()
+    _create_archives_of_templates()
     _parse_each_expression_once()
     logs_and_metrics.log_executions()
     logs_and_metrics.count_receives()
@@ -99,6 +101,7 @@ def _name_lambda_errors() -> None:
                 body["errorType"] = "Runtime.ExitError"
             elif message.startswith(_NOT_IMPORTED):
                 body["errorType"] = "Runtime.ImportModuleError"
+                answer["log"] = message
                 not_imported[deployed] = answer
             elif deployed in not_imported:
                 # A code that cannot be loaded also ends the start that other requests wait for.
@@ -215,6 +218,30 @@ def _keep_alarms_on_metric_math() -> None:
         }
 
     provisioners._cw_metric_alarm_record = record_all
+
+
+def _create_archives_of_templates() -> None:
+    """ministack keeps archives and replays them, but its CloudFormation does not know the type."""
+
+    def create(logical_id: str, properties: _Answer, stack: str) -> tuple[str, Any]:
+        name = f"{stack}-{logical_id}"
+        request = {
+            **properties,
+            "ArchiveName": name,
+            "EventSourceArn": properties["SourceArn"],
+            "EventPattern": json.dumps(properties["EventPattern"]),
+            "RetentionDays": int(properties["RetentionDays"]),
+        }
+        status, _, body = eventbridge._create_archive(request)
+        answer = json.loads(body)
+        if status != HTTPStatus.OK:
+            raise ValueError(f"The archive {name}: {answer}")
+        return name, {"Arn": answer["ArchiveArn"]}
+
+    def delete(physical_id: str, _: _Answer) -> None:
+        eventbridge._delete_archive({"ArchiveName": physical_id})
+
+    provisioners._RESOURCE_HANDLERS["AWS::Events::Archive"] = {"create": create, "delete": delete}
 
 
 def _parse_each_expression_once() -> None:

@@ -157,7 +157,7 @@ def _find_failed_executions(status: Status) -> Iterator[Finding]:
             logs = ["once check", *_tail(status, "EnrichmentLogGroupName")]
             finding = _make("ENRICHMENT_FAILS", f"The enrichment {what}", *logs)
         else:
-            logs = _tail(status, "ExecutionLogGroupName")
+            logs = _tail(status, "PipeLogGroupName")
             finding = _make("EXECUTIONS_FAIL", f"The state machine {what}", *logs)
         finding.count = failure.executions
         if status.recorded_ms is None and not status.refused:

@@ -172,7 +172,12 @@ _ALL = (
         page="requests-are-throttled",
         alarm="needs-repair",
     ),
-    Reason("TOO_LATE", _WAITS, "no time was left for a request", has_full_cause=True),
+    Reason(
+        "TOO_LATE",
+        _WAITS,
+        "this execution had no time left for a request; the next one sends it",
+        has_full_cause=True,
+    ),
     Reason("HELD", _WAITS, "another execution works on it"),
     Reason("BEHIND", _WAITS, "another event of its subject has its turn"),
     Reason(

@@ -256,6 +256,7 @@ class LoggedRecord(Model):
     waits_since_ms: int | None = Field(None, description="Of RETRY: since when it waits.")
     breaker_seconds: float | None = Field(None, description="How long no request has succeeded.")
     error_class: str | None = Field(None, description="Of a function that failed.")
+    aws_error: str | None = Field(None, description="By which the table or a queue refused.")
     lease_until_ms: int | None = Field(None, description="Until when the claim is kept.")
     unconfirmed: bool | None = Field(None, description="True if the end was not written.")
 
@@ -315,7 +316,8 @@ class Record(LoggedRecord):
     def why(self) -> str:
         """The reason in words, with the cause."""
         status = None if self.outcome is Outcome.PROCESSED else self.status
-        why = describe_end(self.reason, self.cause or self.error_class, status)
+        cause = self.aws_error or self.cause or self.error_class
+        why = describe_end(self.reason, cause, status)
         if self.unconfirmed and self.outcome is Outcome.PROCESSED:
             return f"{why}: the completion write failed" if why else "the completion write failed"
         return why

@@ -21,14 +21,21 @@ from once.project import ROUTES, decode, read_routes
 from once.routes.check import check
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_OWN_ROUTES = Path("functions/enrichment/routes.toml")
 _MOST_EXAMPLES = 3
+
+
+def _find_routes() -> Path:
+    """Returns the file of the project in this folder, which `make deploy` deploys, else the one
+    that `once` has."""
+    return _OWN_ROUTES if _OWN_ROUTES.is_file() else ROUTES
 
 
 command = click.Group("routes", help="Check which events are acted on, and how.")
 
 
 @standalone("once routes check")
-@click.argument("file", type=_FILE, default=ROUTES)
+@click.argument("file", type=_FILE, default=_find_routes)
 def check_routes(output: Output, file: Path) -> None:
     """Name each wrong or doubtful line; exit code 1 if one is wrong, 3 if one is doubtful."""
     findings = check(decode(file))
@@ -80,7 +87,7 @@ class RoutesTrial(Model):
 
 @standalone("once routes try events.jsonl", answers=RoutesTrial)
 @click.argument("capture", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--routes", "file", type=_FILE, default=ROUTES, help="The file to try.")
+@click.option("--routes", "file", type=_FILE, default=_find_routes, help="The file to try.")
 @click.option("--against", type=_FILE, help="Compare: which events end otherwise with this file?")
 def try_routes(output: Output, capture: tuple[Path, ...], file: Path, against: Path | None) -> None:
     """Show which events of a capture each route would take, and for which it acts.
@@ -107,7 +114,7 @@ def _try(records: Iterable[Captured], routes: Routes, other: Routes | None) -> R
     trial = RoutesTrial(routes=[*taken_by.values()])
     for captured in records:
         element, end = _settle(captured, routes, rows)
-        if "broken" in element:
+        if "route" not in element:  # it is broken, or a canary
             trial.unreadable += 1
             continue
         route = element["route"]
@@ -139,7 +146,8 @@ def _settle(captured: Captured, routes: Routes, rows: Rows) -> tuple[dict[str, A
     # Without a time of arrival nobody knows how old an event was.
     now_ms = captured.arrived_ms or element["occurredAtMs"]
     reason = rows.settle(Event.of(element), now_ms).reason
-    return element, element["route"]["action"] if reason == "ACTED" else reason
+    is_sent = reason == "ACTED" and "route" in element
+    return element, element["route"]["action"] if is_sent else reason
 
 
 def _view(answer: RoutesTrial, against: Path | None) -> Iterator[RenderableType]:

@@ -87,10 +87,7 @@ def _look_at_rule(stack: Stack, bus: str, prefix: str) -> tuple[bool | None, str
         return False, f"{state}: events are lost meanwhile. Enable it: {enable}"
     queue = stack.outputs["EventQueueUrl"].rpartition("/")[2]
     if not any(target["Arn"].rpartition(":")[2] == queue for target in targets):
-        return (
-            False,
-            f"it does not send to the event queue: {_RESTORE}",
-        )
+        return False, f"it does not send to the event queue: {_RESTORE}"
     if bus.startswith(_PARTNER) and not bus.startswith(prefix):
         return False, _describe_mismatch(bus, prefix)
     return None, "ENABLED, sends to the event queue; only an event of Genesys can test it"

@@ -178,9 +178,10 @@ def replay(stack: Stack, letters: Sequence[DeadLetter]) -> dict[str, str]:
     sent = stack.client("sqs").send_message_batch(
         QueueUrl=stack.outputs["EventQueueUrl"], Entries=entries
     )
-    time.sleep(len(letters) / _PER_SECOND)
     failed = _read_failures(sent)
-    return failed | delete(stack, [letter for letter in letters if letter.queue_id not in failed])
+    failed |= delete(stack, [letter for letter in letters if letter.queue_id not in failed])
+    time.sleep(len(letters) / _PER_SECOND)
+    return failed
 
 
 def drop(stack: Stack, letters: Sequence[DeadLetter]) -> dict[str, str]:

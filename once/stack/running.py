@@ -92,13 +92,18 @@ def find(folder: Path = FOLDER) -> Running | None:
         if not _is_own(folder):
             return None
         with (folder / _NOTE).open() as note:
-            import fcntl
-
-            try:
-                fcntl.flock(note, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:  # its process lives
-                text = note.read()
-                return Running.model_validate_json(text) if text else None
-            return None
+            text = note.read()
+            return Running.model_validate_json(text) if text and _is_held(note) else None
     except (FileNotFoundError, PermissionError):
         return None
+
+
+def _is_held(note: IO[str]) -> bool:
+    """Returns true if the process lives that keeps the note."""
+    import fcntl
+
+    try:
+        fcntl.flock(note, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from botocore.exceptions import ClientError
+from once_data_action.errors import ENDED
 
 from once.model.findings import find
 from once.model.reasons import FOR_THE_BREAKER, OF_DESTINATION, SETTLED, Outcome
@@ -276,8 +277,10 @@ def _group_by_reason(waiting: Waiting, breaker: Breaker, now_ms: int) -> list[Wa
 
 
 def _has_met_the_cause(record: Record) -> bool:
-    """Returns false if the event only waits with others. A refused connection is no request."""
-    return bool(record.requests) or record.reason == "CALL_FAILED"
+    """Returns false if the event only waits with others, or if an earlier delivery failed. A
+    refused connection is no request."""
+    is_earlier = (record.cause or "").startswith(ENDED)
+    return bool(record.requests) or (record.reason == "CALL_FAILED" and not is_earlier)
 
 
 def _read_since_ms(record: Record) -> int:

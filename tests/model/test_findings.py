@@ -89,7 +89,7 @@ COMMAND = "aws lambda get-function-concurrency --function-name"
         ({**failure(), "queue": depth(in_flight=1)}, "ENRICHMENT_FAILS", "page",
          "the-enrichment-fails", "it failed$", ["once check", TAIL.format("/Enrichment")]),
         ({**failure(is_enrichment=False), **QUEUED, "recorded_ms": NOW_MS - 9}, "EXECUTIONS_FAIL",
-         "ticket", "the-table-or-a-queue-fails", "it failed$", [TAIL.format("/Execution")]),
+         "ticket", "the-table-or-a-queue-fails", "it failed$", [TAIL.format("/Pipe")]),
         ({**failure(error=THROTTLED), **QUEUED, "refused": ["X"]}, "ENRICHMENT_THROTTLED",
          "ticket", "requests-are-throttled", "Rate Exceeded", [f"{COMMAND} enrichment"]),
         ({**failure(error="x" * 700), **QUEUED}, "ENRICHMENT_FAILS", "page",

@@ -28,10 +28,9 @@ FITTED = "the template, fitted to this machine"
 def test_faulty_routes_are_refused_before_a_build(
     text: str | None, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deploy, "ROOT", tmp_path)
-    (tmp_path / "functions/enrichment").mkdir(parents=True)
+    monkeypatch.setattr(deploy, "ROUTES", tmp_path / "routes.toml")
     if text is not None:
-        (tmp_path / "functions/enrichment/mine.toml").write_text(text)
+        (tmp_path / "mine.toml").write_text(text)
     aws: Any = None
     with pytest.raises(OnceError, match=says):
         deploy.deploy(aws, {"RoutesFile": "mine.toml"}, lambda _: None)

@@ -17,7 +17,7 @@ NOW_MS = 1_777_888_800_000
 SENT_MS = NOW_MS - 1_000
 ME = "uuid#m1"
 OTHER = "other#m0"
-DOWN = Failure("DynamoDB.AmazonDynamoDBException")
+DOWN = Failure("DynamoDB.AmazonDynamoDBException", "throttled")
 ACTED = function_result(
     {"result": "ACTED", "reason": "ACTED", "requests": 1, "status": 200, "ageMs": 1_500}
 )
