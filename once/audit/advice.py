@@ -97,9 +97,9 @@ def rough(count: int) -> str:
 def _verdict(report: AuditReport) -> str:
     if report.copies:
         share = percent(report.copies, report.received)
-        text = f"{report.copies:,} of {report.received:,} records are copies ({share})"
+        text = f"{report.copies:,} of {report.received:,} messages are copies ({share})"
     else:
-        text = f"None of {report.received:,} records is a copy"
+        text = f"None of {report.received:,} messages is a copy"
     unreadable = sum(reason.count for reason in report.broken)
     others = {
         "unchanged": report.unchanged,
@@ -112,10 +112,10 @@ def _verdict(report: AuditReport) -> str:
     events = "1 is an event" if report.acted == 1 else f"{report.acted:,} are events"
     verdict = f"{text}. {events} to act on."
     if report.late:
-        records = "record is" if report.late == 1 else "records are"
+        messages = "message" if report.late == 1 else "messages"
         longest = duration(report.longest_late_ms)
-        verdict += f" {report.late:,} {records} later than a newer event, by up to {longest}:"
-        verdict += " stale only if the order matters."
+        verdict += f" {report.late:,} {messages} arrived up to {longest} after a newer event of the"
+        verdict += " same subject; that is stale only if the order matters."
     return verdict
 
 

@@ -47,7 +47,9 @@ def _list(heading: str, lines: list[str]) -> Iterator[RenderableType]:
     for line in lines[:_MOST_LINES]:
         yield Padding(Text(showable(f"• {line}")), (0, 0, 0, 1))
     if len(lines) > _MOST_LINES:
-        yield Padding(Text(f"{len(lines) - _MOST_LINES} more with: --html FILE"), (0, 0, 0, 3))
+        yield Padding(
+            Text(f"{len(lines) - _MOST_LINES} more: once audit --html FILE shows all"), (0, 0, 0, 3)
+        )
 
 
 def write_page(report: AuditReport) -> str:

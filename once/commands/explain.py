@@ -77,7 +77,7 @@ class Explanation(Model):
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Show key, facts and route of the events in a file; no stack is asked. - is stdin.",
+    help="Show key, order and route of the events in a file; no stack is asked. - is stdin.",
 )
 @click.option("--since", metavar="TIME", default="14d", show_default=True, help="Look so far back.")
 @click.option("--problems", is_flag=True, help="Show parked and doubtful events alone.")

@@ -52,7 +52,7 @@ class Done(Model):
 def list_parked(
     operation: Operation, which: Sequence[str], reason: str | None, verbose: bool
 ) -> None:
-    """List parked events, and which a newer state has passed.
+    """List parked events, and mark those that a newer state has passed.
 
     WHICH is a message, key, subject, family or source; default: all.
     """

@@ -88,9 +88,10 @@ def command(
     parameters: dict[str, str],
 ) -> None:
     """Send EVENTS, a file or folder in any known form, through the real template on a local stack,
-    and show the outcome of each. Default: the example story.
+    and show what became of them. Default: the example story.
 
-    The destination behaves as --destination says, or EVENTS.destination.json if it exists.
+    The destination behaves as --destination says, or a file beside EVENTS, such as
+    events.destination.json for events.jsonl.
     """
     path = events or EXAMPLE
     lines = read_lines(path)

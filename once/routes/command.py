@@ -88,7 +88,9 @@ class RoutesTrial(Model):
 @standalone("once routes try events.jsonl", answers=RoutesTrial)
 @click.argument("capture", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--routes", "file", type=_FILE, default=_find_routes, help="The file to try.")
-@click.option("--against", type=_FILE, help="Compare: which events end otherwise with this file?")
+@click.option(
+    "--against", type=_FILE, help="Compare: show the events that this file would treat otherwise."
+)
 def try_routes(output: Output, capture: tuple[Path, ...], file: Path, against: Path | None) -> None:
     """Show which events of a capture each route would take, and for which it acts.
 

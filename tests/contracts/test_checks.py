@@ -92,9 +92,9 @@ def test_pinned_key_changes_with_its_version_only(
 
 
 def test_new_family_wants_an_example(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
-    seat = Family(topics=("v2.desks.{id}.seat",), why="Persons return.", order="changes")
+    seat = Family(topics=("v2.chairs.{id}.seat",), why="Persons return.", order="changes")
     monkeypatch.setattr(checks, "FAMILIES", (*families.FAMILIES, seat))
-    assert "desk.seat is missing" in "".join(checks.find(root))
+    assert "chair.seat is missing" in "".join(checks.find(root))
 
 
 def test_field_without_a_description_is_named() -> None:

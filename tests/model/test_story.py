@@ -251,7 +251,11 @@ def waits(ago_ms: int, reason: str = "CALL_FAILED", **fields: Any) -> Record:
         ([LATE], {}, 'ignored: too old for route "callbacks", 9 min after .*'),
         ([waits(90_000, **FAILED), LATE], {}, "ignored: .*; 1 request before, and .* may .*"),
         ([record("a", "IGNORED", "ROUTE_IS_NONE", cause="not ours")], {}, "ignored: not ours"),
-        ([record("a", "PARKED", "REJECTED", failed_at_ms=9, tries=2)], {}, "parked: [^;]*"),
+        (
+            [record("a", "PARKED", "UNCERTAIN", failed_at_ms=9, tries=2, requests=1)],
+            {},
+            "parked: [^;]*",
+        ),
         (
             [record("a", "PARKED", "GAVE_UP", failed_at_ms=NOW_MS, tries=3)],
             {},
