@@ -212,9 +212,7 @@ def _count_requests(requests: list[Received]) -> Table:
     by_key = Counter(request.facts.get("idempotencyKey") for request in requests)
     acted = {request.facts.get("idempotencyKey") for request in requests if request.acted}
     table.add_row("events acted on", str(len(acted)))
-    table.add_row(
-        "of these, after more than one request", str(sum(by_key[key] > 1 for key in acted))
-    )
+    table.add_row("of these, after failed requests", str(sum(by_key[key] > 1 for key in acted)))
     return table
 
 
