@@ -37,7 +37,7 @@ def _make_stack(story: list[Captured]) -> PagesStack:
     for number, element in enumerate(elements, 1):
         ago_ms = (len(elements) - number) * _APART_MS
         verdict = rows.settle(Event.of(element), element["occurredAtMs"])
-        names[element["messageId"]] = id_of(0x681E3548 + number * 0x1F3D5B)
+        names[element["firstMessageId"]] = id_of(0x681E3548 + number * 0x1F3D5B)
         outcome, fields = verdict.outcome.value, {"reason": verdict.reason}
         if verdict.reason == "ACTED":
             outcome, fields = _ENDS.get(number, (outcome, fields | _ACTED))
@@ -49,8 +49,8 @@ def _make_stack(story: list[Captured]) -> PagesStack:
             number,
             outcome,
             ago_ms,
-            firstMessageId=names[element["messageId"]],
-            run=f"run#{names[element['messageId']]}",
+            firstMessageId=names[element["firstMessageId"]],
+            run=f"run#{names[element['firstMessageId']]}",
             pk=element["key"]["pk"],
             sk=element["key"]["sk"],
             family=element["family"],

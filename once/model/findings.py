@@ -44,7 +44,9 @@ KINDS = {
         "repair it; events wait and come back by themselves", "destination-down"
     ),
     "RATE_LIMITED": Kind(
-        "wait; if it recurs, lower MaxActionsPerMinute", "the-destination-limits-requests"
+        "wait, or ask if it accepts requests again, then resume; if it recurs, lower "
+        "MaxActionsPerMinute",
+        "the-destination-limits-requests",
     ),
     "REQUESTS_FAIL": Kind("repair what the cause names", "the-destination-fails"),
     "EVENTS_PARKED": Kind("remove the cause, then replay or drop them", "events-parked"),
@@ -71,15 +73,12 @@ def find(status: Status, now_ms: int) -> Iterator[Finding]:
             page=OPERATOR_POLICY,
         )
     yield from _find_stops(status, now_ms)
-    failed = [*_find_failed_executions(status)]
-    # If events were recorded after the last failure, it may be repaired: a reason of now is first.
-    newest_ms = max((failure.last_ms for failure in status.pipe_failures), default=0)
-    is_current = (status.recorded_ms or 0) <= newest_ms
-    yield from failed if is_current else ()
+    yield from _find_silence(status)
+    yield from _find_failed_executions(status, are_over=False)
     if not status.breaker.pause:
         yield from _find_failures(status, now_ms)
     yield from _find_waits(status, now_ms)
-    yield from () if is_current else failed
+    yield from _find_failed_executions(status, are_over=True)
     if status.parked:
         text = f"Parked: {words.count(status.parked, 'event')}"
         if status.last_parked:
@@ -123,42 +122,48 @@ def _find_stops(status: Status, now_ms: int) -> Iterator[Finding]:
         yield _make("MACHINE_INACTIVE", text, "once check --look")
 
 
-def _find_failed_executions(status: Status) -> Iterator[Finding]:
-    """Finds executions of the pipe that fail, or that nothing is recorded while messages go."""
-    queue = status.queue
-    if not status.pipe_failures:
-        # Messages in flight are about to be recorded; while the breaker is open, events that come
-        # back write no record.
-        is_closed = status.breaker.state is State.CLOSED
-        is_silent = status.recorded_ms is None and not status.refused
-        if status.taken > queue.in_flight and is_silent and is_closed:
-            taken = f"Messages were taken from the queue {words.count_times(status.taken)}"
-            text = f"{taken} in ten minutes, and no outcome was recorded"
-            logs = _tail(status, "EnrichmentLogGroupName")
-            yield _make("NOTHING_RECORDED", text, "once check", *logs, count=status.taken)
-        return
+def _find_silence(status: Status) -> Iterator[Finding]:
+    """Finds that nothing is recorded while messages go."""
+    # Messages in flight are about to be recorded; while the breaker is open, events that come back
+    # write no record.
+    is_closed = status.breaker.state is State.CLOSED
+    is_silent = status.recorded_ms is None and not status.refused and not status.pipe_failures
+    if status.taken > status.queue.in_flight and is_silent and is_closed:
+        taken = f"Messages were taken from the queue {words.count_times(status.taken)}"
+        text = f"{taken} in ten minutes, and no outcome was recorded"
+        logs = _tail(status, "EnrichmentLogGroupName")
+        yield _make("NOTHING_RECORDED", text, "once check", *logs, count=status.taken)
+
+
+def _find_failed_executions(status: Status, are_over: bool) -> Iterator[Finding]:
+    """Finds executions of the pipe that fail. If other events were recorded since, the cause may be
+    repaired."""
+    queue, recorded_ms = status.queue, status.recorded_ms or 0
     if not queue.in_flight + queue.visible:
         return  # every message that failed has come back and is done
     for failure in sorted(status.pipe_failures, key=lambda failure: -failure.last_ms):
+        if (recorded_ms > failure.last_ms) is not are_over:
+            continue
+        hope = "Perhaps repaired, as other events were recorded since. " if are_over else ""
         clock = words.format_clock(failure.last_ms)
         number = words.count_times(failure.executions)
         error = failure.error.rstrip(".")
         if len(error) > _LONGEST_ERROR:
             error = f"{error[:_LONGEST_ERROR]} …"
         what = f"failed {number} in five minutes, last at {clock} UTC: {error}"
-        if status.recorded_ms and status.recorded_ms > failure.last_ms:
-            what += "; other events were recorded since"
         if failure.is_enrichment and is_throttled(failure.error):
             commands = [read_concurrency(status.enrichment)]
             reason = REASONS["THROTTLED"]
             kind = Kind(reason.remedy, reason.page)
-            finding = _make("ENRICHMENT_THROTTLED", f"The enrichment {what}", *commands, kind=kind)
+            finding = _make(
+                "ENRICHMENT_THROTTLED", f"{hope}The enrichment {what}", *commands, kind=kind
+            )
         elif failure.is_enrichment:
             logs = ["once check", *_tail(status, "EnrichmentLogGroupName")]
-            finding = _make("ENRICHMENT_FAILS", f"The enrichment {what}", *logs)
+            finding = _make("ENRICHMENT_FAILS", f"{hope}The enrichment {what}", *logs)
         else:
             logs = _tail(status, "PipeLogGroupName")
-            finding = _make("EXECUTIONS_FAIL", f"The state machine {what}", *logs)
+            finding = _make("EXECUTIONS_FAIL", f"{hope}The state machine {what}", *logs)
         finding.count = failure.executions
         if status.recorded_ms is None and not status.refused:
             finding.severity = _PAGE
@@ -202,7 +207,7 @@ def _find_outage(status: Status, failing: Sequence[Waits], now_ms: int) -> Itera
         text += f"; the next request is at {words.format_clock(breaker.until_ms)} UTC"
     elif breaker.state is not State.CLOSED:
         text += "; the next event probes"
-    commands = []
+    commands = ["once resume"] if is_limited else []
     if status.is_answer_lost and not is_limited:
         text += ". Answers were lost, so each probe may act again; once pause stops probes"
         commands = ["once pause"]
