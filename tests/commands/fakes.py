@@ -70,6 +70,7 @@ class Logs:
         self._clock = clock
         self.lines: list[tuple[int, dict[str, Any]]] = []
         self.of_pipe: list[tuple[int, dict[str, Any]]] = []
+        self.of_executions: list[tuple[int, dict[str, Any]]] = []
         self.searches: list[str] = []
         self._results: dict[str, list[dict[str, str]]] = {}
 
@@ -89,11 +90,11 @@ class Logs:
     def start_query(
         self, *, logGroupName: str, startTime: int, endTime: int, queryString: str
     ) -> dict[str, str]:
-        kept = {"outcomes": self.lines, "/pipe": self.of_pipe}[logGroupName]
+        groups = {"outcomes": self.lines, "/pipe": self.of_pipe, "/states": self.of_executions}
         patterns = re.findall(r"filter @message like /((?:\[/\]|[^/])*)/", queryString)
         lines = [
             (ms, json.dumps(record))
-            for ms, record in sorted(kept, key=lambda line: line[0], reverse=True)
+            for ms, record in sorted(groups[logGroupName], key=lambda line: line[0], reverse=True)
             if startTime * 1000 <= ms <= endTime * 1000
         ]
         rows = [
