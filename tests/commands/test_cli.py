@@ -42,7 +42,9 @@ def test_a_command_answers_in_json_and_names_an_example(name: str) -> None:
         assert each.help
 
 
-@pytest.mark.parametrize("arguments", [("nothing",), ("status", "--sinse"), ("parked", "nothing")])
+@pytest.mark.parametrize(
+    "arguments", [("nothing",), ("explain",), ("status", "--sinse"), ("parked", "nothing")]
+)
 def test_usage_error_ends_in_2(arguments: tuple[str, ...]) -> None:
     answer = once(*arguments)
     assert answer.code == 2

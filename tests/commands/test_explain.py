@@ -111,14 +111,6 @@ def test_explain_takes_a_key_without_an_organisation(stack: FakeStack) -> None:
     assert answer.json["subjects"][0]["pk"] == "-/conversation/c0de"
 
 
-@pytest.mark.parametrize("arguments", [(), ("--since", "yesterday", USER), ("--sinse", "2h", USER)])
-def test_explain_refuses_what_is_typed_wrongly(
-    stack: FakeStack, arguments: tuple[str, ...]
-) -> None:
-    assert stack
-    assert once("explain", *arguments).code in (1, 2)
-
-
 def test_explain_event_needs_no_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def find(*_: object) -> None:
         raise AssertionError("AWS was asked")

@@ -19,16 +19,6 @@ def tell_one(*records: Record, **row: Any) -> Story:
     return story
 
 
-def test_an_event_that_waited_is_one_story_with_all_its_requests() -> None:
-    story = tell_one(
-        record("a", "RETRY", "CALL_FAILED", 90_000, requests=2, idempotency_key=DIGEST),
-        record("a", "PROCESSED", "ACTED", 10_000, requests=1, idempotency_key=DIGEST),
-    )
-    assert (story.outcome, story.requests, story.may_have_acted) == (Outcome.PROCESSED, 3, 3)
-    assert story.is_in_doubt
-    assert story.idempotency_keys == [DIGEST]
-
-
 @pytest.mark.parametrize(
     ("fields", "row", "is_unknown"),
     [
