@@ -21,9 +21,6 @@ def test_a_line_of_the_log_is_a_record_if_it_names_a_message() -> None:
     ("error", "requests"),
     [
         ("Runtime.ImportModuleError", 0),
-        ("Runtime.HandlerNotFound", 0),
-        ("Runtime.UserCodeSyntaxError", 0),
-        ("Runtime.MalformedHandlerName", 0),
         ("MemoryError", 1),
         (None, 1),
     ],
