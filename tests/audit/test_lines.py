@@ -98,24 +98,20 @@ def of_browser(event: Event) -> dict[str, Any]:
 
 BARE: dict[str, Callable[[list[Event]], str]] = {
     "lines": lines,
-    "an array": json.dumps,
     "an array over lines": lambda events: json.dumps(events, indent=2),
     "one behind the other, as Firehose writes them": lambda e: "".join(map(json.dumps, e)),
-    "one over lines behind the other": lambda e: "\n".join(json.dumps(x, indent=1) for x in e),
 }
 WITH_ARRIVAL: dict[str, Callable[[list[Event]], str]] = {
     "aws logs filter-log-events": filtered,
     "an export of a log group": lambda e: "".join(
         f"{iso(ARRIVED_MS)} {json.dumps(x)}\n" for x in e
     ),
-    "aws logs tail": lambda e: "".join(f"{iso(ARRIVED_MS)} a-stream {json.dumps(x)}\n" for x in e),
     "the subscription of a log group": lambda e: json.dumps(
         {"messageType": "DATA_MESSAGE", "logGroup": "g", "logEvents": [logged(x) for x in e]}
     ),
     "aws sqs receive-message": lambda e: json.dumps({"Messages": [received(x) for x in e]}),
     "a Lambda event of SQS": lambda e: json.dumps({"Records": [of_lambda(x) for x in e]}, indent=2),
     "a Lambda event of SNS": lambda e: json.dumps({"Records": [{"Sns": notified(x)} for x in e]}),
-    "queue records in lines": lambda e: lines([of_lambda(x) for x in e]),
     "notifications of SNS": lambda e: lines([notified(x) for x in e]),
     "Insights, exported as CSV": lambda e: as_csv(["@timestamp", "@message"], e),
     "the console's list of log events": lambda e: as_csv(["timestamp", "message"], e),
