@@ -84,7 +84,7 @@ def test_an_age_is_in_the_largest_unit_of_which_there_are_two(ms: int, age: str)
 
 
 def test_numbers_are_put_in_words() -> None:
-    assert [*map(words.format_duration, (59_900, 60_000))] == ["59.9 s", "60 s"]
+    assert [*map(words.format_duration, (59_940, 60_000))] == ["59.9 s", "60 s"]
     assert words.count(2_000, "event") == "2,000 events"
     assert words.count_times(3) == "3 times"
 

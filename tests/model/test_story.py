@@ -46,16 +46,6 @@ def test_a_record_of_a_kept_claim_explains_the_end_of_its_owner() -> None:
     assert not story.has_unrecorded
 
 
-@pytest.mark.parametrize("reason", ["SETTLED_BEFORE", "WAITS_ALREADY"])
-def test_a_second_delivery_of_a_message_changes_no_end(reason: str) -> None:
-    outcome = "PARKED" if reason == "SETTLED_BEFORE" else "DUPLICATE"
-    story = tell_one(
-        record("a", "PARKED", "REJECTED", 90_000, requests=1),
-        record("a", outcome, reason, 10_000, because="run#a"),
-    )
-    assert (story.outcome, story.lead and story.lead.reason) == (Outcome.PARKED, "REJECTED")
-
-
 def test_copies_belong_to_the_event_that_stood_for_them() -> None:
     story = tell_one(
         record("a", "PROCESSED", "ACTED", 90_000, requests=1),
