@@ -294,12 +294,9 @@ def test_event_without_a_time_is_sent_with_the_time_of_its_line(tmp_path: Path) 
     [
         None,
         "",
-        "[]\n",
         "some notes\nof mine\n",
         '{"messageId": "m", "outcome": "PROCESSED"}',
         '{"received": 1, "outcomes": {}, "events": [{"line": 1}]}',
-        '{"name": "x", "version": 1}',
-        "[7, 8]",
     ],
 )
 def test_file_without_events_is_refused(tmp_path: Path, text: str | None) -> None:

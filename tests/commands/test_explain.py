@@ -7,7 +7,6 @@ import pytest
 from once.project import EXAMPLE
 from tests.commands.conftest import once
 from tests.commands.fakes import (
-    DIGEST,
     FIRST,
     KEY,
     NOW_MS,
@@ -18,6 +17,7 @@ from tests.commands.fakes import (
     USER,
     FakeStack,
 )
+from tests.model.support import DIGEST
 
 OTHER_SK = "v2/user.presence/PURECLOUD/2ade8443-7d3a-51bc-a086-df1cb825d127"
 

@@ -6,7 +6,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.commands.conftest import Answer, once
-from tests.commands.fakes import DIGEST, NOW_MS, SECOND, FakeStack
+from tests.commands.fakes import NOW_MS, SECOND, FakeStack
+from tests.model.support import DIGEST
 
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 

@@ -74,7 +74,6 @@ def test_findings_come_with_commands_for_this_stack(console: str) -> None:
     ("number", "commands"),
     [
         (1, [f"once explain {KEY}", f"once forget {KEY}"]),
-        (2, [f"once explain {KEY}", f"once forget {KEY}"]),
         (4, ["once explain", "once status"]),
         (5, ["once explain", "once parked replay", "once parked drop"]),
         (6, ["once explain", "once status"]),
@@ -84,9 +83,9 @@ def test_event_has_the_commands_that_suit_it(
     console: str, number: int, commands: list[str]
 ) -> None:
     shown = re.findall(r'data-copy="(once [^"]*)"', page(console, f"/event?of={id_of(number)}"))
-    assert [text.startswith(start) for text, start in zip(shown, commands, strict=True)]
-    assert all(text.endswith(" --stack once") for text in shown)
-    assert all(start in text for text, start in zip(shown, commands, strict=True))
+    for text, start in zip(shown, commands, strict=True):
+        assert text.startswith(start)
+        assert text.endswith(" --stack once")
 
 
 @pytest.mark.parametrize("name", [id_of(2), KEY])
