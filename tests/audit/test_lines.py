@@ -106,6 +106,7 @@ WITH_ARRIVAL: dict[str, Callable[[list[Event]], str]] = {
     "an export of a log group": lambda e: "".join(
         f"{iso(ARRIVED_MS)} {json.dumps(x)}\n" for x in e
     ),
+    "aws logs tail": lambda e: "".join(f"{iso(ARRIVED_MS)} a-stream {json.dumps(x)}\n" for x in e),
     "the subscription of a log group": lambda e: json.dumps(
         {"messageType": "DATA_MESSAGE", "logGroup": "g", "logEvents": [logged(x) for x in e]}
     ),
