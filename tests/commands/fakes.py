@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from once.stack.facade import Stack
+from tests.model.support import NOW_MS, claim
 
-NOW_MS = 1_800_000_000_000
 ORGANISATION = "4ca1fb34-572d-53cd-8448-744c602bf65d"
 USER = "4038568b-b646-57ff-af04-e96b31e8a61b"
 PK = f"{ORGANISATION}/user/{USER}"
@@ -24,7 +24,6 @@ SK = "v2/user.presence/PURECLOUD/e32adf1a-97d9-5a3e-9109-8dfa78ac4484"
 KEY = f"{PK}/{SK}"
 FIRST = "681e3548-4471-4ed2-b5b0-42109261e2d2"
 SECOND = "0e2d6f1c-9b55-4a27-8d5f-3a1b5f0c7e11"
-DIGEST = "a" * 64
 OUTPUTS = {
     "StateMachineArn": "arn:aws:states:eu-west-1:123456789012:stateMachine:once",
     "OutcomeLogGroupName": "outcomes",
@@ -70,6 +69,7 @@ class Logs:
         self._clock = clock
         self.lines: list[tuple[int, dict[str, Any]]] = []
         self.of_pipe: list[tuple[int, dict[str, Any]]] = []
+        self.of_executions: list[tuple[int, dict[str, Any]]] = []
         self.searches: list[str] = []
         self._results: dict[str, list[dict[str, str]]] = {}
 
@@ -89,11 +89,11 @@ class Logs:
     def start_query(
         self, *, logGroupName: str, startTime: int, endTime: int, queryString: str
     ) -> dict[str, str]:
-        kept = {"outcomes": self.lines, "/pipe": self.of_pipe}[logGroupName]
+        groups = {"outcomes": self.lines, "/pipe": self.of_pipe, "/states": self.of_executions}
         patterns = re.findall(r"filter @message like /((?:\[/\]|[^/])*)/", queryString)
         lines = [
             (ms, json.dumps(record))
-            for ms, record in sorted(kept, key=lambda line: line[0], reverse=True)
+            for ms, record in sorted(groups[logGroupName], key=lambda line: line[0], reverse=True)
             if startTime * 1000 <= ms <= endTime * 1000
         ]
         rows = [
@@ -259,23 +259,9 @@ class FakeStack(Stack):
 
     def put_claim(self, status: str = "DONE", outcome: str = "PROCESSED", **values: Any) -> None:
         """Puts the claim of the presence, unless the values say otherwise."""
-        row = {
-            "status": status,
-            "outcome": outcome,
-            "owner": f"run#{FIRST}",
-            "event_id": "",
-            "event_time": NOW_MS - 600_000,
-            "occurrence": NOW_MS - 600_000,
-            "tries": 0,
-            "failed_at": 0,
-            "claimed_at": NOW_MS - 60_000,
-            "lease_until": NOW_MS - 30_000,
-            "done_at": NOW_MS - 50_000,
-            "expires_at": NOW_MS // 1000 + 86_400,
-            "family": "user.presence",
-            "topic": "v2.users.{id}.presence",
-        }
-        self.put_row(**{"pk": PK, "sk": SK, **row, **values})
+        known = {"pk": PK, "sk": SK, "family": "user.presence", **values}
+        row = claim(FIRST, status, outcome).model_dump(exclude_none=True)
+        self.put_row(**{**row, **known})
 
     def read_row(self, pk: str, sk: str) -> dict[str, str]:
         found = self.dynamodb.get_item(TableName="claims", Key={"pk": {"S": pk}, "sk": {"S": sk}})

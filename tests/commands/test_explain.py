@@ -7,7 +7,6 @@ import pytest
 from once.project import EXAMPLE
 from tests.commands.conftest import once
 from tests.commands.fakes import (
-    DIGEST,
     FIRST,
     KEY,
     NOW_MS,
@@ -18,6 +17,7 @@ from tests.commands.fakes import (
     USER,
     FakeStack,
 )
+from tests.model.support import DIGEST
 
 OTHER_SK = "v2/user.presence/PURECLOUD/2ade8443-7d3a-51bc-a086-df1cb825d127"
 
@@ -109,14 +109,6 @@ def test_explain_takes_a_key_without_an_organisation(stack: FakeStack) -> None:
     stack.logs.add("PROCESSED", "ACTED", pk="-/conversation/c0de", sk=SK)
     answer = once("explain", f"-/conversation/c0de/{SK}", "--json")
     assert answer.json["subjects"][0]["pk"] == "-/conversation/c0de"
-
-
-@pytest.mark.parametrize("arguments", [(), ("--since", "yesterday", USER), ("--sinse", "2h", USER)])
-def test_explain_refuses_what_is_typed_wrongly(
-    stack: FakeStack, arguments: tuple[str, ...]
-) -> None:
-    assert stack
-    assert once("explain", *arguments).code in (1, 2)
 
 
 def test_explain_event_needs_no_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,13 +34,6 @@ def test_pause_names_the_pause_that_it_replaces(stack: FakeStack) -> None:
     assert "assumed-role/operator/ada" in once("pause", "--yes").out
 
 
-def test_pause_without_the_table_says_what_to_repair(stack: FakeStack) -> None:
-    stack.dynamodb.delete_table(TableName="claims")
-    answer = once("pause")
-    assert answer.code == 1
-    assert "docs/runbook.md#the-table-or-a-queue-fails" in answer.err
-
-
 @pytest.mark.parametrize("lasting", ["", "5", "25h", "-1h"])
 def test_pause_refuses_a_time_it_cannot_keep(stack: FakeStack, lasting: str) -> None:
     assert once("pause", "--for", lasting, "--yes").code == 2

@@ -2,7 +2,6 @@
 
 # ruff: noqa: N803 - boto3 names its arguments so
 
-import json
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from once.console.app import make
 from once.console.command import serve
 from once.ports import listen
 from once.stack.facade import Stack, read_clock_ms
-from tests.commands.fakes import ORGANISATION, Clock, FakeStack, Logs
+from tests.commands.fakes import ORGANISATION, Clock, FakeStack
 
 TOKEN = "the-token-of-this-start"
 CALL = "7ab1e5e7-0a11-4b00-9c0d-000000000001"
@@ -46,26 +45,6 @@ class Now(Clock):
     def ms(self, _: int) -> None: ...
 
 
-class LogsWithPaths(Logs):
-    """Has the log of executions, too."""
-
-    path = PATH
-
-    def start_query(self, *, logGroupName: str, **asked: Any) -> dict[str, str]:
-        if logGroupName != "executions":
-            return super().start_query(logGroupName=logGroupName, **asked)
-        self.searches.append(asked["queryString"])
-        entered_ms = read_clock_ms() - 60_100
-        lines = [
-            {"id": n, "event_timestamp": entered_ms + 10 * n, "details": {"name": name}}
-            for n, name in enumerate(self.path)
-        ]
-        self._results[str(len(self.searches))] = [
-            {"@timestamp": "1800000000000", "@message": json.dumps(line)} for line in lines
-        ]
-        return {"queryId": str(len(self.searches))}
-
-
 class Table:
     """The claim table, for reading."""
 
@@ -94,11 +73,6 @@ class PagesStack(FakeStack):
 
     def __init__(self) -> None:
         super().__init__(Now(), Table())
-        self.logs = LogsWithPaths(self.clock)
-        self.outputs = {**self.outputs} | {
-            "ExecutionLogGroupName": "executions",
-            "StateMachineConsole": "https://eu-west-1.console.aws.amazon.com/states/home",
-        }
 
     def add(self, number: int, outcome: str, ago_ms: int = 60_000, **fields: Any) -> str:
         """Adds a record of a conversation's step; returns the id of its message."""
@@ -131,6 +105,10 @@ def story_stack() -> PagesStack:
     broken = {"pk": "-/message/b", "sk": "v2/broken", "family": "broken"}
     stack.add(8, "PARKED", 5_000, reason="UNREADABLE", cause=f"NOT_JSON: {HOSTILE}", **broken)
     now_ms = read_clock_ms()
+    for number, state in enumerate(PATH):
+        step = {"id": number, "details": {"name": state}, "event_timestamp": now_ms - 60_100}
+        known = {**step, "type": "StateEntered", "execution": "execution-1"}
+        stack.logs.of_executions.append((now_ms - 60_000, known))
     times: dict[str, Any] = {"event_time": now_ms - 61_000, "claimed_at": now_ms - 60_100}
     stack.put_claim(
         pk=CALL_PK, sk="v2/conversation.customer.start/p/s/1", owner=f"execution-1#{id_of(1)}",

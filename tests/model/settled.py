@@ -1,19 +1,18 @@
 """The deployed definition on a settled stream: each event is done before the next comes."""
 
 import json
-from functools import cache
 from random import Random
 from typing import Any
 
 from once.model.reasons import Outcome
 from once.model.rule import Event, Rows, Verdict
 from proof.asl.errors import Failure
-from proof.asl.jsonata import Library
-from proof.asl.machine import Call, Machine
+from proof.asl.machine import Call
 from proof.asl.position import Ended, Execution
-from proof.asl.services import REFUSED, function_error, function_result, result
-from proof.definition.asl import SUBSTITUTIONS, definition
+from proof.asl.services import REFUSED, result
+from proof.definition.asl import SUBSTITUTIONS
 from proof.sim.table import Key, RefusedError, Row, key_of, written
+from tests.statemachine import playing
 
 Json = dict[str, Any]
 Sent = tuple[Json, int]
@@ -23,12 +22,6 @@ START_MS = 1_777_875_660_000
 CLAIM_DAYS = int(SUBSTITUTIONS["ClaimDays"])
 _ARN = "arn:aws:states:us-east-1:123456789012:express:once:{0}:{0}"
 _DAY_MS = 86_400_000
-_ACTED = {"result": "ACTED", "reason": "ACTED", "requests": 1, "status": 200}
-
-
-@cache
-def _machine() -> Machine:
-    return Machine(definition(), Library(), draw=lambda: 1.0)
 
 
 class Settled:
@@ -42,7 +35,7 @@ class Settled:
     def settle(self, element: Json, now_ms: int) -> Verdict:
         """Returns what the machine records about the event."""
         self._runs += 1
-        machine = _machine()
+        machine = playing.machine()
         execution = Execution(_ARN.format(f"run{self._runs}"), [element], now_ms)
         position = machine.start(execution, now_ms)
         record: Json = {}
@@ -65,8 +58,8 @@ class Settled:
     def _answer(self, call: Call) -> Any:
         operation = call.resource.removeprefix("arn:aws:states:::")
         if operation == "lambda:invoke":
-            facts = json.dumps({"reason": "REJECTED", "cause": "HTTP 422", "requests": 1})
-            return function_error("Parked", facts) if self.rejects else function_result(_ACTED)
+            rejected = playing.raised("Parked", reason="REJECTED", cause="HTTP 422", requests=1)
+            return rejected if self.rejects else playing.ACTED
         if operation == "sqs:sendMessage":
             return {"MessageId": "sent"}
         if not operation.startswith("dynamodb:"):
@@ -123,26 +116,17 @@ def _element(random: Random, number: int, at_ms: int, window_ms: int, order: str
     ignored = random.random() < 0.1
     route = {"name": "all", "action": "none", **({"ignored": "ROUTE_IS_NONE"} if ignored else {})}
     expires_ms = random.choice((9_000, 11_000, 3_600_000)) if random.random() < 0.1 else 10**12
-    key = {"pk": "org/user/1", "sk": f"v2/users.presence/{state}{exact}"}
-    return {
-        "version": "2",
-        "firstMessageId": f"m{number}",
-        "firstSentAtMs": START_MS,
-        "waitsSinceMs": 10**14,
-        "receives": 1,
-        "raw": "{}",
-        "bodyPath": [],
-        "family": "users.presence",
-        "topic": "v2.users.1.presence",
-        "occurredAtMs": at_ms,
-        "key": key,
-        "keyHash": "a" * 64,
-        "policy": policy,
-        "facts": f"facts {state}",
-        "route": route,
-        "expiresAtMs": at_ms + expires_ms,
-        "trace": {"eventId": random.choice("123")} if random.random() < 0.3 else {},
-    }
+    return playing.element(
+        firstMessageId=f"m{number}",
+        waitsSinceMs=10**14,  # no event gives up
+        occurredAtMs=at_ms,
+        key={"pk": "org/user/1", "sk": f"v2/users.presence/{state}{exact}"},
+        policy=policy,
+        facts=f"facts {state}",
+        route=route,
+        expiresAtMs=at_ms + expires_ms,
+        trace={"eventId": random.choice("123")} if random.random() < 0.3 else {},
+    )
 
 
 def find_differences(stream: list[Sent]) -> list[str]:

@@ -58,9 +58,3 @@ def test_a_pause_names_its_operator_until_it_is_over() -> None:
     assert (breaker.pause.by, breaker.pause.since_ms) == ("ada", NOW_MS - 1)
     assert "repair" in breaker.text(NOW_MS)
     assert Breaker.parse(item, NOW_MS + 60_000).pause is None
-
-
-def test_a_first_failure_is_no_outage_but_no_health_either() -> None:
-    item = row(since=NOW_MS - 1, failed=["a"])
-    assert not Breaker.parse(item, NOW_MS).is_healthy
-    assert judge(Row.of(item), NOW_MS, Times.of()) is None

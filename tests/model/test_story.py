@@ -19,16 +19,6 @@ def tell_one(*records: Record, **row: Any) -> Story:
     return story
 
 
-def test_an_event_that_waited_is_one_story_with_all_its_requests() -> None:
-    story = tell_one(
-        record("a", "RETRY", "CALL_FAILED", 90_000, requests=2, idempotency_key=DIGEST),
-        record("a", "PROCESSED", "ACTED", 10_000, requests=1, idempotency_key=DIGEST),
-    )
-    assert (story.outcome, story.requests, story.may_have_acted) == (Outcome.PROCESSED, 3, 3)
-    assert story.is_in_doubt
-    assert story.idempotency_keys == [DIGEST]
-
-
 @pytest.mark.parametrize(
     ("fields", "row", "is_unknown"),
     [
@@ -54,16 +44,6 @@ def test_a_record_of_a_kept_claim_explains_the_end_of_its_owner() -> None:
         deaths=1,
     )
     assert not story.has_unrecorded
-
-
-@pytest.mark.parametrize("reason", ["SETTLED_BEFORE", "WAITS_ALREADY"])
-def test_a_second_delivery_of_a_message_changes_no_end(reason: str) -> None:
-    outcome = "PARKED" if reason == "SETTLED_BEFORE" else "DUPLICATE"
-    story = tell_one(
-        record("a", "PARKED", "REJECTED", 90_000, requests=1),
-        record("a", outcome, reason, 10_000, because="run#a"),
-    )
-    assert (story.outcome, story.lead and story.lead.reason) == (Outcome.PARKED, "REJECTED")
 
 
 def test_copies_belong_to_the_event_that_stood_for_them() -> None:
@@ -171,19 +151,12 @@ def test_an_event_that_is_not_acted_on_has_a_cause(
 
 
 @pytest.mark.parametrize(
-    ("outcome", "reason", "requests", "is_unclear"),
-    [
-        ("PROCESSED", "ACTED", 1, False),
-        ("PROCESSED", "ACTED", 2, True),
-        ("IGNORED", "EXPIRED", None, False),
-        ("PARKED", "UNREADABLE", None, True),
-        ("RETRY", "LIMITED", None, False),
-    ],
+    ("outcome", "reason", "requests"), [("PROCESSED", "ACTED", 2), ("RETRY", "CALL_FAILED", 1)]
 )
-def test_a_parked_or_doubtful_event_is_unclear(
-    outcome: str, reason: str, requests: int | None, is_unclear: bool
+def test_an_event_is_unclear_if_a_further_request_may_have_acted(
+    outcome: str, reason: str, requests: int
 ) -> None:
-    assert tell_one(record("a", outcome, reason, requests=requests)).is_unclear is is_unclear
+    assert tell_one(record("a", outcome, reason, requests=requests)).is_unclear
 
 
 @pytest.mark.parametrize(

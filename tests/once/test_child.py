@@ -58,12 +58,8 @@ def lives(pid: int) -> bool:
 
 
 def pids(log: Path) -> list[int]:
-    until = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < until:
-        if log.is_file() and (said := log.read_text()).endswith("\n"):
-            return [int(pid) for pid in said.split()]
-        time.sleep(0.02)
-    raise AssertionError("the program did not start")
+    assert soon(lambda: log.is_file() and log.read_text().endswith("\n")), "it did not start"
+    return [int(pid) for pid in log.read_text().split()]
 
 
 def soon(holds: Callable[[], bool]) -> bool:

@@ -182,7 +182,6 @@ def test_stopped_pipe_takes_nothing(aws: FakeAws) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"SourceParameters": {"SqsQueueParameters": {"BatchSize": 10}}},
         {"SourceParameters": {"SqsQueueParameters": {"MaximumBatchingWindowInSeconds": 5}}},
         {"SourceParameters": {"FilterCriteria": {}}},
         {"TargetParameters": {"InputTemplate": "<$.body>"}},
