@@ -9,7 +9,7 @@ import pytest
 from once_data_action import webhook
 from once_data_action.errors import NotConfigured
 from once_data_action.request import ActionRequest, WebhookRequest, webhook_text
-from standardwebhooks import Webhook, WebhookVerificationError
+from standardwebhooks import Webhook
 
 from once.genesys.server import SIGNING_SECRET, GenesysServer, Received
 from tests.action.support import Sender, event, payload
@@ -25,16 +25,6 @@ def bench(server: GenesysServer) -> Sender:
 def verify(entry: Received, secret: str = SIGNING_SECRET) -> dict[str, object]:
     message: dict[str, object] = Webhook(secret).verify(entry.raw, entry.headers)
     return message
-
-
-def test_another_body_or_secret_does_not_verify(bench: Sender) -> None:
-    bench.act()
-    entry = bench.server.log[-1]
-    with pytest.raises(WebhookVerificationError):
-        verify(entry, NEW_SECRET)
-    entry.raw = entry.raw.replace(b"PEER", b"ELSE")
-    with pytest.raises(WebhookVerificationError):
-        verify(entry)
 
 
 def test_every_field_of_the_contract_is_sent_if_the_event_has_it() -> None:
