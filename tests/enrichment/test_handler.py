@@ -76,11 +76,13 @@ def test_unusable_routes_raise_and_a_corrected_file_is_read(
     assert returned(presence())["route"]["action"] == "send"
 
 
-def test_largest_message_that_a_state_takes_passes() -> None:
-    room = 248 * 1024 - handler.size_of(returned("x"))
-    assert returned("x" * (1 + room))["broken"] == "UNREADABLE"
+@pytest.mark.parametrize("letter", ["x", "ä"])
+def test_largest_message_that_a_state_takes_passes(letter: str) -> None:
+    room = 248 * 1024 - handler.size_of(returned(letter))
+    more = room // len(letter.encode())
+    assert returned(letter * (1 + more))["broken"] == "UNREADABLE"
     with pytest.raises(TooLargeError):
-        returned("x" * (2 + room))
+        returned(letter * (2 + more))
 
 
 def test_more_than_one_record_raises() -> None:
