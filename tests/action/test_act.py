@@ -122,21 +122,6 @@ def test_event_is_given_up_by_its_twentieth_try(
     assert (facts["reason"], facts["tries"], facts["status"]) == (reason, count, 500)
 
 
-# The tries of an event, how often the function ended in it without an answer since, and what
-# follows.
-@pytest.mark.parametrize(
-    ("tries", "deaths", "name", "count"),
-    [(0, 2, "Failed", 1), (1, 1, "Failed", 2), (19, 1, "GaveUp", 20)],
-)
-def test_event_that_goes_on_to_end_the_function_waits_and_is_given_up(
-    site: Site, tries: int, deaths: int, name: str, count: int
-) -> None:
-    raised, facts = site.fails(tries=tries, failedAtMs=NOW - 9, deaths=deaths)
-    assert (raised, facts["tries"], facts["deaths"], facts["requests"]) == (name, count, 0, 0)
-    assert site.target.sent == []
-    assert site.table.row() == Row(NOW, failed=int(not tries))
-
-
 def test_pause_is_returned_with_who_and_why_within_five_seconds(site: Site) -> None:
     site.act()
     put(site, breaker.pause(TABLE, "the CRM is beïng repaired", "ada", NOW + 60_000, NOW))

@@ -11,7 +11,7 @@ from once_enrichment.handler import TooLargeError, normalise
 from once_enrichment.keys import opaque
 from once_enrichment.routes import InvalidRoutesError
 
-from tests.enrichment.examples import NINE_MS, conversation, presence, snapshot
+from tests.enrichment.examples import presence, snapshot
 from tests.enrichment.sending import SENT_MS, element, record
 
 Json = dict[str, Any]
@@ -31,16 +31,6 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
 def returned(event: Any, **more: Any) -> Json:
     (element,) = handler.handler([record(event) | more], None)
     return element
-
-
-def test_event_has_the_route_of_the_file_when_it_expires_and_why_it_is_ignored(
-    folder: Path,
-) -> None:
-    (folder / "routes.toml").write_text(SEND.replace("send", "none") + 'max_age = "1m"\n')
-    element = returned(conversation("acd.end"))
-    assert (element["route"]["name"], element["route"]["action"]) == ("*", "none")
-    assert element["route"]["ignored"] == "NO_ROUTE_MATCHED"
-    assert element["expiresAtMs"] == NINE_MS + 60_000
 
 
 @pytest.mark.parametrize("event", ["no event", {"once": {"canary": True}, "event": "{}"}])
