@@ -128,28 +128,6 @@ def test_one_of_two_opens_and_one_of_two_probes(site: Site, write: Write) -> Non
     assert site.table.row() == Row(NOW, 1, open_until_ms=NOW + 10), "the next event may probe"
 
 
-def test_open_and_probe_leave_a_cleared_row_alone(site: Site, write: Write) -> None:
-    seen = Row(NOW, 3, open_until_ms=NOW + 9)
-    assert not write(breaker.open_(TABLE, Row(NOW, 3), NOW + 9, NOW))
-    assert not write(breaker.probe(TABLE, seen, NOW + 20, NOW))
-    assert site.table.row() is None
-
-
-def test_pause_of_a_healthy_stack_ends_without_a_trace(site: Site, write: Write) -> None:
-    assert write(breaker.pause(TABLE, "repair", "ada", NOW + 60_000, NOW))
-    assert site.table.row() == Row(NOW, 0, None, NOW + 60_000, "repair", "ada")
-    assert write(breaker.end_pause(TABLE))
-    assert site.table.row() is None
-
-
-def test_pause_in_an_outage_ends_but_its_beginning_stays(site: Site, write: Write) -> None:
-    write(breaker.note_failure(TABLE, NOW, KEY, NOW))
-    write(breaker.pause(TABLE, "repair", "ada", NOW + 60_000, NOW + 1))
-    assert not write(breaker.end_pause(TABLE))
-    assert write(breaker.resume(TABLE))
-    assert site.table.row() == Row(NOW)
-
-
 def test_slot_gives_its_tokens_and_no_more_and_is_kept_for_an_hour(
     site: Site, write: Write
 ) -> None:

@@ -85,6 +85,7 @@ def test_error_that_cannot_be_read_is_a_failure(bench: Site, service: Mock, cont
     ("message", "seconds"),
     [
         ('{"retryAfterSeconds": 45}', 45),
+        ('{"retryAfterSeconds": 7200}', 180),
         ('{"retryAfterSeconds": 0.5}', 1),
         ('{"retryAfterSeconds": "45"}', 30),
         ('{"retryAfterSeconds": true}', 30),

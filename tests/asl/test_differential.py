@@ -1,6 +1,5 @@
 """Both engines of JSONata answer the definition's expressions alike, or a list says why not."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,21 +13,12 @@ from proof.asl.differential import (
     difference,
     mutants,
 )
-from proof.asl.jsonata import Clock, Library, Reference, ReferenceMissingError
+from proof.asl.jsonata import Clock, Library, Reference
 from proof.asl.machine import Machine
 from proof.definition.asl import definition
 from tests.statemachine.playing import PLAYS, Play
 
 MUTANTS = 1_000
-
-
-@pytest.fixture(scope="module")
-def reference() -> Iterator[Reference]:
-    try:
-        with Reference() as engine:
-            yield engine
-    except ReferenceMissingError as missing:
-        pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 
 from proof.asl.errors import DATA_LIMIT
 from proof.asl.machine import PAYLOAD_BYTES
-from tests.asl.playing import ALL, END, Play, machine, passing, task
+from tests.asl.playing import END, Play, machine, passing, task
 
 LARGEST = "x" * (PAYLOAD_BYTES - len('""'))
 HALF = "x" * (PAYLOAD_BYTES // 2)
@@ -52,24 +52,7 @@ def test_variables_of_several_assigns_count_apart() -> None:
     assert Play(states, HALF).output == HALF
 
 
-@pytest.mark.parametrize(
-    ("names", "is_caught"),
-    [([DATA_LIMIT], True), (["States.ALL"], False), (["States.TaskFailed"], False)],
-)
-def test_only_its_own_name_catches_it(names: list[str], is_caught: bool) -> None:
-    """concepts-error-handling.html: "cannot be caught by the States.ALL error type"."""
-    states = {"Call": task(Catch=[{"ErrorEquals": names, "Next": "End"}]), "End": END}
-    ended = Play(states, 0, {"Call": [LARGEST + "x"]}).ended
-    assert (ended.failure is None) == is_caught
-
-
 def test_no_execution_starts_with_more() -> None:
     """service-quotas.html; the API refuses it, so there is no execution that could fail."""
     with pytest.raises(ValueError, match="over 256 KiB"):
         Play(machine({"Only": END}), LARGEST + "x")
-
-
-def test_a_retry_on_all_does_not_repeat_it() -> None:
-    """concepts-error-handling.html: it is terminal."""
-    play = Play({"Call": task(Retry=[{"ErrorEquals": ALL}])}, 0, {"Call": [LARGEST + "x"]})
-    assert len(play.calls) == 1

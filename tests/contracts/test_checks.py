@@ -64,11 +64,6 @@ def without_body(line: Json) -> Json:
         ("events/enrichment.json", append("\n"), "is not what the models say"),
         (checks.EXAMPLES, lambda old: old.partition("\n")[2], "agent.state is missing"),
         (checks.EXAMPLES, on_first_line(without_body), "lacks what identifies it"),
-        (
-            checks.EXAMPLES,
-            on_first_line(lambda line: line | {"key": {"pk": "a/b/c", "sk": "v2/x"}}),
-            "raise KEY_VERSION",
-        ),
     ],
 )
 def test_change_of_a_file_is_named(

@@ -228,12 +228,6 @@ def test_event_that_cannot_be_opened_is_told_by_what_it_lacks(change: Event, sai
     assert said in one["detail"]
 
 
-def test_event_body_of_null_is_an_empty_body() -> None:
-    one = element({**EVENT, "detail": {**DETAIL, "eventBody": None}})
-    assert one["bodyPath"] == ["detail", "eventBody"]
-    assert "participantId, sessionId, eventTime" in one["note"]
-
-
 MS = 1765551865126
 SECOND_MS = 1765551865000
 LAST_MS = 253_402_300_799_999

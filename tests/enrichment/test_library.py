@@ -1,7 +1,5 @@
 """The identity as a library, and the example of docs/families.md with Powertools' idempotency."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +8,6 @@ from typing import Any
 import boto3
 import pytest
 from moto import mock_aws
-from once_enrichment import library
 from once_enrichment.envelope import UnfitError
 from once_enrichment.library import identify
 
@@ -63,19 +60,6 @@ def test_facts_and_series_tell_an_unchanged_state_to_a_store_that_keeps_more_tha
         "latest",
         "changes",
     )
-
-
-def test_library_imports_neither_boto3_nor_pydantic() -> None:
-    code = "import sys, once_enrichment.library; print({'boto3', 'pydantic'} & {*sys.modules})"
-    folder = Path(library.__file__).parents[1]
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", code],
-        env={"PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "set()"
 
 
 @pytest.fixture

@@ -227,13 +227,3 @@ def test_fault_is_told_with_its_place_and_raises(text: str, path: str, says: str
     assert says in sentence
     with pytest.raises(InvalidRoutesError, match=r"^mine\.toml, .*once routes check"):
         parse_routes("mine.toml", text)
-
-
-def test_every_fault_is_found_in_one_go() -> None:
-    text = f'{FAMILY}max_age = 1\naction = "a b"\n[[routes]]\nfamily = "b"\nname = 1\n{REST}'
-    assert [path[1:] for path, _ in faults(tomllib.loads(text))] == [
-        (0, "max_age"),
-        (0, "action"),
-        (1, "name"),
-        (1, "action"),
-    ]

@@ -208,17 +208,6 @@ def test_needed_field_of_another_type_makes_the_whole_body_the_identity(topic: s
                 assert element(other)["key"] != one["key"], (path, way)
 
 
-@for_each(EXACT)
-def test_absent_state_is_in_the_key_as_absent_without_a_note(topic: str) -> None:
-    event = sdk.event(topic, 1)
-    for name in BY_TOPIC[topic].state.split():
-        if name in body_of(event):
-            one = element(without(event, name))
-            assert "note" not in one
-            assert one["key"] == element(changed(event, name, to=None))["key"]
-            assert one["key"] != element(event)["key"]
-
-
 @for_each(FEW)
 def test_without_a_time_nothing_is_exact_or_ordered(topic: str) -> None:
     timeless = sdk.event(topic, 1)

@@ -11,7 +11,6 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser
 
 from once.genesys.server import ALWAYS, KEY_HEADER, RECEIVED, RULES
 from once.local.aws import ACCOUNT
@@ -27,11 +26,6 @@ OF_PAGES = (
     {"Sec-Fetch-Site": "none"},
 )
 FOREIGN_HOSTS = ("rebind.example:{port}", "localhost:{port}", "127.0.0.1:1", "")
-FETCH = """async ([url, method, mode, body]) => {
-    const request = {method, mode, referrerPolicy: "no-referrer"};
-    if (method === "POST") request.body = new URLSearchParams(body);
-    try { return (await fetch(url, request)).status; } catch { return "blocked"; }
-}"""
 
 
 def create_queue(name: str) -> str:
@@ -95,21 +89,6 @@ def test_destination_is_controlled_with_its_key_alone(local: SharedStack) -> Non
         for headers in [{}, {KEY_HEADER: "guessed"}, *hosts, *pages]:
             assert ask(port, headers, method, path, '"reset"') == 403, headers
     assert ask(port, key, "GET", ALWAYS) == 200
-
-
-def test_page_of_another_origin_cannot_fetch(local: SharedStack, browser: Browser) -> None:
-    page = browser.new_page()
-    page.goto(f"{local.up.genesys}/a-page-of-another-port")
-    for mode, method, query in (
-        ("no-cors", "POST", ""),
-        ("no-cors", "GET", urlencode({TOKEN: local.up.key})),
-        ("cors", "POST", urlencode({TOKEN: local.up.key})),
-    ):
-        url = f"{local.up.endpoint}/?{query}&{create_queue('by-fetch')}"
-        read = page.evaluate(FETCH, [url, method, mode, create_queue("by-fetch")])
-        assert read == (0 if mode == "no-cors" else "blocked")
-    page.close()
-    assert "by-fetch" not in queues(local)
 
 
 @pytest.mark.skipif(

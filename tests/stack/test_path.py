@@ -126,17 +126,6 @@ def test_message_that_is_too_large_ends_in_the_dead_letters_and_says_why(
         assert "too large" in entry["why"]
 
 
-def test_webhook_is_signed_and_carries_the_whole_body(local: SharedStack) -> None:
-    conversation = new_id()
-    with local.variant(action={"ACTION_TARGET": "webhook"}) as variant:
-        # The mock refuses a signature that does not hold.
-        (record,) = variant.settle(customer_start(conversation, note="kept as it came"))
-        assert (record.outcome, record.status) == ("PROCESSED", 200)
-        (request,) = variant.requests(conversation)
-        assert request["endpoint"] == "webhook"
-        assert "kept as it came" in json.dumps(request["body"])
-
-
 def test_own_function_is_a_target(local: SharedStack) -> None:
     code = "def handler(event, context):\n    return {'statusCode': 200}\n"
     arn = local.create_function(f"own-{new_id()[:8]}", code)

@@ -35,18 +35,9 @@ def test_every_task_but_the_put_back_is_caught(name: str) -> None:
     assert TASKS[name]["Catch"][-1]["ErrorEquals"] == ["States.ALL"]
 
 
-def test_a_put_back_that_fails_fails_the_execution() -> None:
-    """Its message would be deleted otherwise."""
-    assert "Catch" not in TASKS["PutBack"]
-
-
 def test_nothing_after_the_put_back_sends_a_message_or_fails_the_execution() -> None:
     after = reachable("PutBack") - {"PutBack"}
     assert after == {"HasClaim", "CloseClaim", "RecordOutcome", "Unrecorded"}
-
-
-def test_after_the_act_nothing_leads_back_to_the_queue() -> None:
-    assert reachable("Processed") == {"Processed", "RecordOutcome", "Unrecorded"}
 
 
 def test_retries_spread_out() -> None:

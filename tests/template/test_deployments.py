@@ -26,6 +26,7 @@ from tests.template.deployments import (
     SETS,
     WEBHOOK,
 )
+from tests.template.test_permissions import statements_of
 
 QUEUES = ("EventQueue", "DeadLetters")
 LONGEST_STACK = 57  # so that the name of its rule has 64 characters
@@ -217,12 +218,8 @@ def test_a_secret_under_a_key_of_its_owner_can_be_read_and_nothing_else_under_th
     owner = "444455556666"
     theirs = WEBHOOK["DestinationSecretArn"].replace(ACCOUNT, owner)
     deployed = Translated({**WEBHOOK, "DestinationSecretArn": theirs})
-    (decrypt,) = [
-        statement
-        for policy in deployed.resources["DataActionRole"]["Properties"]["Policies"]
-        for statement in policy["PolicyDocument"]["Statement"]
-        if statement["Action"] == "kms:Decrypt"
-    ]
+    statements = statements_of("DataActionRole", deployed)
+    (decrypt,) = [one for one in statements if one["Action"] == "kms:Decrypt"]
     assert decrypt["Resource"] == f"arn:aws:kms:eu-central-1:{owner}:key/*"
     assert decrypt["Condition"] == {
         "StringEquals": {

@@ -185,6 +185,19 @@ def test_role_may_do_what_it_does_and_nothing_more(role: str, name: str) -> None
     assert granted(role, DEPLOYMENTS[name]) == used(role, DEPLOYMENTS[name])
 
 
+@pytest.mark.parametrize("role", of_type("AWS::IAM::Role"))
+def test_statement_names_arns_and_has_no_condition_without_need(role: str) -> None:
+    """The conditions on rows and on the key of the secret have tests of their own."""
+    for statement in statements_of(role, DEPLOYMENTS["webhook"]):
+        actions = {*as_list(statement["Action"])}
+        needs = role == "DataActionRole" and actions & {"dynamodb:GetItem", "kms:Decrypt"}
+        assert ("Condition" in statement) == bool(needs)
+        for resource in as_list(statement["Resource"]):
+            # The Ref of a state machine is its ARN; that of any other resource is its name.
+            arns = ({"Fn::GetAtt": [text(resource), "Arn"]}, {"Ref": "StateMachine"})
+            assert isinstance(resource, str) or resource in arns
+
+
 def test_data_action_can_touch_no_claim() -> None:
     """A claim's partition key has slashes, so no event can make up a key that is a word.
 
@@ -192,6 +205,7 @@ def test_data_action_can_touch_no_claim() -> None:
     "Multivalued context keys": ForAllValues holds for no value as well, hence the Null.
     """
     assert "/" not in breaker.KEY["pk"]["S"]
+    assert breaker.take_token("claims", 7, 2, 0)["Key"]["pk"] == breaker.KEY["pk"]
     tables = [
         statement
         for statement in statements_of("DataActionRole", DEPLOYMENTS["webhook"])

@@ -17,7 +17,7 @@ from proof.definition.asl import ROOT
 from proof.template import RESOURCES, TEMPLATE
 from proof.template.translated import Translated
 from tests.template.deployments import PARTNER, SCHEMAS, WEBHOOK
-from tests.template.test_permissions import IAM_ACTIONS, aws_calls
+from tests.template.test_permissions import IAM_ACTIONS, as_list, aws_calls
 
 EXAMPLES = ROOT / "docs" / "examples"
 DEPLOYER = json.loads((EXAMPLES / "deployer-policy.json").read_text())["Statement"]
@@ -57,13 +57,7 @@ BEFORE = (
 
 
 def actions_of(statements: list[dict[str, Any]]) -> list[str]:
-    return [
-        action
-        for statement in statements
-        for action in (
-            [statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"]
-        )
-    ]
+    return [action for statement in statements for action in as_list(statement["Action"])]
 
 
 def matches(action: str, patterns: Any) -> bool:
@@ -128,8 +122,7 @@ def test_each_statement_ends_at_this_stack_and_the_policy_fits(
         "arn:aws:events:*:111122223333:replay/*",
     }
     for statement in policy:
-        resources = statement["Resource"]
-        for resource in [resources] if isinstance(resources, str) else resources:
+        for resource in as_list(statement["Resource"]):
             if resource == "*":
                 assert "AwsNarrowsToNoResource" in statement["Sid"]
             else:

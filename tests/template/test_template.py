@@ -110,8 +110,6 @@ def test_all_that_is_kept_is_encrypted_with_the_key_that_is_given(
         assert group["RetentionInDays"] == TEMPLATE["Parameters"]["LogRetentionDays"]["Default"]
     (table,) = deployed.of_type("AWS::DynamoDB::Table").values()
     assert table["SSESpecification"].get("KMSMasterKeyId") == key
-    (archive,) = deployed.of_type("AWS::Events::Archive").values()
-    assert archive.get("KmsKeyIdentifier") == key
 
 
 @pytest.mark.parametrize("package", ["enrichment", "data_action"])
