@@ -9,6 +9,27 @@ from proof.shared_stack import SharedStack
 from tests.stack.sample_events import NOON_MS, new_id, presence
 
 
+def test_parked_event_that_is_sent_to_the_queue_twice_acts_once(local: SharedStack) -> None:
+    conversation = new_id()
+    with local.variant() as variant:
+        variant.script(conversation, 422, then=200)
+        (parked,) = variant.settle(customer_start(conversation))
+        assert parked.outcome == "PARKED"
+        sqs, dead = variant.client("sqs"), variant.outputs["DeadLetterQueueUrl"]
+        (message,) = sqs.receive_message(QueueUrl=dead)["Messages"]
+        for _ in range(2):
+            variant.send(message["Body"])
+        sqs.delete_message(QueueUrl=dead, ReceiptHandle=message["ReceiptHandle"])
+        records = variant.wait(lambda: (r := variant.records())[2:] and r)
+        reasons = [record.reason for record in records]
+        assert sorted(map(str, reasons)) == ["ACTED", "REJECTED", "SETTLED_BEFORE"]
+        assert {record.first_message_id for record in records} == {parked.first_message_id}
+        statuses = [request["status"] for request in variant.requests(conversation)]
+        assert statuses == [422, 200]
+        for queue in ("EventQueueUrl", "DeadLetterQueueUrl"):
+            assert not variant.depth("ApproximateNumberOfMessages", queue)
+
+
 def test_requests_of_one_agent_keep_their_order_and_never_overlap(local: SharedStack) -> None:
     seed = time.time_ns()
     drawn = random.Random(seed)  # noqa: S311 - no secret
