@@ -44,7 +44,14 @@ def read_samconfig() -> dict[str, Any]:
     return {**every, **own}
 
 
-def read_routes(path: Path = ROUTES) -> Routes:
+def find_routes() -> Path:
+    """Returns the file of the project in this folder, which `make deploy` deploys, else the one
+    that `once` has."""
+    own = Path("functions/enrichment/routes.toml")
+    return own if own.is_file() else ROUTES
+
+
+def read_routes(path: Path) -> Routes:
     """Reads a file of routes; OnceError says why it cannot be used."""
     try:
         return parse_routes(str(path), decode(path))

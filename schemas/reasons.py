@@ -40,7 +40,7 @@ def _error_rows() -> Iterator[str]:
 
 
 def _reason_rows() -> Iterator[str]:
-    yield "| reason | outcome | meaning | did this delivery act? | do |"
+    yield "| reason | outcome | meaning | may it have acted? | do |"
     yield "|---|---|---|---|---|"
     for reason in REASONS.values():
         remedy = f"[{reason.remedy}](#{reason.page})" if reason.page and reason.remedy else ""

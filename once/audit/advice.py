@@ -192,7 +192,7 @@ def _advise(report: AuditReport, tally: Tally) -> Iterator[str]:
             "always missing, report its name and family to the project."
         )
     if report.broken:
-        yield "Look at the records without an event: a stack would park them."
+        yield "Look at the messages without an event: a stack would park them."
 
 
 def _plan(report: AuditReport, tally: Tally) -> Plan | None:

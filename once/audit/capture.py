@@ -39,6 +39,8 @@ def audit(
             if number % _STEP == 0:
                 progress(number)
             entry = read_entry(captured, routes, shown)
+            if entry is None:
+                continue
             now_ms = clock.read(entry)
             if isinstance(entry, Broken):
                 tally.add_broken(entry, now_ms)

@@ -14,7 +14,7 @@ from once.cli_options import Output, standalone
 from once.errors import OnceError
 from once.lines import Source, find_sources
 from once.model import words
-from once.project import ROUTES, read_routes
+from once.project import find_routes, read_routes
 
 _MOST_FILES = 5
 
@@ -34,7 +34,7 @@ _MOST_FILES = 5
     "--routes",
     "file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    default=ROUTES,
+    default=find_routes,
     help="The routes: which events are ignored, and what their facts and order would do. "
     "Default: functions/enrichment/routes.toml.",
 )

@@ -79,15 +79,15 @@ class Broken(NamedTuple):
     detail: str
 
 
-def read_entry(captured: Captured, routes: Routes, shown: "Shown") -> Entry | Broken:
-    """Returns what a record says of its event, and what these routes make of it."""
+def read_entry(captured: Captured, routes: Routes, shown: "Shown") -> Entry | Broken | None:
+    """Returns what a record says of its event, and what these routes make of it; None for a
+    canary."""
     element = normalise(captured.record, routes)
     if "broken" in element:
         code, _, sentence = element["detail"].partition(": ")
         return Broken(captured.place, captured.arrived_ms, code, sentence)
     if "route" not in element:
-        sentence = "It is a canary of `once check`."
-        return Broken(captured.place, captured.arrived_ms, "CANARY", sentence)
+        return None
     opened = open_event(parse(element["raw"]))
     key, policy, trace = element["key"], element["policy"], element["trace"]
     pk, route, subject = key["pk"], element["route"], element["subject"]

@@ -18,7 +18,7 @@ from once.model.reasons import SIGN, Outcome
 from once.model.records import Claim, Record, Subject
 from once.model.story import Chain, Story
 from once.model.verdict import summarise
-from once.project import read_routes
+from once.project import find_routes, read_routes
 from once.screen import Row
 from once.stack.facade import Stack, read_clock_ms
 from once.stack.log import MOST_IDS
@@ -126,7 +126,7 @@ def command(
 
 def _identify(file: Path) -> Iterator[dict[str, Any]]:
     """Yields what the enrichment makes of each event in a file, but for the event itself."""
-    routes = read_routes()
+    routes = read_routes(find_routes())
     for source in find_sources([file]):
         for event in read_records(source):
             element = normalise(event.record, routes)

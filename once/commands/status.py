@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from once.cli_options import ATTENTION, Operation, on_stack
 from once.model import words
-from once.model.reasons import FOR_THE_BREAKER, REASONS, Outcome, describe
+from once.model.reasons import FOR_THE_BREAKER, Outcome, describe
 from once.model.status import Arrived, State, Status
 from once.screen import Row, Whole
 from once.stack.facade import read_clock_ms
@@ -58,9 +58,8 @@ def _view(status: Status, now_ms: int, verbose: bool) -> Iterator[str]:
         until = words.format_clock(waits.last_due_ms)
         head = f"waits: {status.count(waits.events)} until {until} at the latest  "
         is_told = waits.reason in FOR_THE_BREAKER and status.breaker.state is not State.CLOSED
-        reason = REASONS.get(waits.reason)
-        has_finding = reason and reason.remedy  # which has the cause
-        sentence = describe(waits.reason) if has_finding else waits.sentence
+        has_finding = any(finding.code == waits.reason for finding in status.findings)
+        sentence = describe(waits.reason) if has_finding else waits.sentence  # it has the cause
         text = waits.reason if is_told else f"{waits.reason}: {sentence}"
         yield Row.of(head, escape(words.shorten_ids(text)))
     ends: Counter[Outcome] = sum((Counter(a.outcomes) for a in status.arrived), Counter())

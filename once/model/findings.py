@@ -43,11 +43,7 @@ KINDS = {
     "DESTINATION_DOWN": Kind(
         "repair it; events wait and come back by themselves", "destination-down"
     ),
-    "RATE_LIMITED": Kind(
-        "wait, or ask if it accepts requests again, then resume; if it recurs, lower "
-        "MaxActionsPerMinute",
-        "the-destination-limits-requests",
-    ),
+    "RATE_LIMITED": Kind(REASONS["RATE_LIMITED"].remedy, "the-destination-limits-requests"),
     "REQUESTS_FAIL": Kind("repair what the cause names", "the-destination-fails"),
     "EVENTS_PARKED": Kind("remove the cause, then replay or drop them", "events-parked"),
     "EVENTS_AGEING": Kind("end what they wait for; after 10 days they are parked", "waiting-long"),
@@ -144,7 +140,9 @@ def _find_failed_executions(status: Status, are_over: bool) -> Iterator[Finding]
     for failure in sorted(status.pipe_failures, key=lambda failure: -failure.last_ms):
         if (recorded_ms > failure.last_ms) is not are_over:
             continue
-        hope = "Perhaps repaired, as other events were recorded since. " if are_over else ""
+        hope = (
+            "Repaired, or for a few events only: others were recorded since. " if are_over else ""
+        )
         clock = words.format_clock(failure.last_ms)
         number = words.count_times(failure.executions)
         error = failure.error.rstrip(".")

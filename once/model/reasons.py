@@ -114,7 +114,8 @@ _ALL = (
         "RATE_LIMITED",
         _WAITS,
         "the destination answered 429, too many requests",
-        remedy="wait; if it recurs, lower MaxActionsPerMinute",
+        remedy="wait; if it accepts requests earlier, resume; if it recurs, lower "
+        "MaxActionsPerMinute",
         page="the-destination-limits-requests",
         acted=Acted.REJECTED,
         has_full_cause=True,

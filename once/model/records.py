@@ -256,7 +256,9 @@ class LoggedRecord(Model):
     waits_since_ms: int | None = Field(None, description="Of RETRY: since when it waits.")
     breaker_seconds: float | None = Field(None, description="How long no request has succeeded.")
     error_class: str | None = Field(None, description="Of a function that failed.")
-    aws_error: str | None = Field(None, description="By which the table or a queue refused.")
+    aws_error: str | None = Field(
+        None, description="Of AWS, if the table or a queue took no request."
+    )
     lease_until_ms: int | None = Field(None, description="Until when the claim is kept.")
     unconfirmed: bool | None = Field(None, description="True if the end was not written.")
 

@@ -134,8 +134,6 @@ def _describe_parked(story: Story) -> str:
         text = f"parked: {lead.why}"
         if lead.tries and lead.reason == "GAVE_UP":
             text += f"; {words.count(lead.tries, 'try')}"
-        if lead.failed_at_ms and not lead.requests:
-            text += f"; last request on {words.format_second(lead.failed_at_ms)} UTC"
     if not claim or not claim.dropped_at_ms:
         return text
     when = words.format_second(claim.dropped_at_ms)

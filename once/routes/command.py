@@ -17,25 +17,18 @@ from once.errors import OnceError
 from once.lines import Captured, read_all
 from once.model import Model, words
 from once.model.rule import Event, Rows
-from once.project import ROUTES, decode, read_routes
+from once.project import decode, find_routes, read_routes
 from once.routes.check import check
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_OWN_ROUTES = Path("functions/enrichment/routes.toml")
 _MOST_EXAMPLES = 3
-
-
-def _find_routes() -> Path:
-    """Returns the file of the project in this folder, which `make deploy` deploys, else the one
-    that `once` has."""
-    return _OWN_ROUTES if _OWN_ROUTES.is_file() else ROUTES
 
 
 command = click.Group("routes", help="Check which events are acted on, and how.")
 
 
 @standalone("once routes check")
-@click.argument("file", type=_FILE, default=_find_routes)
+@click.argument("file", type=_FILE, default=find_routes)
 def check_routes(output: Output, file: Path) -> None:
     """Name each wrong or doubtful line; exit code 1 if one is wrong, 3 if one is doubtful."""
     findings = check(decode(file))
@@ -87,7 +80,7 @@ class RoutesTrial(Model):
 
 @standalone("once routes try events.jsonl", answers=RoutesTrial)
 @click.argument("capture", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--routes", "file", type=_FILE, default=_find_routes, help="The file to try.")
+@click.option("--routes", "file", type=_FILE, default=find_routes, help="The file to try.")
 @click.option(
     "--against", type=_FILE, help="Compare: show the events that this file would treat otherwise."
 )
@@ -115,10 +108,11 @@ def _try(records: Iterable[Captured], routes: Routes, other: Routes | None) -> R
     changes: dict[tuple[str, str], RouteChange] = {}
     trial = RoutesTrial(routes=[*taken_by.values()])
     for captured in records:
-        element, end = _settle(captured, routes, rows)
-        if "route" not in element:  # it is broken, or a canary
-            trial.unreadable += 1
+        element = normalise(captured.record, routes)
+        if "route" not in element:
+            trial.unreadable += "broken" in element  # else it is a canary
             continue
+        end = _settle(captured, element, rows)
         route = element["route"]
         taken = taken_by[route["name"]]
         taken.events += 1
@@ -129,7 +123,8 @@ def _try(records: Iterable[Captured], routes: Routes, other: Routes | None) -> R
         trial.undated += "expiresAtMs" in element and not captured.arrived_ms
         if other is None:
             continue
-        element, after = _settle(captured, other, other_rows)
+        element = normalise(captured.record, other)
+        after = _settle(captured, element, other_rows)
         has_same_inputs = route.get("inputs") == element["route"].get("inputs")
         if end == after == route["action"] and not has_same_inputs:
             after = f"{after} with other inputs"
@@ -142,14 +137,13 @@ def _try(records: Iterable[Captured], routes: Routes, other: Routes | None) -> R
     return trial
 
 
-def _settle(captured: Captured, routes: Routes, rows: Rows) -> tuple[dict[str, Any], str]:
-    """Returns an element, and its action or the reason why nothing is sent."""
-    element = normalise(captured.record, routes)
+def _settle(captured: Captured, element: dict[str, Any], rows: Rows) -> str:
+    """Returns the action of an element, or the reason why nothing is sent."""
     # Without a time of arrival nobody knows how old an event was.
     now_ms = captured.arrived_ms or element["occurredAtMs"]
     reason = rows.settle(Event.of(element), now_ms).reason
-    is_sent = reason == "ACTED" and "route" in element
-    return element, element["route"]["action"] if is_sent else reason
+    action: str = element["route"]["action"]
+    return action if reason == "ACTED" else reason
 
 
 def _view(answer: RoutesTrial, against: Path | None) -> Iterator[RenderableType]:

@@ -188,6 +188,14 @@ def test_message_that_the_queue_delivered_twice_is_a_copy(tmp_path: Path) -> Non
     assert (kinds(report), report.acted) == ({"queue": 1}, 1)
 
 
+def test_canary_is_no_event(tmp_path: Path) -> None:
+    event = Centre(16).conversation("acw", START_MS)
+    canary = {"once": {"canary": True}, "event": json.dumps(event)}
+    (tmp_path / "capture").write_text(lines([canary, event]))
+    report = audited(tmp_path / "capture")
+    assert (report.received, report.acted, report.broken) == (1, 1, [])
+
+
 def test_exported_log_group_is_read_in_the_order_of_arrival(tmp_path: Path) -> None:
     centre = Centre(5)
     user = centre.id()

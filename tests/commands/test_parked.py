@@ -68,7 +68,7 @@ def test_an_event_that_the_rule_could_not_deliver_is_listed_with_its_error(
 
 def test_a_message_that_was_given_up_has_the_reason_of_its_last_record(stack: FakeStack) -> None:
     message_id = stack.sqs.put("dead-letters", EVENT)
-    stack.logs.add("RETRY", "PARKING_FAILED", firstMessageId=message_id, cause="KMS denied it")
+    stack.logs.add("RETRY", "PARKING_FAILED", firstMessageId=message_id, awsError="KMS denied it")
     message = list_one(stack)
     assert message["reason"] == "PARKING_FAILED"
     assert "KMS denied it" in message["why"]

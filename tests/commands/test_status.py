@@ -63,6 +63,14 @@ def test_status_names_the_429_that_stops_requests_and_not_an_event_that_waits_fo
     assert "900 s" in answer.json["waiting"][0]["sentence"]
 
 
+def test_status_after_a_pause_says_that_it_is_over(stack: FakeStack) -> None:
+    stack.logs.add("RETRY", "PAUSED", ago_ms=10_000, retryInSeconds=600)
+    stack.sqs.delayed = 1
+    answer = once("status")
+    assert answer.code == 0
+    assert "the pause is over" in answer.out
+
+
 def test_status_says_once_who_paused_and_why(stack: FakeStack) -> None:
     cause = "paused by bob: an update"  # a pause that was replaced
     stack.logs.add("RETRY", "PAUSED", ago_ms=10_000, cause=cause, retryInSeconds=600)

@@ -84,7 +84,7 @@ COMMAND = "aws lambda get-function-concurrency --function-name"
         ({"breaker": Breaker(state=State.OPEN, pause=PAUSE)}, "PAUSED", "ticket",
          "destination-down", "by ada .*: repair", ["once resume"]),
         ({**failure(), **QUEUED, "recorded_ms": NOW_MS}, "ENRICHMENT_FAILS", "ticket",
-         "the-enrichment-fails", "^Perhaps repaired.* twice .*: it failed$",
+         "the-enrichment-fails", "^Repaired, or for a few .* twice .*: it failed$",
          ["once check", TAIL.format("/Enrichment")]),
         ({**failure(), "queue": depth(in_flight=1)}, "ENRICHMENT_FAILS", "page",
          "the-enrichment-fails", "it failed$", ["once check", TAIL.format("/Enrichment")]),

@@ -34,7 +34,8 @@ def received(event: Any, message_id: str, sent_ms: int) -> dict[str, Any]:
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
-    """Three calls that ended, one of them long before it arrived, a chat, a presence and a text."""
+    """Three calls that ended, one of them long before it arrived, a chat, a presence, a text and a
+    canary, which is no event."""
     end = conversation("customer.end")
     ended_ms = end["detail"]["eventBody"]["eventTime"]
     soon_ms = ended_ms + 1_000
@@ -46,6 +47,7 @@ def capture(tmp_path: Path) -> Path:
         received(presence(), "5", ended_ms + HOUR_MS),
         received(end, "6", soon_ms),
         received("no event", "7", soon_ms),
+        received({"once": {"canary": True}, "event": json.dumps(end)}, "8", soon_ms),
     ]
     path = tmp_path / "capture.json"
     path.write_text(json.dumps({"Messages": messages}))

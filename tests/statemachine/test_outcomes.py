@@ -216,6 +216,6 @@ def test_an_event_waits_if_the_table_does_not_respond(
     assert play.outcome == ("RETRY", "TABLE_UNANSWERED")
     assert play.record["awsError"] == "DynamoDB.AmazonDynamoDBException: throttled"
     assert ("CloseClaim" in play.path) == has_claim
-    if has_claim:  # the claim keeps what the destination said
+    if has_claim:  # the claim keeps the cause of its last request, here none
         assert play.written("CloseClaim")[":cause"] == ""
     assert play.asked("PutBack")["DelaySeconds"] == seconds
