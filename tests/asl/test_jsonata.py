@@ -1,7 +1,5 @@
 """Both engines of JSONata: what Step Functions adds to it, and what their answers are made of."""
 
-from typing import Any
-
 import pytest
 
 from proof.asl.jsonata import (
@@ -19,6 +17,46 @@ NOW = Clock(1_700_000_000_123)
 TEXT = 'line\nline\u2028 "quoted" \\ größe 🂡 \u0000'
 
 
+VALUES = {
+    # transforming-data.html, "JSONata functions provided by Step Functions"
+    "$parse('{\"a\":[1,null]}')": {"a": [1, None]},
+    # https://docs.jsonata.org/date-time-functions
+    "$millis()": NOW.ms,
+    "$now()": "2023-11-14T22:13:20.123Z",
+    # https://docs.jsonata.org/processing: singletons are flattened, unless [] keeps them
+    "[1,2,3][$ > 2]": 3,
+    "[[1,2,3][$ > 2]]": [3],
+    "[1,2,3][$ > 2][]": [3],
+    "[1,2,3][$ > 3]": UNDEFINED,
+    "[[1,2,3][$ > 3]]": [],
+    "{'a': [1,2,3][$ > 3], 'b': 1}": {"b": 1},
+    "[$map([1], function($n) { [$n] })]": [1],
+    "null": None,
+    "7.5 / 2.5": 3,
+    "$x.a": [1, [2]],
+    "$x.none": UNDEFINED,
+    "$x.a[0]": 1,
+    "$x.a[5]": UNDEFINED,
+    "$string($x.a)": "[1,[2]]",
+    "$string($empty)": "null",
+    "$number('012') + 1": 13,
+    "$empty": None,
+    "$exists($empty)": True,
+    "$text & ''": TEXT,
+}
+FAILING = (
+    "1 +",
+    "1 + 'a'",
+    "$nothing()",
+    "$parse('{')",
+    "$parse(['1'])",
+    "function($x) { $x }",
+    "{'a': $sum}",
+    "1 / 0",
+    "( $f := function($n) { 1 + $f($n) }; $f(1) )",
+)
+
+
 @pytest.fixture(params=["library", "reference"])
 def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param == "library":
@@ -27,66 +65,22 @@ def engine(request: pytest.FixtureRequest) -> Engine:
     return reference
 
 
-@pytest.mark.parametrize(
-    ("expression", "value"),
-    [
-        # transforming-data.html, "JSONata functions provided by Step Functions"
-        ("$parse('{\"a\":[1,null]}')", {"a": [1, None]}),
-        # https://docs.jsonata.org/date-time-functions
-        ("$millis()", NOW.ms),
-        ("$now()", "2023-11-14T22:13:20.123Z"),
-        # https://docs.jsonata.org/processing: singletons are flattened, unless [] keeps them
-        ("[1,2,3][$ > 2]", 3),
-        ("[[1,2,3][$ > 2]]", [3]),
-        ("[1,2,3][$ > 2][]", [3]),
-        ("[1,2,3][$ > 3]", UNDEFINED),
-        ("[[1,2,3][$ > 3]]", []),
-        ("{'a': [1,2,3][$ > 3], 'b': 1}", {"b": 1}),
-        ("[$map([1], function($n) { [$n] })]", [1]),
-        ("null", None),
-        ("7.5 / 2.5", 3),
-        ("$x.a", [1, [2]]),
-        ("$x.none", UNDEFINED),
-        ("$x.a[0]", 1),
-        ("$x.a[5]", UNDEFINED),
-        ("$string($x.a)", "[1,[2]]"),
-        ("$string($empty)", "null"),
-        ("$number('012') + 1", 13),
-        ("$empty", None),
-        ("$exists($empty)", True),
-        ("$text & ''", TEXT),
-    ],
-)
-def test_an_expression_has_its_documented_value(
-    engine: Engine, expression: str, value: Any
-) -> None:
-    bindings = {"x": {"a": [1, [2]]}, "empty": None, "text": TEXT}
-    assert engine.evaluate(expression, bindings, NOW) == value
-
-
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "1 +",
-        "1 + 'a'",
-        "$nothing()",
-        "$parse('{')",
-        "$parse(['1'])",
-        "function($x) { $x }",
-        "{'a': $sum}",
-        "1 / 0",
-        "( $f := function($n) { 1 + $f($n) }; $f(1) )",
-    ],
-)
-def test_an_expression_that_fails_says_so(engine: Engine, expression: str) -> None:
-    """transforming-data.html, "Handling expression errors"."""
-    with pytest.raises(QueryError):
+def fails(engine: Engine, expression: str) -> bool:
+    try:
         engine.evaluate(expression, {}, NOW)
+    except QueryError:
+        return True
+    return False
 
 
-def test_an_engine_continues_after_a_failure(engine: Engine) -> None:
-    with pytest.raises(QueryError):
-        engine.evaluate("$boom()", {}, NOW)
+def test_expressions_have_their_documented_values(engine: Engine) -> None:
+    bindings = {"x": {"a": [1, [2]]}, "empty": None, "text": TEXT}
+    assert {each: engine.evaluate(each, bindings, NOW) for each in VALUES} == VALUES
+
+
+def test_expressions_that_fail_say_so_and_end_no_engine(engine: Engine) -> None:
+    """transforming-data.html, "Handling expression errors"."""
+    assert [each for each in FAILING if not fails(engine, each)] == []
     assert engine.evaluate("1 + 1", {}, NOW) == 2
 
 
