@@ -40,13 +40,13 @@ class Entry(NamedTuple):
     """The time at which the queue or the log group took it; 0 if the capture has none."""
     published_ms: int
     event: Event
-    """What the claim rule reads."""
+    """The event, for the rule of claims."""
     family: str
     topic: str
     """The topic's template; of a home-made event its detail-type."""
     is_custom: bool
     source: str
-    """As the report shows it, like the next one."""
+    """The name that the report shows; so is the next field."""
     subject: str
     subject_key: int
     envelope: int

@@ -1,4 +1,4 @@
-"""What a stack writes about an event: its key, the rows of the claim table, the outcome record.
+"""The traces of an event in a stack: its key, the rows of the claim table, the outcome record.
 
 The state machine writes a record to the outcome log for each execution. Nothing else cuts a name
 by position.

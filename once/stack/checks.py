@@ -1,4 +1,4 @@
-"""What `once check` looks at and tries: the path of events to the queue, and canaries from there.
+"""The checks of `once check`: the path of events to the queue, and canaries from there.
 
 Only Genesys Cloud can send through the rule, its bus and the partner source behind it: these are
 looked at, and nothing is sent. The data action answers canaries itself, not the destination: a

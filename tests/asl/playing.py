@@ -37,7 +37,7 @@ class Play:
     """One execution of a definition from start to end."""
 
     usual: Mapping[str, Json] = {}
-    """What a task answers if no answer is left."""
+    """The answer of a task if none is left."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What is made from the pinned SDK of Genesys: the fields that `once routes check` knows, and the
+"""The files made from the pinned SDK of Genesys: the fields that `once routes check` knows, and the
 comparison with a newer SDK."""
 
 import shutil

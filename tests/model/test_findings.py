@@ -1,4 +1,4 @@
-"""What needs attention in the facts of a stack: code, severity, page of the runbook, commands."""
+"""Findings in the facts of a stack: code, severity, page of the runbook, commands."""
 
 import re
 from pathlib import Path
@@ -128,7 +128,7 @@ COMMAND = "aws lambda get-function-concurrency --function-name"
          "GetItem, Query", []),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_found_with_what_helps(
+def test_each_fault_is_found_with_its_remedy(
     fields: dict[str, Any], code: str, severity: str, page: str, sentence: str, commands: list[str]
 ) -> None:
     findings = {finding.code: finding for finding in find(make_status(**fields), NOW_MS)}
@@ -155,7 +155,7 @@ def test_what_is_wrong_is_found_with_what_helps(
         {"breaker": LIMITED.model_copy(update={"since_ms": NOW_MS - 119_999})},
     ],
 )
-def test_what_passes_by_itself_is_no_finding(fields: dict[str, Any]) -> None:
+def test_a_wait_that_ends_by_itself_is_no_finding(fields: dict[str, Any]) -> None:
     codes = [finding.code for finding in find(make_status(**fields), NOW_MS)]
     assert codes in ([], ["PAUSED"])
 

@@ -1,4 +1,4 @@
-"""What random streams seldom or never bring to the claim rule in memory."""
+"""The claim rule in memory, with streams that chance seldom or never brings."""
 
 from typing import Any
 

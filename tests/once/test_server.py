@@ -1,4 +1,4 @@
-"""What ministack does otherwise than AWS, and the local stack puts right."""
+"""The corrections of ministack, where it differs from AWS."""
 
 import json
 import threading

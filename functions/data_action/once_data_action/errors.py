@@ -121,7 +121,8 @@ class GaveUp(Failed):
 
 
 class Verdict(Exception):
-    """What the state machine catches: its class names what follows, its text has the facts."""
+    """The error that the state machine catches: its class names the next state, its text has the
+    facts."""
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
         super().__init__()
