@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, Literal
 
-import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
@@ -44,21 +43,21 @@ def row(number: int) -> str:
     return f"[id='row-{id_of(number)}']"
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_page_is_readable_at_each_width_and_in_light_and_dark(open_page: Open, path: str) -> None:
-    page = open_page(path)
-    for width in (1280, 900, 390):
-        page.set_viewport_size({"width": width, "height": 844})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert page.evaluate(LAID_OUT) == [], width
+def test_pages_are_readable_at_each_width_and_in_light_and_dark(open_page: Open) -> None:
     rules: dict[Literal["light", "dark"], dict[str, Any]] = {
         "light": {"resultTypes": ["violations"]},
         "dark": {"resultTypes": ["violations"], "runOnly": ["color-contrast"]},
     }
-    for scheme, options in rules.items():
-        page.emulate_media(color_scheme=scheme)
-        found = Axe().run(page, None, options)
-        assert found.violations_count == 0, f"{scheme}: {found.generate_report()}"
+    for path in PATHS:
+        page = open_page(path)
+        for width in (1280, 900, 390):
+            page.set_viewport_size({"width": width, "height": 844})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+            assert page.evaluate(LAID_OUT) == [], (path, width)
+        for scheme, options in rules.items():
+            page.emulate_media(color_scheme=scheme)
+            found = Axe().run(page, None, options)
+            assert found.violations_count == 0, f"{path} {scheme}: {found.generate_report()}"
 
 
 def test_new_events_appear_unless_the_page_is_frozen_and_a_focused_row_stays(
